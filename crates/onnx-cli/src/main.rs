@@ -1,0 +1,2 @@
+//! The `onnxtxt` program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The golden-file suite.
