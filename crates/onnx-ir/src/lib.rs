@@ -1,1 +1,38 @@
-//! Placeholder until the first module lands.
+//! An arena-based SSA graph that can hold any ONNX model, right or wrong.
+//!
+//! This crate is the meeting point of the project: it knows no file format, reads no file and prints nothing.
+//! `onnx-text` and `onnx-proto` turn one format each into a [`Model`] and back.
+//!
+//! - A [`Model`] owns names, types, and bodies. A [`Body`] is a main graph or a function with all that is nested in
+//!   it; its arenas hold [`Graph`]s, [`Node`]s, [`Value`]s and tensors under typed ids.
+//! - [`BodyBuilder`] fills a body and resolves names.
+//! - `verify` judges a model and returns [`Diagnostic`]s; the model never changes by being judged.
+//! - Every field of the wire format has a place here, presence included, so that a model can be written back as it
+//!   was read.
+
+#![forbid(unsafe_code)]
+
+mod body;
+mod build;
+pub mod diag;
+pub mod entity;
+mod model;
+mod names;
+mod tensor;
+mod types;
+
+pub use body::{
+    Attr, AttrType, AttrValue, Body, DeviceGroup, Graph, GraphId, Initializer, Node, NodeDeviceConfiguration,
+    NodeExtra, NodeId, Origin, Port, QuantizationAnnotation, ShardedAxis, ShardingSpec, SimpleSharding,
+    SparseInitializer, Value, ValueDef, ValueId,
+};
+pub use build::{BodyBuilder, NodeSpec};
+pub use diag::{Diagnostic, Severity};
+pub use entity::{EntityId, PrimaryMap, SecondaryMap};
+pub use model::{
+    BodyId, DeviceConfiguration, Function, FunctionId, Header, Model, OpsetImport, TrainingInfo,
+    normalize_domain,
+};
+pub use names::{Name, Names};
+pub use tensor::{DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorExtra, TensorId};
+pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};

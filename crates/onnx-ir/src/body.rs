@@ -1,0 +1,442 @@
+//! A body: one main graph or function with everything nested in it, in arenas of its own.
+//!
+//! Nested graphs share the arenas of their body, so a value that an `If` branch captures is the same [`ValueId`]
+//! inside and outside. Names are resolved once, by [`BodyBuilder`](crate::BodyBuilder): a use of a name that nothing
+//! defines is a value with [`ValueDef::Unbound`], and a name defined twice is two values of that name.
+
+use crate::entity;
+use crate::entity::{PrimaryMap, SecondaryMap};
+use crate::names::Name;
+use crate::tensor::{Entry, SparseTensor, Tensor, TensorId};
+use crate::types::TypeId;
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+entity!(
+    /// A graph of one body; the first is its root.
+    GraphId,
+    "g"
+);
+entity!(
+    /// A node of one body.
+    NodeId,
+    "n"
+);
+entity!(
+    /// A value of one body.
+    ValueId,
+    "v"
+);
+
+/// Where an entity came from: opaque here, issued and read by whoever owns the source text. Passes copy it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Origin(pub u32);
+
+impl Origin {
+    /// No origin is known.
+    pub const NONE: Origin = Origin(u32::MAX);
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Origin::NONE
+    }
+}
+
+/// One main graph or function body with all that is nested in it.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    /// The graphs, an enclosing one before those nested in it.
+    pub graphs: PrimaryMap<GraphId, Graph>,
+    /// The nodes of all graphs, in order of creation; [`Graph::nodes`] has their order.
+    pub nodes: PrimaryMap<NodeId, Node>,
+    /// The values of all graphs.
+    pub values: PrimaryMap<ValueId, Value>,
+    /// The tensors of initializers and attributes.
+    pub tensors: PrimaryMap<TensorId, Tensor>,
+    /// Where each node came from.
+    pub origins: SecondaryMap<NodeId, Origin>,
+}
+
+impl Body {
+    /// The outermost graph, if the body has been filled.
+    pub fn root(&self) -> Option<GraphId> {
+        self.graphs.ids().next()
+    }
+
+    /// The graphs that attributes of a node hold, in order.
+    pub fn subgraphs(&self, node: NodeId) -> impl Iterator<Item = GraphId> + '_ {
+        self.nodes[node].attrs.iter().flat_map(|a| &a.values).flat_map(AttrValue::graphs).copied()
+    }
+}
+
+/// A value: what a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Value {
+    /// Its name; may be empty in a broken model.
+    pub name: Name,
+    /// What defines it.
+    pub def: ValueDef,
+}
+
+/// What defines a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueDef {
+    /// An input of a graph (which may have an initializer of the same name as well).
+    Input(GraphId),
+    /// An initializer, dense or sparse, of a graph.
+    Initializer(GraphId),
+    /// The output of a node at a position.
+    Output(NodeId, u32),
+    /// Nothing: the name is used in this graph, or in one nested in it, and never defined.
+    Unbound(GraphId),
+}
+
+/// A name with its declaration: a graph input, a graph output, or an entry of `value_info`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Port {
+    /// The name as written.
+    pub name: Option<Name>,
+    /// The value it declares; `None` for an entry of `value_info` that names no value of its graph, and for an
+    /// output without a name.
+    pub value: Option<ValueId>,
+    /// The declared type.
+    pub ty: Option<TypeId>,
+    /// `doc_string`.
+    pub doc: Option<Name>,
+    /// `metadata_props`.
+    pub metadata: Vec<Entry>,
+}
+
+/// A dense initializer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Initializer {
+    /// The value it gives.
+    pub value: ValueId,
+    /// The stored tensor, whose name is the value's.
+    pub tensor: TensorId,
+}
+
+/// A sparse initializer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SparseInitializer {
+    /// The value it gives.
+    pub value: ValueId,
+    /// The stored tensor; the name is that of its values.
+    pub tensor: SparseTensor,
+}
+
+/// How a tensor was quantized (`TensorAnnotation`).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct QuantizationAnnotation {
+    /// The quantized tensor.
+    pub tensor_name: Option<Name>,
+    /// `SCALE_TENSOR` and `ZERO_POINT_TENSOR` with the names of tensors.
+    pub parameters: Vec<Entry>,
+}
+
+/// A graph: an ordered list of nodes between inputs and outputs.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Graph {
+    /// The name.
+    pub name: Option<Name>,
+    /// The node whose attribute holds this graph; `None` for the root.
+    pub owner: Option<NodeId>,
+    /// Inputs in order.
+    pub inputs: Vec<Port>,
+    /// Outputs in order.
+    pub outputs: Vec<Port>,
+    /// Declarations of other values, in order.
+    pub value_info: Vec<Port>,
+    /// Dense initializers in order.
+    pub initializers: Vec<Initializer>,
+    /// Sparse initializers in order.
+    pub sparse_initializers: Vec<SparseInitializer>,
+    /// Nodes in order; in a sound model each comes after those that produce its inputs.
+    pub nodes: Vec<NodeId>,
+    /// `quantization_annotation`.
+    pub quantization: Vec<QuantizationAnnotation>,
+    /// `doc_string`.
+    pub doc: Option<Name>,
+    /// `metadata_props`.
+    pub metadata: Vec<Entry>,
+}
+
+/// An application of an operator or function.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Node {
+    /// The name of the node, not of a value.
+    pub name: Option<Name>,
+    /// `op_type`.
+    pub op: Option<Name>,
+    /// The domain of the operator; absent and empty both mean ai.onnx.
+    pub domain: Option<Name>,
+    /// Which overload of a model-local function.
+    pub overload: Option<Name>,
+    /// Operands in order; `None` is an optional one that is left out.
+    pub inputs: SmallVec<[Option<ValueId>; 4]>,
+    /// Results in order; `None` is one that nobody wants.
+    pub outputs: SmallVec<[Option<ValueId>; 1]>,
+    /// Attributes in order.
+    pub attrs: Vec<Attr>,
+    /// Everything that few nodes have.
+    pub extra: Option<Box<NodeExtra>>,
+}
+
+/// The rare parts of a [`Node`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct NodeExtra {
+    /// `doc_string`.
+    pub doc: Option<Name>,
+    /// `metadata_props`.
+    pub metadata: Vec<Entry>,
+    /// `device_configurations`.
+    pub devices: Vec<NodeDeviceConfiguration>,
+}
+
+impl Node {
+    /// The rare parts, read-only.
+    pub fn extra(&self) -> &NodeExtra {
+        static NONE: NodeExtra = NodeExtra { doc: None, metadata: Vec::new(), devices: Vec::new() };
+        self.extra.as_deref().unwrap_or(&NONE)
+    }
+
+    /// The rare parts, made when missing.
+    pub fn extra_mut(&mut self) -> &mut NodeExtra {
+        self.extra.get_or_insert_default()
+    }
+
+    /// The first attribute of this name.
+    pub fn attr(&self, name: Name) -> Option<&Attr> {
+        self.attrs.iter().find(|a| a.name == Some(name))
+    }
+}
+
+/// How one configuration of devices shards a node (IR 11 and later).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct NodeDeviceConfiguration {
+    /// Name of a configuration of the model.
+    pub configuration: Option<Name>,
+    /// How the node's tensors are distributed.
+    pub sharding: Vec<ShardingSpec>,
+    /// Stage of a pipeline.
+    pub pipeline_stage: Option<i32>,
+}
+
+/// How one tensor is distributed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ShardingSpec {
+    /// An input or output of the node.
+    pub tensor_name: Option<Name>,
+    /// Device numbers, or keys of [`groups`](Self::groups).
+    pub devices: Vec<i64>,
+    /// Keys that stand for several devices.
+    pub groups: Vec<DeviceGroup>,
+    /// The axes that are split.
+    pub axes: Vec<ShardedAxis>,
+}
+
+/// A key that stands for several devices (`IntIntListEntryProto`).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DeviceGroup {
+    /// The number used in the list of devices.
+    pub key: Option<i64>,
+    /// The devices.
+    pub devices: Vec<i64>,
+}
+
+/// How one axis is split.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ShardedAxis {
+    /// The axis, from the end if negative.
+    pub axis: Option<i64>,
+    /// The parts, usually one.
+    pub parts: Vec<SimpleSharding>,
+}
+
+/// One stretch of an axis and into how many shards it is split.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SimpleSharding {
+    /// Length of the stretch.
+    pub dim: crate::types::DimValue,
+    /// Number of shards.
+    pub shards: Option<i64>,
+}
+
+/// `AttributeProto.AttributeType`, held as its number because files may hold any.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AttrType(pub i32);
+
+macro_rules! attr_types {
+    ($($konst:ident = $number:literal, $name:literal;)*) => {
+        /// The numbers of `AttributeProto.AttributeType`.
+        impl AttrType {
+            $(#[doc = concat!("`", $name, "`")] pub const $konst: AttrType = AttrType($number);)*
+            /// The types that have a name in the text.
+            pub const ALL: &[AttrType] = &[$(AttrType::$konst),*];
+            /// The name in ONNX text.
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 { $($number => Some($name),)* _ => None }
+            }
+            /// The type of this name in ONNX text.
+            pub fn from_name(name: &str) -> Option<AttrType> {
+                match name { $($name => Some(AttrType($number)),)* _ => None }
+            }
+        }
+    };
+}
+
+attr_types! {
+    FLOAT = 1, "float";
+    INT = 2, "int";
+    STRING = 3, "string";
+    TENSOR = 4, "tensor";
+    GRAPH = 5, "graph";
+    FLOATS = 6, "floats";
+    INTS = 7, "ints";
+    STRINGS = 8, "strings";
+    TENSORS = 9, "tensors";
+    GRAPHS = 10, "graphs";
+    SPARSE_TENSOR = 11, "sparse_tensor";
+    SPARSE_TENSORS = 12, "sparse_tensors";
+    TYPE_PROTO = 13, "type_proto";
+    TYPE_PROTOS = 14, "type_protos";
+}
+
+impl AttrType {
+    /// Whether values of this type are lists, which may be empty.
+    pub fn is_list(self) -> bool {
+        use AttrType as A;
+        matches!(
+            self,
+            A::FLOATS | A::INTS | A::STRINGS | A::TENSORS | A::GRAPHS | A::SPARSE_TENSORS | A::TYPE_PROTOS
+        )
+    }
+}
+
+/// A named attribute of a node, or a default of a function's attribute.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Attr {
+    /// The name.
+    pub name: Option<Name>,
+    /// The stated type.
+    pub ty: Option<AttrType>,
+    /// The attribute parameter of the enclosing function that gives the value (`@name` in text).
+    pub reference: Option<Name>,
+    /// `doc_string`.
+    pub doc: Option<Name>,
+    /// The value fields that are set, in the order of their numbers. A sound attribute has the one that its type
+    /// selects, and none if it is a reference or an empty list.
+    pub values: SmallVec<[AttrValue; 1]>,
+}
+
+impl Attr {
+    /// An attribute with a value and the type that fits it.
+    pub fn new(name: Name, value: AttrValue) -> Self {
+        Attr {
+            name: Some(name),
+            ty: Some(value.ty()),
+            values: SmallVec::from_buf([value]),
+            ..Attr::default()
+        }
+    }
+
+    /// The value of a sound attribute: the field that the stated type selects.
+    pub fn value(&self) -> Option<&AttrValue> {
+        self.values.iter().find(|v| Some(v.ty()) == self.ty)
+    }
+}
+
+/// One value field of `AttributeProto`. Lists are never empty here: an empty list is no field.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AttrValue {
+    /// `f`
+    Float(f32),
+    /// `i`
+    Int(i64),
+    /// `s`: should be UTF-8; custom operators are known to keep binary data in it.
+    String(Bytes),
+    /// `t`
+    Tensor(TensorId),
+    /// `g`
+    Graph(GraphId),
+    /// `floats`
+    Floats(Vec<f32>),
+    /// `ints`
+    Ints(Vec<i64>),
+    /// `strings`
+    Strings(Vec<Bytes>),
+    /// `tensors`
+    Tensors(Vec<TensorId>),
+    /// `graphs`
+    Graphs(Vec<GraphId>),
+    /// `tp`
+    Type(TypeId),
+    /// `type_protos`
+    Types(Vec<TypeId>),
+    /// `sparse_tensor`
+    SparseTensor(Box<SparseTensor>),
+    /// `sparse_tensors`
+    SparseTensors(Vec<SparseTensor>),
+}
+
+impl AttrValue {
+    /// The attribute type that selects this field.
+    pub fn ty(&self) -> AttrType {
+        match self {
+            AttrValue::Float(_) => AttrType::FLOAT,
+            AttrValue::Int(_) => AttrType::INT,
+            AttrValue::String(_) => AttrType::STRING,
+            AttrValue::Tensor(_) => AttrType::TENSOR,
+            AttrValue::Graph(_) => AttrType::GRAPH,
+            AttrValue::Floats(_) => AttrType::FLOATS,
+            AttrValue::Ints(_) => AttrType::INTS,
+            AttrValue::Strings(_) => AttrType::STRINGS,
+            AttrValue::Tensors(_) => AttrType::TENSORS,
+            AttrValue::Graphs(_) => AttrType::GRAPHS,
+            AttrValue::Type(_) => AttrType::TYPE_PROTO,
+            AttrValue::Types(_) => AttrType::TYPE_PROTOS,
+            AttrValue::SparseTensor(_) => AttrType::SPARSE_TENSOR,
+            AttrValue::SparseTensors(_) => AttrType::SPARSE_TENSORS,
+        }
+    }
+
+    /// The graphs of a graph-valued field.
+    pub fn graphs(&self) -> &[GraphId] {
+        match self {
+            AttrValue::Graph(g) => std::slice::from_ref(g),
+            AttrValue::Graphs(graphs) => graphs,
+            AttrValue::Float(_)
+            | AttrValue::Int(_)
+            | AttrValue::String(_)
+            | AttrValue::Tensor(_)
+            | AttrValue::Floats(_)
+            | AttrValue::Ints(_)
+            | AttrValue::Strings(_)
+            | AttrValue::Tensors(_)
+            | AttrValue::Type(_)
+            | AttrValue::Types(_)
+            | AttrValue::SparseTensor(_)
+            | AttrValue::SparseTensors(_) => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attribute_types_have_distinct_names() {
+        for &ty in AttrType::ALL {
+            assert_eq!(ty.name().and_then(AttrType::from_name), Some(ty));
+        }
+    }
+
+    #[test]
+    fn hot_data_is_small() {
+        assert_eq!(size_of::<Value>(), 16);
+        assert!(size_of::<Node>() <= 104, "{}", size_of::<Node>());
+        assert!(size_of::<AttrValue>() <= 40, "{}", size_of::<AttrValue>());
+    }
+}

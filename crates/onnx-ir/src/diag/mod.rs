@@ -1,0 +1,165 @@
+//! Diagnostics as data: what is wrong, where, why, and what to do. Rendering belongs to whoever owns the text.
+
+mod codes;
+mod place;
+
+pub use codes::{ALL, Code, code, find};
+pub use place::{Entity, Place, Span};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Severity {
+    /// The model or text is wrong.
+    Error,
+    /// Legal, and probably not meant.
+    Warning,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// A place with what it contributes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Label {
+    /// Where.
+    pub place: Place,
+    /// What this place contributes, lower case, no full stop.
+    pub text: String,
+}
+
+/// A change of the source that mends a finding.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fix {
+    /// What it does, as an imperative.
+    pub title: String,
+    /// Replacements, in order, that do not overlap.
+    pub edits: Vec<Edit>,
+    /// Whether the fix is certain to keep what the author meant.
+    pub safe: bool,
+}
+
+/// Replaces a span of the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edit {
+    /// What is replaced; empty to insert.
+    pub span: Span,
+    /// The new text.
+    pub text: String,
+}
+
+/// One finding.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Diagnostic {
+    /// Its row in the code table.
+    pub code: &'static Code,
+    /// How bad; the code's unless the site says otherwise.
+    pub severity: Severity,
+    /// What is wrong, lower case, no full stop.
+    pub message: String,
+    /// The smallest place that is wrong, with its label.
+    pub primary: Label,
+    /// Other places that explain it: the cause, the bracket that was opened.
+    pub related: Vec<Label>,
+    /// One imperative, only if likely right.
+    pub help: Option<String>,
+    /// What mends it.
+    pub fixes: Vec<Fix>,
+}
+
+impl Diagnostic {
+    /// A finding of `code` at a place.
+    pub fn new(code: &'static Code, at: impl Into<Place>, message: impl Into<String>) -> Self {
+        Diagnostic {
+            code,
+            severity: code.severity,
+            message: message.into(),
+            primary: Label { place: at.into(), text: String::new() },
+            related: Vec::new(),
+            help: None,
+            fixes: Vec::new(),
+        }
+    }
+
+    /// Says what the primary place contributes.
+    #[must_use]
+    pub fn label(mut self, text: impl Into<String>) -> Self {
+        self.primary.text = text.into();
+        self
+    }
+
+    /// Adds another place.
+    #[must_use]
+    pub fn related(mut self, at: impl Into<Place>, text: impl Into<String>) -> Self {
+        self.related.push(Label { place: at.into(), text: text.into() });
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(text.into());
+        self
+    }
+
+    /// Says what to do, if something likely is known.
+    #[must_use]
+    pub fn maybe_help(mut self, text: Option<String>) -> Self {
+        self.help = text.or(self.help);
+        self
+    }
+
+    /// Overrides the code's severity.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    /// Adds a fix.
+    #[must_use]
+    pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>, safe: bool) -> Self {
+        self.fixes.push(Fix { title: title.into(), edits, safe });
+        self
+    }
+
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// The candidate most like `word`, if any is near enough to be what was meant.
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count().max(3) / 3).min(3);
+    candidates
+        .into_iter()
+        .filter(|c| *c != word && !c.is_empty() && c.len().abs_diff(word.len()) <= limit * 4)
+        .map(|c| {
+            let same = c.eq_ignore_ascii_case(word);
+            (if same { 0 } else { strsim::osa_distance(&c.to_lowercase(), &word.to_lowercase()) }, c)
+        })
+        .filter(|&(distance, _)| distance <= limit)
+        .min()
+        .map(|(_, c)| c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_suggested_and_far_ones_are_not() {
+        let names = ["float", "double", "int64", "Relu"];
+        assert_eq!(did_you_mean("flaot", names), Some("float"));
+        assert_eq!(did_you_mean("relu", names), Some("Relu"));
+        assert_eq!(did_you_mean("x", names), None);
+        assert_eq!(did_you_mean("string", names), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Where a finding is: a span of a source, or an entity of a model that someone can find in a text.
+
+use crate::body::{GraphId, NodeId};
+use crate::model::{BodyId, FunctionId};
+
+/// A range of bytes of a source.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span `start..end`.
+    pub const fn new(start: u32, end: u32) -> Self {
+        Span { start, end }
+    }
+
+    /// The empty span at a byte.
+    pub const fn at(at: u32) -> Self {
+        Span { start: at, end: at }
+    }
+
+    /// The span from the start of this to the end of `other`.
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start, end: other.end.max(self.start) }
+    }
+
+    /// As a range for slicing.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// Length in bytes.
+    pub fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// Whether it covers no byte.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+impl std::fmt::Debug for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}..{}", self.start, self.end)
+    }
+}
+
+/// Where a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Place {
+    /// Bytes of the source (text, or the file itself where it could not be decoded).
+    Source(Span),
+    /// An entity of the model, to be found in the text that it came from or is printed as.
+    Entity(Entity),
+    /// The model as a whole.
+    Nowhere,
+}
+
+impl From<Span> for Place {
+    fn from(span: Span) -> Self {
+        Place::Source(span)
+    }
+}
+
+impl From<Entity> for Place {
+    fn from(entity: Entity) -> Self {
+        Place::Entity(entity)
+    }
+}
+
+/// Anything of a model that a finding can point at. Numbers are positions in the list that the variant names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs, reason = "the variants name fields of the IR, which have documentation")]
+pub enum Entity {
+    /// The header, or the first thing of the model if it has none.
+    Header,
+    IrVersion,
+    ModelVersion,
+    OpsetImport(u32),
+    ModelMetadata(u32),
+    Function(FunctionId),
+    FunctionOpsetImport(FunctionId, u32),
+    FunctionAttribute(FunctionId, u32),
+    FunctionAttributeDefault(FunctionId, u32),
+    Graph(BodyId, GraphId),
+    Input(BodyId, GraphId, u32),
+    Output(BodyId, GraphId, u32),
+    ValueInfo(BodyId, GraphId, u32),
+    Initializer(BodyId, GraphId, u32),
+    SparseInitializer(BodyId, GraphId, u32),
+    QuantizationAnnotation(BodyId, GraphId, u32),
+    Node(BodyId, NodeId),
+    NodeInput(BodyId, NodeId, u32),
+    NodeOutput(BodyId, NodeId, u32),
+    /// The operator that the node names.
+    NodeOp(BodyId, NodeId),
+    Attr(BodyId, NodeId, u32),
+    Training(u32),
+    Configuration(u32),
+}

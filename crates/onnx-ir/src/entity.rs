@@ -1,0 +1,213 @@
+//! Typed ids and the maps they index.
+//!
+//! An id is a small number that only its own arena hands out; `Option<Id>` is as small as the id. [`PrimaryMap`]
+//! owns entities and mints their ids, [`SecondaryMap`] adds facts about them and answers with a default for ids it
+//! has not seen.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// An index with a type: see [`entity!`](crate::entity!).
+pub trait EntityId: Copy + Eq + Ord + fmt::Debug + fmt::Display {
+    /// The id of the entity at `index`.
+    ///
+    /// # Panics
+    /// At 2^32 - 1 entities: an arena that large does not fit the ids.
+    fn from_index(index: usize) -> Self;
+    /// The position in the arena.
+    fn index(self) -> usize;
+}
+
+/// Declares an id newtype: `entity!(/** A node. */ NodeId, "n");` prints as `n12`.
+#[macro_export]
+macro_rules! entity {
+    ($(#[$meta:meta])* $name:ident, $prefix:literal) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(std::num::NonZeroU32);
+        impl $crate::entity::EntityId for $name {
+            fn from_index(index: usize) -> Self {
+                let raw = u32::try_from(index).ok().and_then(|i| i.checked_add(1));
+                Self(raw.and_then(std::num::NonZeroU32::new).expect("an arena holds fewer than 2^32 - 1 entities"))
+            }
+            fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($prefix, "{}"), $crate::entity::EntityId::index(*self))
+            }
+        }
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
+/// Owns entities of one kind; ids come from [`PrimaryMap::push`] only.
+#[derive(Clone, PartialEq)]
+pub struct PrimaryMap<K, V> {
+    items: Vec<V>,
+    key: PhantomData<K>,
+}
+
+impl<K: EntityId, V> PrimaryMap<K, V> {
+    /// An empty arena.
+    pub const fn new() -> Self {
+        Self { items: Vec::new(), key: PhantomData }
+    }
+
+    /// Adds an entity and returns its id.
+    pub fn push(&mut self, value: V) -> K {
+        let id = K::from_index(self.items.len());
+        self.items.push(value);
+        id
+    }
+
+    /// The id that the next [`push`](Self::push) will return.
+    pub fn next_id(&self) -> K {
+        K::from_index(self.items.len())
+    }
+
+    /// The entity, if the id is in range.
+    pub fn get(&self, id: K) -> Option<&V> {
+        self.items.get(id.index())
+    }
+
+    /// How many entities there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// All ids in order of creation.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = K> + ExactSizeIterator + use<K, V> {
+        (0..self.items.len()).map(K::from_index)
+    }
+
+    /// All entities with their ids, in order of creation.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> + ExactSizeIterator {
+        self.items.iter().enumerate().map(|(i, v)| (K::from_index(i), v))
+    }
+
+    /// All entities in order of creation.
+    pub fn values(&self) -> std::slice::Iter<'_, V> {
+        self.items.iter()
+    }
+
+    /// All entities in order of creation, to change.
+    pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
+        self.items.iter_mut()
+    }
+
+    /// Makes room for `additional` more entities.
+    pub fn reserve(&mut self, additional: usize) {
+        self.items.reserve(additional);
+    }
+}
+
+impl<K: EntityId, V> Default for PrimaryMap<K, V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K: EntityId, V: fmt::Debug> fmt::Debug for PrimaryMap<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl<K: EntityId, V> Index<K> for PrimaryMap<K, V> {
+    type Output = V;
+    fn index(&self, id: K) -> &V {
+        &self.items[id.index()]
+    }
+}
+
+impl<K: EntityId, V> IndexMut<K> for PrimaryMap<K, V> {
+    fn index_mut(&mut self, id: K) -> &mut V {
+        &mut self.items[id.index()]
+    }
+}
+
+/// Facts about entities that another map owns. Reading an id without a fact gives the default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SecondaryMap<K, V> {
+    items: Vec<V>,
+    default: V,
+    key: PhantomData<K>,
+}
+
+impl<K: EntityId, V: Clone> SecondaryMap<K, V> {
+    /// An empty map that answers `default`.
+    pub fn with_default(default: V) -> Self {
+        Self { items: Vec::new(), default, key: PhantomData }
+    }
+
+    /// Like [`with_default`](Self::with_default), with room for `len` entities at once.
+    pub fn with_len(default: V, len: usize) -> Self {
+        Self { items: vec![default.clone(); len], default, key: PhantomData }
+    }
+
+    /// Forgets all facts, keeps the room.
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+}
+
+impl<K: EntityId, V: Clone + Default> Default for SecondaryMap<K, V> {
+    fn default() -> Self {
+        Self::with_default(V::default())
+    }
+}
+
+impl<K: EntityId, V> Index<K> for SecondaryMap<K, V> {
+    type Output = V;
+    fn index(&self, id: K) -> &V {
+        self.items.get(id.index()).unwrap_or(&self.default)
+    }
+}
+
+impl<K: EntityId, V: Clone> IndexMut<K> for SecondaryMap<K, V> {
+    fn index_mut(&mut self, id: K) -> &mut V {
+        if id.index() >= self.items.len() {
+            self.items.resize(id.index() + 1, self.default.clone());
+        }
+        &mut self.items[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::entity!(
+        #[allow(unreachable_pub, reason = "the macro declares ids of a public API")]
+        ThingId,
+        "t"
+    );
+
+    #[test]
+    fn an_optional_id_costs_nothing() {
+        assert_eq!(size_of::<Option<ThingId>>(), 4);
+    }
+
+    #[test]
+    fn ids_print_with_their_prefix_and_index_their_map() {
+        let mut things = PrimaryMap::new();
+        let (a, b): (ThingId, ThingId) = (things.push('a'), things.push('b'));
+        assert_eq!((things[a], things[b], b.to_string()), ('a', 'b', "t1".to_owned()));
+        let mut marks = SecondaryMap::<ThingId, bool>::default();
+        marks[b] = true;
+        assert_eq!((marks[a], marks[b], marks[ThingId::from_index(9)]), (false, true, false));
+    }
+}

@@ -1,0 +1,149 @@
+//! A model: header, main graph, functions, and what training and multi-device execution add.
+
+use crate::body::{Attr, Body};
+use crate::entity;
+use crate::entity::PrimaryMap;
+use crate::names::{Name, Names};
+use crate::tensor::Entry;
+use crate::types::Types;
+
+entity!(
+    /// A body of one model.
+    BodyId,
+    "b"
+);
+entity!(
+    /// A function of one model.
+    FunctionId,
+    "f"
+);
+
+/// A whole model, right or wrong.
+///
+/// Names and types are interned here and shared by all bodies; graphs, nodes, values and tensors are in arenas of
+/// the body that they belong to.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// Every string of the model.
+    pub names: Names,
+    /// Every type of the model.
+    pub types: Types,
+    /// Main graph, function bodies and training graphs, in order of creation.
+    pub bodies: PrimaryMap<BodyId, Body>,
+    /// What precedes the graph in text.
+    pub header: Header,
+    /// The body whose root is the main graph; a broken model may lack it.
+    pub main: Option<BodyId>,
+    /// Model-local functions in order.
+    pub functions: PrimaryMap<FunctionId, Function>,
+    /// `training_info` in order.
+    pub training: Vec<TrainingInfo>,
+    /// Device configurations that nodes refer to (IR 11 and later).
+    pub configurations: Vec<DeviceConfiguration>,
+}
+
+/// The header of a model. `None` is a field that is not set, which differs from one that is set to its default.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Header {
+    /// Version of the format.
+    pub ir_version: Option<i64>,
+    /// The operator sets in use.
+    pub opset_imports: Vec<OpsetImport>,
+    /// The program that made the model.
+    pub producer_name: Option<Name>,
+    /// Its version.
+    pub producer_version: Option<Name>,
+    /// Reverse-DNS domain of the model.
+    pub domain: Option<Name>,
+    /// Version of the model.
+    pub model_version: Option<i64>,
+    /// Documentation.
+    pub doc: Option<Name>,
+    /// Named metadata.
+    pub metadata: Vec<Entry>,
+}
+
+/// One imported operator set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct OpsetImport {
+    /// Its domain; absent and empty both mean ai.onnx.
+    pub domain: Option<Name>,
+    /// Its version.
+    pub version: Option<i64>,
+}
+
+/// A model-local function. The ports of its root graph have names only (the inputs and outputs of a function are
+/// untyped), and its entries of `value_info` carry what types there are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function {
+    /// Name, domain and overload identify the function.
+    pub name: Option<Name>,
+    /// See [`name`](Self::name).
+    pub domain: Option<Name>,
+    /// See [`name`](Self::name).
+    pub overload: Option<Name>,
+    /// Attribute parameters without a default.
+    pub attributes: Vec<Name>,
+    /// Attribute parameters with their default.
+    pub attribute_defaults: Vec<Attr>,
+    /// The operator sets that the body uses.
+    pub opset_imports: Vec<OpsetImport>,
+    /// Documentation.
+    pub doc: Option<Name>,
+    /// Named metadata.
+    pub metadata: Vec<Entry>,
+    /// Inputs, outputs and nodes.
+    pub body: BodyId,
+}
+
+/// How a model is trained (`TrainingInfoProto`).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct TrainingInfo {
+    /// Graph that gives initial values.
+    pub initialization: Option<BodyId>,
+    /// Graph of one training step.
+    pub algorithm: Option<BodyId>,
+    /// Initializer (key) and the output of [`initialization`](Self::initialization) that sets it.
+    pub initialization_bindings: Vec<Entry>,
+    /// Initializer (key) and the output of a step that updates it.
+    pub update_bindings: Vec<Entry>,
+}
+
+/// A named set of devices (`DeviceConfigurationProto`).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DeviceConfiguration {
+    /// Name that nodes refer to.
+    pub name: Option<Name>,
+    /// Number of devices.
+    pub num_devices: Option<i32>,
+    /// Names of the devices, as many as there are devices, or none.
+    pub devices: Vec<Name>,
+}
+
+impl Model {
+    /// An empty model.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The main graph's body.
+    pub fn main_body(&self) -> Option<&Body> {
+        self.main.map(|b| &self.bodies[b])
+    }
+
+    /// Text of an optional name, `""` if it is absent.
+    pub fn text(&self, name: Option<Name>) -> &str {
+        name.map_or("", |n| &self.names[n])
+    }
+
+    /// The imported version of a domain, where `""` and `"ai.onnx"` name the same one.
+    pub fn opset_version(&self, imports: &[OpsetImport], domain: &str) -> Option<i64> {
+        let wanted = normalize_domain(domain);
+        imports.iter().find(|i| normalize_domain(self.text(i.domain)) == wanted).and_then(|i| i.version)
+    }
+}
+
+/// `""` for the default domain by either of its names.
+pub fn normalize_domain(domain: &str) -> &str {
+    if domain == "ai.onnx" { "" } else { domain }
+}

@@ -1,0 +1,181 @@
+//! Interned strings: every name, domain, doc string and metadata text of a model is a [`Name`].
+//!
+//! Equal strings have equal ids, so scopes are arrays and comparisons are integer comparisons. Protobuf `string`
+//! fields should be UTF-8 but nothing enforces it; such a string keeps its exact bytes beside a readable form.
+
+use crate::entity;
+use crate::entity::EntityId;
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashTable};
+use std::hash::BuildHasher;
+
+entity!(
+    /// An interned string of one [`Names`].
+    Name,
+    "name"
+);
+
+impl Name {
+    /// The empty string, the first name of every table.
+    pub fn empty() -> Self {
+        Self::from_index(0)
+    }
+
+    /// Whether this is the empty string.
+    pub fn is_empty(self) -> bool {
+        self.index() == 0
+    }
+}
+
+/// The strings of a model, each stored once.
+#[derive(Clone)]
+pub struct Names {
+    pool: String,
+    /// `spans[i]..spans[i + 1]` is the text of name `i` in `pool`.
+    starts: Vec<usize>,
+    table: HashTable<Name>,
+    hasher: RandomState,
+    /// Exact bytes of the names that are not UTF-8; their `pool` text has replacement characters.
+    invalid: HashMap<Name, Box<[u8]>, RandomState>,
+}
+
+impl Names {
+    /// A table that holds the empty string only.
+    pub fn new() -> Self {
+        let mut names = Self {
+            pool: String::new(),
+            starts: vec![0],
+            table: HashTable::new(),
+            hasher: RandomState::default(),
+            invalid: HashMap::default(),
+        };
+        names.intern("");
+        names
+    }
+
+    /// The id of `text`, new or known.
+    pub fn intern(&mut self, text: &str) -> Name {
+        let hash = self.hasher.hash_one(text.as_bytes());
+        let (pool, starts) = (&self.pool, &self.starts);
+        let same = |&id: &Name| &pool[starts[id.index()]..starts[id.index() + 1]] == text;
+        if let Some(&id) = self.table.find(hash, same) {
+            return id;
+        }
+        self.insert(hash, text)
+    }
+
+    /// The id of a string that may not be UTF-8.
+    pub fn intern_bytes(&mut self, bytes: &[u8]) -> Name {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.intern(text),
+            Err(_) => {
+                let hash = self.hasher.hash_one(bytes);
+                let invalid = &self.invalid;
+                if let Some(&id) = self.table.find(hash, |id| invalid.get(id).is_some_and(|b| **b == *bytes))
+                {
+                    return id;
+                }
+                let id = self.insert(hash, &String::from_utf8_lossy(bytes));
+                self.invalid.insert(id, bytes.into());
+                id
+            }
+        }
+    }
+
+    fn insert(&mut self, hash: u64, text: &str) -> Name {
+        let id = Name::from_index(self.starts.len() - 1);
+        self.pool.push_str(text);
+        self.starts.push(self.pool.len());
+        let Self { pool, starts, table, hasher, invalid } = self;
+        table.insert_unique(hash, id, |id| match invalid.get(id) {
+            Some(bytes) => hasher.hash_one(&**bytes),
+            None => hasher.hash_one(&pool.as_bytes()[starts[id.index()]..starts[id.index() + 1]]),
+        });
+        id
+    }
+
+    /// The id of `text` if it occurs.
+    pub fn find(&self, text: &str) -> Option<Name> {
+        self.table
+            .find(self.hasher.hash_one(text.as_bytes()), |&id| {
+                &self[id] == text && !self.invalid.contains_key(&id)
+            })
+            .copied()
+    }
+
+    /// The exact bytes of a name.
+    pub fn bytes(&self, name: Name) -> &[u8] {
+        match self.invalid.get(&name) {
+            Some(bytes) => bytes,
+            None => self[name].as_bytes(),
+        }
+    }
+
+    /// Whether the string is UTF-8, as protobuf asks of `string` fields.
+    pub fn is_utf8(&self, name: Name) -> bool {
+        self.invalid.is_empty() || !self.invalid.contains_key(&name)
+    }
+
+    /// Whether every string is UTF-8.
+    pub fn all_utf8(&self) -> bool {
+        self.invalid.is_empty()
+    }
+
+    /// How many different strings there are.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Never: the empty string is always there.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The text; bytes that are not UTF-8 read as U+FFFD (see [`Names::bytes`]).
+impl std::ops::Index<Name> for Names {
+    type Output = str;
+    fn index(&self, name: Name) -> &str {
+        &self.pool[self.starts[name.index()]..self.starts[name.index() + 1]]
+    }
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Names({})", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_strings_are_one_name() {
+        let mut names = Names::new();
+        let (a, b) = (names.intern("x"), names.intern("y"));
+        assert_ne!(a, b);
+        assert_eq!(names.intern_bytes(b"x"), a);
+        assert_eq!((&names[a], names.find("y"), names.find("z")), ("x", Some(b), None));
+        assert!(names.intern("").is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_kept() {
+        let mut names = Names::new();
+        let (a, b) = (names.intern_bytes(b"\xff"), names.intern_bytes(b"\xfe"));
+        assert_ne!(a, b);
+        assert_ne!(names.intern("\u{fffd}"), a);
+        for i in 0..1000 {
+            names.intern(&i.to_string());
+        }
+        assert_eq!(names.intern_bytes(b"\xff"), a);
+        assert_eq!((names.bytes(a), &names[a], names.is_utf8(a)), (&b"\xff"[..], "\u{fffd}", false));
+    }
+}

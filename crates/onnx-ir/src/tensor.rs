@@ -1,0 +1,259 @@
+//! Tensors as models store them: shape, element type, and a payload that remembers which field held it.
+//!
+//! Payloads are [`Bytes`]: a slice of the mapped file, or a buffer that a reader made. Nothing here decodes, pads or
+//! repacks; a broken tensor (two payloads, too few entries) is held as it is.
+
+use crate::entity;
+use crate::names::Name;
+use crate::types::ElemType;
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+entity!(
+    /// A tensor of one body.
+    TensorId,
+    "t"
+);
+
+/// A key with a value, as in `metadata_props` and `external_data`. Both fields may be absent in a broken model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Entry {
+    /// The key.
+    pub key: Option<Name>,
+    /// The value.
+    pub value: Option<Name>,
+}
+
+/// A value field of `TensorProto`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Field {
+    /// `raw_data`: the elements' own bytes, little-endian, sub-byte types packed.
+    Raw,
+    /// `float_data`: entries of 4 bytes.
+    Float,
+    /// `int32_data`: entries of 4 bytes, for all narrow types.
+    Int32,
+    /// `int64_data`: entries of 8 bytes.
+    Int64,
+    /// `double_data`: entries of 8 bytes.
+    Double,
+    /// `uint64_data`: entries of 8 bytes.
+    Uint64,
+    /// `string_data`.
+    String,
+}
+
+impl Field {
+    /// Name of the field in the .proto.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Raw => "raw_data",
+            Field::Float => "float_data",
+            Field::Int32 => "int32_data",
+            Field::Int64 => "int64_data",
+            Field::Double => "double_data",
+            Field::Uint64 => "uint64_data",
+            Field::String => "string_data",
+        }
+    }
+
+    /// Bytes of one entry in a [`Payload::Entries`]; 0 for strings.
+    pub fn entry_size(self) -> usize {
+        match self {
+            Field::Raw => 1,
+            Field::Float | Field::Int32 => 4,
+            Field::Int64 | Field::Double | Field::Uint64 => 8,
+            Field::String => 0,
+        }
+    }
+}
+
+/// Stored elements.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Payload {
+    /// A numeric field: its entries one after the other, little-endian, each of [`Field::entry_size`] bytes.
+    Entries {
+        /// Where the entries are stored; never [`Field::String`].
+        field: Field,
+        /// The entries.
+        bytes: Bytes,
+    },
+    /// `string_data`; should be UTF-8.
+    Strings(Vec<Bytes>),
+}
+
+impl Payload {
+    /// The field that stores it.
+    pub fn field(&self) -> Field {
+        match self {
+            Payload::Entries { field, .. } => *field,
+            Payload::Strings(_) => Field::String,
+        }
+    }
+
+    /// How many entries it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Payload::Entries { field, bytes } => bytes.len() / field.entry_size().max(1),
+            Payload::Strings(strings) => strings.len(),
+        }
+    }
+
+    /// Whether it has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+macro_rules! typed_payload {
+    ($($name:ident, $field:ident, $ty:ty;)*) => {
+        impl Payload {
+            $(
+                #[doc = concat!("Entries of the field that holds `", stringify!($ty), "`, without a copy on little-endian machines.")]
+                pub fn $name(entries: Vec<$ty>) -> Payload {
+                    let bytes = if cfg!(target_endian = "little") {
+                        Bytes::from_owner(Owned(entries))
+                    } else {
+                        entries.iter().flat_map(|e| e.to_le_bytes()).collect()
+                    };
+                    Payload::Entries { field: Field::$field, bytes }
+                }
+            )*
+        }
+    };
+}
+
+/// A number buffer seen as bytes.
+struct Owned<T>(Vec<T>);
+impl<T: bytemuck::NoUninit> AsRef<[u8]> for Owned<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+typed_payload! {
+    floats, Float, f32;
+    int32s, Int32, i32;
+    int64s, Int64, i64;
+    doubles, Double, f64;
+    uint64s, Uint64, u64;
+}
+
+/// `TensorProto.DataLocation` as a number, because files may hold any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct DataLocation(pub i32);
+
+impl DataLocation {
+    /// The payload is in the tensor.
+    pub const DEFAULT: DataLocation = DataLocation(0);
+    /// The payload is in the file that [`Tensor::external`] names.
+    pub const EXTERNAL: DataLocation = DataLocation(1);
+}
+
+/// A chunk of a larger tensor (`TensorProto.Segment`); no reader assembles them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// First element.
+    pub begin: Option<i64>,
+    /// One past the last element.
+    pub end: Option<i64>,
+}
+
+/// A tensor as stored.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Tensor {
+    /// Its name; an initializer's is the name of its value.
+    pub name: Option<Name>,
+    /// The dimensions, outermost first; a broken model may have negative ones.
+    pub dims: SmallVec<[i64; 4]>,
+    /// `data_type`.
+    pub elem: Option<ElemType>,
+    /// The value fields that are set: one in a sound tensor with elements, none in one of zero elements or in an
+    /// external one. In the order of the field numbers.
+    pub data: SmallVec<[Payload; 1]>,
+    /// Everything that few tensors have.
+    pub extra: Option<Box<TensorExtra>>,
+}
+
+/// The rare parts of a [`Tensor`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct TensorExtra {
+    /// `data_location`, if it is set.
+    pub location: Option<DataLocation>,
+    /// `external_data`: location, offset, length, checksum.
+    pub external: Vec<Entry>,
+    /// `segment`.
+    pub segment: Option<Segment>,
+    /// `doc_string`.
+    pub doc: Option<Name>,
+    /// `metadata_props`.
+    pub metadata: Vec<Entry>,
+}
+
+impl Tensor {
+    /// The rare parts, read-only.
+    pub fn extra(&self) -> &TensorExtra {
+        static NONE: TensorExtra = TensorExtra {
+            location: None,
+            external: Vec::new(),
+            segment: None,
+            doc: None,
+            metadata: Vec::new(),
+        };
+        self.extra.as_deref().unwrap_or(&NONE)
+    }
+
+    /// The rare parts, made when missing.
+    pub fn extra_mut(&mut self) -> &mut TensorExtra {
+        self.extra.get_or_insert_default()
+    }
+
+    /// Whether the elements are in another file.
+    pub fn is_external(&self) -> bool {
+        self.extra().location == Some(DataLocation::EXTERNAL)
+    }
+
+    /// The number of elements that the shape asks for; `None` with a negative dimension or beyond 64 bits.
+    pub fn element_count(&self) -> Option<u64> {
+        self.dims.iter().try_fold(1u64, |n, &d| n.checked_mul(u64::try_from(d).ok()?))
+    }
+
+    /// The value of an `external_data` key.
+    pub fn external(&self, names: &crate::Names, key: &str) -> Option<Name> {
+        self.extra().external.iter().find(|e| e.key.is_some_and(|k| &names[k] == key)).and_then(|e| e.value)
+    }
+}
+
+/// A sparse tensor as stored: values, their indices, and the dense shape.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SparseTensor {
+    /// The values that are stored, of rank 1. Its name is the name of the sparse tensor.
+    pub values: Option<TensorId>,
+    /// INT64 indices of shape `[NNZ]` (linear) or `[NNZ, rank]`.
+    pub indices: Option<TensorId>,
+    /// The dense shape.
+    pub dims: SmallVec<[i64; 4]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_payloads_are_little_endian_entries() {
+        let p = Payload::int64s(vec![1, -1]);
+        let Payload::Entries { field, bytes } = &p else { panic!("numbers are entries") };
+        assert_eq!((*field, p.len()), (Field::Int64, 2));
+        assert_eq!(bytes[..8], 1i64.to_le_bytes());
+    }
+
+    #[test]
+    fn element_counts_do_not_overflow() {
+        let mut t = Tensor { dims: SmallVec::from_slice(&[1 << 62, 1 << 62]), ..Tensor::default() };
+        assert_eq!(t.element_count(), None);
+        t.dims = SmallVec::from_slice(&[2, 3]);
+        assert_eq!(t.element_count(), Some(6));
+        t.dims.clear();
+        assert_eq!(t.element_count(), Some(1));
+    }
+}
