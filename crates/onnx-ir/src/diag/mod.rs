@@ -3,7 +3,7 @@
 mod codes;
 mod place;
 
-pub use codes::{ALL, Code, code, find};
+pub use codes::{ALL, Code, Level, code, find};
 pub use place::{Entity, Place, Span};
 
 /// How bad a finding is.

@@ -1,0 +1,155 @@
+//! The one table of codes, a file for each part. The doc comment of a row is what `onnxtxt explain` prints.
+//!
+//! Numbering: E01.. text, E02.. names and order, E03.. header, operator sets and IR versions, E04.. attributes,
+//! E05.. tensors, E06.. external data, E07.. types, E08.. functions, E09.. training and devices; W.. the same parts
+//! as warnings.
+//!
+//! A row reads `Error NAME = "E0203", "value-undefined", "G03";`: severity, constant, id, name, and the rule of the
+//! specification that it enforces. `Warning(Strict)` puts a row on another level than the rest of its file.
+//!
+//! In the examples a graph without a header stands for one with `<ir_version: 10, opset_import: ["": 21]>`; the first
+//! is wrong, the second right.
+
+use super::Severity;
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct Code {
+    /// `E0101`; the letter says how bad, the hundreds say which part.
+    pub id: &'static str,
+    /// `unexpected-token`
+    pub name: &'static str,
+    /// The rule of the specification that it enforces (`G03`), if it does.
+    pub rule: Option<&'static str>,
+    /// How bad it is unless a site says otherwise.
+    pub severity: Severity,
+    /// The lowest level of `check` that reports it.
+    pub level: Level,
+    /// What it means, why it is wrong, and what to do, in Markdown.
+    pub explain: &'static str,
+}
+
+/// How much `check` looks at. Levels are nested: each reports what those before it report, and more.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
+pub enum Level {
+    /// Whether the input can be read at all.
+    Syntax,
+    /// The rules of the specification that need no types.
+    Spec,
+    /// Operator signatures, types and shapes.
+    #[default]
+    Types,
+    /// What is legal and still not good style, or only recommended.
+    Strict,
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+/// Declares the rows of one part: their constants, and the list `$part` of them.
+macro_rules! codes {
+    ($part:ident, $level:ident:
+     $($(#[doc = $doc:literal])+
+       $severity:ident $(($own:ident))? $konst:ident = $id:literal, $name:literal $(, $rule:literal)?;)*) => {
+        use super::{Code, Level};
+        use crate::diag::Severity;
+        $(
+            $(#[doc = $doc])+
+            pub static $konst: Code = Code {
+                id: $id,
+                name: $name,
+                rule: super::codes!(@rule $($rule)?),
+                severity: Severity::$severity,
+                level: super::codes!(@level $level $($own)?),
+                explain: concat!($($doc, "\n"),+),
+            };
+        )*
+        pub(super) static $part: &[&Code] = &[$(&$konst),*];
+    };
+    (@rule) => { None };
+    (@rule $rule:literal) => { Some($rule) };
+    (@level $level:ident) => { Level::$level };
+    (@level $level:ident $own:ident) => { Level::$own };
+}
+use codes;
+
+macro_rules! parts {
+    ($($file:ident $part:ident;)*) => {
+        $(mod $file;)*
+        /// The codes by name.
+        pub mod code {
+            $(pub use super::$file::*;)*
+        }
+        const PARTS: &[&[&Code]] = &[$($file::$part),*];
+    };
+}
+
+parts! {
+    text TEXT;
+}
+
+const COUNT: usize = {
+    let (mut n, mut i) = (0, 0);
+    while i < PARTS.len() {
+        n += PARTS[i].len();
+        i += 1;
+    }
+    n
+};
+
+/// Every code, in the order of the table.
+pub static ALL: &[&Code] = &{
+    let mut all = [PARTS[0][0]; COUNT];
+    let (mut n, mut i) = (0, 0);
+    while i < PARTS.len() {
+        let mut j = 0;
+        while j < PARTS[i].len() {
+            all[n] = PARTS[i][j];
+            n += 1;
+            j += 1;
+        }
+        i += 1;
+    }
+    all
+};
+
+/// The code of this id (`E0101`), name (`unexpected-token`) or rule (`G03`), in any case.
+pub fn find(key: &str) -> Option<&'static Code> {
+    let key = key.trim();
+    ALL.iter().copied().find(|c| {
+        c.id.eq_ignore_ascii_case(key)
+            || c.name.eq_ignore_ascii_case(key)
+            || c.rule.is_some_and(|r| r.eq_ignore_ascii_case(key))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_names_and_rules_are_distinct() {
+        for (i, a) in ALL.iter().enumerate() {
+            assert_eq!(a.id.starts_with('W'), a.severity == Severity::Warning, "{}", a.id);
+            for b in &ALL[i + 1..] {
+                assert!(a.id != b.id && a.name != b.name, "{} and {}", a.id, b.id);
+                assert!(a.rule.is_none() || a.rule != b.rule, "{:?} twice", a.rule);
+            }
+        }
+        assert_eq!(find("unexpected-token").map(|c| c.id), Some("E0101"));
+    }
+
+    #[test]
+    fn ids_ascend_within_a_part() {
+        for part in PARTS {
+            assert!(
+                part.is_sorted_by_key(|c| &c.id[1..]),
+                "{:?}",
+                part.iter().map(|c| c.id).collect::<Vec<_>>()
+            );
+        }
+    }
+}
