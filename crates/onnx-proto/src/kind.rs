@@ -1,0 +1,243 @@
+//! The kinds of files, and how to tell them apart.
+
+use crate::wire::{self, Cursor, Kind, MAX_DEPTH, Message, Reason, Repeat, WireType};
+
+/// What a file holds: the message at its root.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FileKind {
+    /// `ModelProto`: `model.onnx`.
+    Model,
+    /// `TensorProto`: `input_0.pb`.
+    Tensor,
+    /// `SequenceProto`
+    Sequence,
+    /// `OptionalProto`
+    Optional,
+    /// `MapProto`
+    Map,
+    /// `SparseTensorProto`
+    SparseTensor,
+    /// `FunctionProto`
+    Function,
+    /// `GraphProto`
+    Graph,
+    /// `OperatorSetProto`
+    OperatorSet,
+}
+
+impl FileKind {
+    /// Every kind; of two that fit a file equally well, [`sniff`] takes the one that comes first here.
+    pub const ALL: [FileKind; 9] = [
+        FileKind::Model,
+        FileKind::Tensor,
+        FileKind::Sequence,
+        FileKind::Optional,
+        FileKind::Map,
+        FileKind::SparseTensor,
+        FileKind::Function,
+        FileKind::Graph,
+        FileKind::OperatorSet,
+    ];
+
+    /// The message's name, such as `ModelProto`.
+    pub fn name(self) -> &'static str {
+        self.message().name
+    }
+
+    pub(crate) fn message(self) -> &'static Message {
+        match self {
+            FileKind::Model => &wire::MODEL_PROTO,
+            FileKind::Tensor => &wire::TENSOR_PROTO,
+            FileKind::Sequence => &wire::SEQUENCE_PROTO,
+            FileKind::Optional => &wire::OPTIONAL_PROTO,
+            FileKind::Map => &wire::MAP_PROTO,
+            FileKind::SparseTensor => &wire::SPARSE_TENSOR_PROTO,
+            FileKind::Function => &wire::FUNCTION_PROTO,
+            FileKind::Graph => &wire::GRAPH_PROTO,
+            FileKind::OperatorSet => &wire::OPERATOR_SET_PROTO,
+        }
+    }
+}
+
+/// What the bytes most likely are. `None`: empty, text, or nothing of this format.
+///
+/// Protobuf does not say what it holds, so each kind is tried on the first fields and gets points for those that it
+/// knows. Damaged and cut-off files keep their kind as long as their beginning is sound. Looks at a bounded number of
+/// fields, whatever the size.
+///
+/// A sequence and an optional with one element (or none) are the same bytes; that is answered with
+/// [`FileKind::Sequence`]. Whoever knows the declared type of the value should not ask.
+pub fn sniff(bytes: &[u8]) -> Option<FileKind> {
+    if is_text(bytes) {
+        return None;
+    }
+    let mut best = (0, None);
+    for kind in FileKind::ALL {
+        let mut budget = FIELDS_TRIED;
+        let points = points(Cursor::new(bytes, 0), kind.message(), 0, &mut budget);
+        if points > best.0 {
+            best = (points, Some(kind));
+        }
+    }
+    best.1
+}
+
+/// Fields that are looked at per kind.
+const FIELDS_TRIED: u32 = 200;
+
+/// Text has no control characters but white space. Messages begin with one: a key of a low field number.
+fn is_text(bytes: &[u8]) -> bool {
+    let start = bytes.get(..bytes.len().min(512)).unwrap_or_default();
+    start.iter().all(|&byte| byte >= b' ' || (b'\t'..=b'\r').contains(&byte))
+}
+
+/// How well the fields fit the message: points for each that it knows, minus points for what should not be.
+fn points(mut cursor: Cursor<'_>, message: &'static Message, depth: usize, budget: &mut u32) -> i32 {
+    let mut points = 0;
+    let mut seen = 0_u32;
+    while !cursor.is_at_end() && *budget > 0 {
+        *budget -= 1;
+        match field(&mut cursor, message, depth, budget, &mut seen) {
+            Ok(field) => points += field,
+            // At the root the file may be cut off; inside, lengths are given and this is something else.
+            Err(Reason::Truncated) if depth == 0 => return points,
+            Err(_) => return points - 20,
+        }
+    }
+    points
+}
+
+fn field(
+    cursor: &mut Cursor<'_>,
+    message: &'static Message,
+    depth: usize,
+    budget: &mut u32,
+    seen: &mut u32,
+) -> Result<i32, Reason> {
+    let key = cursor.key()?;
+    let Some(field) = message.field(key.number).filter(|field| wire::fits(field, key.wire)) else {
+        cursor.skip_value(key.number, key.wire, depth)?;
+        return Ok(-10);
+    };
+    let is_again = *seen & (1 << field.number) != 0;
+    *seen |= 1 << field.number;
+    if key.wire != WireType::Bytes {
+        cursor.skip_value(key.number, key.wire, depth)?;
+        return Ok(if is_again && field.repeat == Repeat::Once { -2 } else { 2 });
+    }
+    let (length, _) = cursor.length()?;
+    let value = cursor.split(length)?;
+    let points = match field.kind {
+        Kind::Message(inner) if depth < MAX_DEPTH => 2 + points(value, inner, depth + 1, budget),
+        Kind::Message(_) => return Err(Reason::TooDeep),
+        Kind::String if !is_text(value.rest()) => -2,
+        Kind::String | Kind::Bytes => 2,
+        // Numbers in a list that is not packed by rights.
+        Kind::Int32 | Kind::Int64 | Kind::Fixed32 | Kind::Fixed64 if field.repeat == Repeat::Each => -2,
+        Kind::Int32 | Kind::Int64 | Kind::Fixed32 | Kind::Fixed64 => 2,
+    };
+    Ok(if is_again && field.repeat == Repeat::Once { points.min(0) - 2 } else { points })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pb;
+    use prost::Message as _;
+
+    fn bytes(text: &'static str) -> Option<bytes::Bytes> {
+        Some(text.into())
+    }
+
+    fn tensor() -> pb::TensorProto {
+        let raw_data = Some(bytes::Bytes::from_static(&[0, 0, 128, 63]));
+        pb::TensorProto {
+            dims: vec![1],
+            data_type: Some(1),
+            name: bytes("x"),
+            raw_data,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn kinds_are_told_apart() {
+        let node = pb::NodeProto {
+            input: vec!["x".into()],
+            output: vec!["y".into()],
+            op_type: bytes("Relu"),
+            ..Default::default()
+        };
+        let sequence = pb::SequenceProto {
+            elem_type: Some(1),
+            tensor_values: vec![tensor(), tensor()],
+            ..Default::default()
+        };
+        let map = pb::MapProto {
+            name: bytes("m"),
+            key_type: Some(7),
+            keys: vec![1, 2],
+            values: Some(sequence.clone()),
+            ..Default::default()
+        };
+        let optional = pb::OptionalProto {
+            name: bytes("o"),
+            elem_type: Some(4),
+            map_value: Some(map.clone()),
+            ..Default::default()
+        };
+        let import = pb::OperatorSetIdProto { version: Some(21), ..Default::default() };
+        let function = pb::FunctionProto {
+            name: bytes("f"),
+            domain: bytes("my.domain"),
+            input: vec!["x".into()],
+            output: vec!["y".into()],
+            node: vec![node.clone()],
+            opset_import: vec![import.clone()],
+            ..Default::default()
+        };
+        let graph = pb::GraphProto { name: bytes("g"), node: vec![node], ..Default::default() };
+        let model = pb::ModelProto {
+            ir_version: Some(10),
+            opset_import: vec![import],
+            producer_name: bytes("someone"),
+            graph: Some(graph.clone()),
+            ..Default::default()
+        };
+        let sparse = pb::SparseTensorProto { values: Some(tensor()), dims: vec![8], indices: Some(tensor()) };
+        let operators =
+            pb::OperatorSetProto { magic: bytes("ONNXOPSET"), opset_version: Some(1), ..Default::default() };
+        for (bytes, kind) in [
+            (model.encode_to_vec(), FileKind::Model),
+            (tensor().encode_to_vec(), FileKind::Tensor),
+            (sequence.encode_to_vec(), FileKind::Sequence),
+            // See `sniff`.
+            (optional.encode_to_vec(), FileKind::Sequence),
+            (map.encode_to_vec(), FileKind::Map),
+            (sparse.encode_to_vec(), FileKind::SparseTensor),
+            (function.encode_to_vec(), FileKind::Function),
+            (graph.encode_to_vec(), FileKind::Graph),
+            (operators.encode_to_vec(), FileKind::OperatorSet),
+        ] {
+            assert_eq!(sniff(&bytes), Some(kind), "{bytes:?}");
+            // Cut off behind the first fields.
+            if kind == FileKind::Model {
+                for length in 2..bytes.len() {
+                    assert_eq!(sniff(&bytes[..length]), Some(kind), "the first {length} bytes");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_has_no_kind() {
+        for bytes in [
+            &b""[..],
+            b"<ir_version: 10>",
+            b"Big (float[N] x) => ()",
+            b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0",
+        ] {
+            assert_eq!(sniff(bytes), None);
+        }
+    }
+}

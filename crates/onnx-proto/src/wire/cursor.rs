@@ -1,0 +1,232 @@
+//! Reads keys, varints and lengths, and never beyond the end it was given.
+
+use super::MAX_DEPTH;
+
+/// How a field's value is delimited: the low three bits of its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WireType {
+    /// Seven bits a byte, the lowest first.
+    Varint,
+    /// Eight bytes.
+    Fixed64,
+    /// A varint length, and as many bytes.
+    Bytes,
+    /// Fields up to the matching `EndGroup`; this format has no such field.
+    StartGroup,
+    /// The end of a group.
+    EndGroup,
+    /// Four bytes.
+    Fixed32,
+}
+
+impl WireType {
+    /// In words, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            WireType::Varint => "varint",
+            WireType::Fixed64 => "8 bytes",
+            WireType::Bytes => "bytes with a length",
+            WireType::StartGroup => "start of a group",
+            WireType::EndGroup => "end of a group",
+            WireType::Fixed32 => "4 bytes",
+        }
+    }
+}
+
+/// Why bytes are not a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// A value ends after its message does: the file is cut off or damaged.
+    Truncated,
+    /// A varint of more than 64 bits.
+    LongVarint,
+    /// A key with field number 0, a number above 2^29 - 1, or an undefined wire type.
+    BadKey,
+    /// The end of a group that did not start, or that has another number.
+    StrayEndGroup,
+    /// More than [`MAX_DEPTH`] messages inside each other.
+    TooDeep,
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Reason::Truncated => "a value ends after its message does",
+            Reason::LongVarint => "a number has more than 64 bits",
+            Reason::BadKey => "no field begins like this",
+            Reason::StrayEndGroup => "a group ends that did not start",
+            Reason::TooDeep => "more than 100 messages are nested",
+        })
+    }
+}
+
+/// A position in the bytes of a message.
+#[derive(Clone)]
+pub(crate) struct Cursor<'a> {
+    /// Everything up to the end of the message; positions are offsets in the file.
+    bytes: &'a [u8],
+    pub(crate) at: usize,
+}
+
+/// A varint and whether it is as short as it can be.
+pub(crate) struct Varint {
+    pub(crate) value: u64,
+    pub(crate) shortest: bool,
+}
+
+/// The key of a field.
+pub(crate) struct Key {
+    pub(crate) number: u32,
+    pub(crate) wire: WireType,
+    pub(crate) shortest: bool,
+}
+
+impl<'a> Cursor<'a> {
+    /// Reads `bytes` from `at` to their end.
+    pub(crate) fn new(bytes: &'a [u8], at: usize) -> Cursor<'a> {
+        Cursor { bytes, at }
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    /// A cursor for the next `length` bytes; this one moves behind them.
+    pub(crate) fn split(&mut self, length: usize) -> Result<Cursor<'a>, Reason> {
+        let start = self.at;
+        self.skip(length)?;
+        let bytes = self.bytes.get(..self.at).ok_or(Reason::Truncated)?;
+        Ok(Cursor { bytes, at: start })
+    }
+
+    pub(crate) fn skip(&mut self, length: usize) -> Result<(), Reason> {
+        let end = self.at.checked_add(length).ok_or(Reason::Truncated)?;
+        if end > self.bytes.len() {
+            return Err(Reason::Truncated);
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    /// What has not been read.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn varint(&mut self) -> Result<Varint, Reason> {
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte < 0x80 => {
+                self.at += 1;
+                Ok(Varint { value: u64::from(byte), shortest: true })
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<Varint, Reason> {
+        let mut value = 0;
+        for (shift, &byte) in (0..).step_by(7).zip(self.rest().iter().take(10)) {
+            value |= u64::from(byte & 0x7f) << shift;
+            if shift == 63 && byte > 1 {
+                return Err(Reason::LongVarint);
+            }
+            if byte < 0x80 {
+                self.at += shift / 7 + 1;
+                return Ok(Varint { value, shortest: byte != 0 || shift == 0 });
+            }
+        }
+        Err(if self.rest().len() < 10 { Reason::Truncated } else { Reason::LongVarint })
+    }
+
+    /// A length, with whether it is written as short as it can be.
+    pub(crate) fn length(&mut self) -> Result<(usize, bool), Reason> {
+        let varint = self.varint()?;
+        Ok((usize::try_from(varint.value).map_err(|_| Reason::Truncated)?, varint.shortest))
+    }
+
+    #[inline]
+    pub(crate) fn key(&mut self) -> Result<Key, Reason> {
+        let Varint { value, shortest } = self.varint()?;
+        let number = u32::try_from(value).map_err(|_| Reason::BadKey)? >> 3;
+        let wire = match value & 7 {
+            0 => WireType::Varint,
+            1 => WireType::Fixed64,
+            2 => WireType::Bytes,
+            3 => WireType::StartGroup,
+            4 => WireType::EndGroup,
+            5 => WireType::Fixed32,
+            _ => return Err(Reason::BadKey),
+        };
+        if number == 0 {
+            return Err(Reason::BadKey);
+        }
+        Ok(Key { number, wire, shortest })
+    }
+
+    /// Steps over the value of a field that has this key, inside `depth` messages and groups.
+    pub(crate) fn skip_value(&mut self, number: u32, wire: WireType, depth: usize) -> Result<(), Reason> {
+        match wire {
+            WireType::Varint => self.varint().map(|_| ()),
+            WireType::Fixed64 => self.skip(8),
+            WireType::Fixed32 => self.skip(4),
+            WireType::Bytes => {
+                let (length, _) = self.length()?;
+                self.skip(length)
+            }
+            WireType::StartGroup if depth >= MAX_DEPTH => Err(Reason::TooDeep),
+            WireType::StartGroup => loop {
+                let key = self.key()?;
+                if key.wire == WireType::EndGroup {
+                    return if key.number == number { Ok(()) } else { Err(Reason::StrayEndGroup) };
+                }
+                self.skip_value(key.number, key.wire, depth + 1)?;
+            },
+            WireType::EndGroup => Err(Reason::StrayEndGroup),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<(u64, bool, usize), Reason> {
+        let mut cursor = Cursor::new(bytes, 0);
+        cursor.varint().map(|v| (v.value, v.shortest, cursor.at))
+    }
+
+    #[test]
+    fn varints() {
+        assert_eq!(read(&[0]), Ok((0, true, 1)));
+        assert_eq!(read(&[0xac, 0x02, 7]), Ok((300, true, 2)));
+        assert_eq!(read(&[0x80, 0x00]), Ok((0, false, 2)));
+        let mut ones = [0xff; 10];
+        ones[9] = 1;
+        assert_eq!(read(&ones), Ok((u64::MAX, true, 10)));
+        ones[9] = 2;
+        assert_eq!(read(&ones), Err(Reason::LongVarint));
+        assert_eq!(read(&[0xff; 11]), Err(Reason::LongVarint));
+        assert_eq!(read(&[0xff; 9]), Err(Reason::Truncated));
+        assert_eq!(read(&[]), Err(Reason::Truncated));
+    }
+
+    #[test]
+    fn keys() {
+        let key = |bytes: &[u8]| Cursor::new(bytes, 0).key().map(|k| (k.number, k.wire));
+        assert_eq!(key(&[0x0a]), Ok((1, WireType::Bytes)));
+        assert_eq!(key(&[0x02]), Err(Reason::BadKey));
+        assert_eq!(key(&[0x0f]), Err(Reason::BadKey));
+        assert_eq!(key(&[0xff, 0xff, 0xff, 0xff, 0x1f]), Err(Reason::BadKey));
+    }
+
+    #[test]
+    fn groups_nest_to_a_limit() {
+        // 98 { 99: 1 }, and the same closed by another number.
+        let group = [0x93, 0x06, 0x98, 0x06, 0x01, 0x94, 0x06];
+        let skip = |number| Cursor::new(&group, 2).skip_value(number, WireType::StartGroup, 0);
+        assert_eq!((skip(98), skip(97)), (Ok(()), Err(Reason::StrayEndGroup)));
+        let deep = [0x0b; 100_000];
+        assert_eq!(Cursor::new(&deep, 1).skip_value(1, WireType::StartGroup, 0), Err(Reason::TooDeep));
+    }
+}

@@ -1,0 +1,24 @@
+//! The encoding below the messages: varints, keys, lengths.
+//!
+//! prost decodes messages but says nothing of what it passes over. This walker says it: fields that the format does not
+//! know, and bytes that no standard encoder would have written, so that a reader can tell why a file will come out
+//! different. It reads keys and lengths only and steps over payloads: the pages of a large tensor stay on disk.
+
+mod cursor;
+mod normalize;
+mod schema;
+#[rustfmt::skip]
+mod table;
+pub(crate) mod varint;
+mod walk;
+
+pub(crate) use cursor::Cursor;
+pub use cursor::{Reason, WireType};
+pub(crate) use normalize::normalize;
+pub(crate) use schema::{Kind, Message, Repeat};
+pub(crate) use table::*;
+pub use walk::{Finding, Malformed, Path, What};
+pub(crate) use walk::{fits, walk};
+
+/// Messages inside messages that are read, which is what other decoders allow: 32 graphs, one inside the other.
+pub const MAX_DEPTH: usize = 100;

@@ -1,0 +1,82 @@
+//! Packed integer lists: varints on the wire, little-endian entries in memory.
+
+use super::cursor::{Cursor, Reason};
+use prost::encoding::{encode_varint, encoded_len_varint};
+
+/// The entries of a packed `int32` list, and whether a standard encoder would write them so.
+pub(crate) fn decode_int32(packed: &[u8]) -> Result<(Vec<i32>, bool), Reason> {
+    decode(packed, |wire| wire as i32, |entry| i64::from(entry) as u64)
+}
+
+/// The entries of a packed `int64` list, and whether a standard encoder would write them so.
+pub(crate) fn decode_int64(packed: &[u8]) -> Result<(Vec<i64>, bool), Reason> {
+    decode(packed, |wire| wire as i64, |entry| entry as u64)
+}
+
+/// The entries of a packed `uint64` list, and whether a standard encoder would write them so.
+pub(crate) fn decode_uint64(packed: &[u8]) -> Result<(Vec<u64>, bool), Reason> {
+    decode(packed, |wire| wire, |entry| entry)
+}
+
+/// The varints of `int32` entries given as little-endian bytes. A last incomplete entry is left out.
+pub(crate) fn encode_int32(entries: &[u8]) -> Vec<u8> {
+    encode(entries, |entry| i64::from(i32::from_le_bytes(entry)) as u64)
+}
+
+/// The varints of `int64` or `uint64` entries given as little-endian bytes. A last incomplete entry is left out.
+pub(crate) fn encode_int64(entries: &[u8]) -> Vec<u8> {
+    encode(entries, u64::from_le_bytes)
+}
+
+fn decode<T: Copy>(
+    packed: &[u8],
+    narrow: fn(u64) -> T,
+    widen: fn(T) -> u64,
+) -> Result<(Vec<T>, bool), Reason> {
+    // Every entry ends with a byte below 0x80, so memory stays in proportion to the input.
+    let count = packed.iter().filter(|&&byte| byte < 0x80).count();
+    let mut entries = Vec::with_capacity(count);
+    let mut cursor = Cursor::new(packed, 0);
+    let mut usual = true;
+    while !cursor.is_at_end() {
+        let varint = cursor.varint()?;
+        let entry = narrow(varint.value);
+        usual &= varint.shortest && widen(entry) == varint.value;
+        entries.push(entry);
+    }
+    Ok((entries, usual))
+}
+
+fn encode<const SIZE: usize>(entries: &[u8], widen: fn([u8; SIZE]) -> u64) -> Vec<u8> {
+    let (entries, _) = entries.as_chunks::<SIZE>();
+    let mut out = Vec::with_capacity(entries.iter().map(|&entry| encoded_len_varint(widen(entry))).sum());
+    for &entry in entries {
+        encode_varint(widen(entry), &mut out);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_come_back() {
+        let ints = [0, 1, -1, 127, 128, i32::MAX, i32::MIN];
+        let packed = encode_int32(bytemuck::cast_slice(&ints));
+        assert_eq!(packed.len(), 1 + 1 + 10 + 1 + 2 + 5 + 10);
+        assert_eq!(decode_int32(&packed), Ok((ints.to_vec(), true)));
+
+        let ints = [0, -1, i64::MAX, i64::MIN];
+        assert_eq!(decode_int64(&encode_int64(bytemuck::cast_slice(&ints))), Ok((ints.to_vec(), true)));
+        let ints = [0, u64::MAX, 1 << 35];
+        assert_eq!(decode_uint64(&encode_int64(bytemuck::cast_slice(&ints))), Ok((ints.to_vec(), true)));
+    }
+
+    #[test]
+    fn unusual_lists_are_noticed() {
+        assert_eq!(decode_int32(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok((vec![-1], false)));
+        assert_eq!(decode_int64(&[5, 0x80, 0]), Ok((vec![5, 0], false)));
+        assert_eq!(decode_int64(&[5, 0x80]), Err(Reason::Truncated));
+    }
+}

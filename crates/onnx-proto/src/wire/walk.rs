@@ -1,0 +1,346 @@
+//! The walker: one pass over keys and lengths, without allocation.
+
+use super::MAX_DEPTH;
+use super::cursor::{Cursor, Key, Reason, WireType};
+use super::schema::{Field, Kind, Message, NUMBERS, Repeat};
+use std::fmt;
+use std::ops::Range;
+
+/// Something in a message that will not come out as it went in.
+pub struct Finding<'a> {
+    /// The message that has the field.
+    pub path: Path<'a>,
+    /// The field's number.
+    pub number: u32,
+    /// The field's name, if the format has a field of this number.
+    pub field: Option<&'static str>,
+    /// How the value is delimited.
+    pub wire: WireType,
+    /// The bytes of the field, from its key to the end of its value.
+    pub range: Range<usize>,
+    /// What is unusual.
+    pub what: What,
+}
+
+/// What a [`Finding`] is about. All but the first two are readable, only written otherwise by standard encoders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// The message has no field of this number.
+    Unknown,
+    /// The message has this field, but with another wire type: decoders take it for unknown.
+    WrongType,
+    /// A field with a lower number stands behind one with a higher number.
+    OutOfOrder,
+    /// A field that is there once occurs again: messages merge, the last of other values counts.
+    Again,
+    /// Another alternative of the same set came before; the last one counts.
+    OtherAlternative,
+    /// Entries with a key each, where the format packs them behind one.
+    Unpacked,
+    /// Entries packed behind one key, where the format gives a key to each.
+    Packed,
+    /// Packed entries in more than one piece.
+    Pieces,
+    /// A packed list without entries.
+    EmptyPacked,
+    /// A number that takes more bytes than it needs, or more than 32 bits where the field has 32.
+    LongNumber,
+}
+
+/// The way from the root to a message: `graph.node[3].attribute[0]`.
+#[derive(Clone, Copy)]
+pub struct Path<'a>(&'a [Step]);
+
+#[derive(Clone, Copy)]
+struct Step {
+    field: &'static Field,
+    index: u32,
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.iter().enumerate() {
+            f.write_str(if at > 0 { "." } else { "" })?;
+            f.write_str(step.field.name)?;
+            if step.field.repeat != Repeat::Once {
+                write!(f, "[{}]", step.index)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Path<'_> {
+    /// Whether it is the root.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Bytes that are no message of the format.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Malformed {
+    /// The message that cannot be read, such as `graph.node[3]`; empty for the root.
+    pub path: String,
+    /// Where the field that cannot be read begins, in bytes from the start.
+    pub offset: usize,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "malformed protobuf at byte {}", self.offset)?;
+        if !self.path.is_empty() {
+            write!(f, ", in `{}`", self.path)?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Walks over one message of the given kind and reports what is unusual, in the order of the bytes.
+///
+/// Time is linear in the number of fields. Ends at the first place that cannot be read.
+pub(crate) fn walk(
+    bytes: &[u8],
+    root: &'static Message,
+    found: &mut dyn FnMut(Finding<'_>),
+) -> Result<(), Malformed> {
+    let start = Step { field: &ROOT, index: 0 };
+    Walker { path: [start; MAX_DEPTH], depth: 0, found }.message(Cursor::new(bytes, 0), root)
+}
+
+/// Fills the unused part of the path.
+static ROOT: Field = Field::new(0, "", Kind::Bytes);
+
+struct Walker<'f> {
+    path: [Step; MAX_DEPTH],
+    depth: usize,
+    found: &'f mut dyn FnMut(Finding<'_>),
+}
+
+/// What was seen of a message so far.
+struct Seen {
+    /// By field number, how often.
+    counts: [u32; NUMBERS],
+    highest: u32,
+    /// The number of the alternative, 0 for none.
+    alternative: u32,
+}
+
+impl Walker<'_> {
+    fn message(&mut self, mut cursor: Cursor<'_>, message: &'static Message) -> Result<(), Malformed> {
+        let mut seen = Seen { counts: [0; NUMBERS], highest: 0, alternative: 0 };
+        while !cursor.is_at_end() {
+            let start = cursor.at;
+            if let Err(reason) = self.field(&mut cursor, message, &mut seen)? {
+                let path = Path(self.path.get(..self.depth).unwrap_or_default()).to_string();
+                return Err(Malformed { path, offset: start, reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// One field. The outer error comes from inside a nested message, and has its place already.
+    fn field(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        message: &'static Message,
+        seen: &mut Seen,
+    ) -> Result<Result<(), Reason>, Malformed> {
+        let start = cursor.at;
+        let key = match cursor.key() {
+            Ok(key) => key,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let field = message.field(key.number);
+        let Some(field) = field.filter(|field| fits(field, key.wire)) else {
+            if let Err(reason) = cursor.skip_value(key.number, key.wire, self.depth) {
+                return Ok(Err(reason));
+            }
+            let what = if field.is_some() { What::WrongType } else { What::Unknown };
+            self.report(&key, field, start..cursor.at, what);
+            return Ok(Ok(()));
+        };
+        let (value, length_is_shortest) = match value(cursor, field, key.wire) {
+            Ok(value) => value,
+            Err(reason) => return Ok(Err(reason)),
+        };
+
+        let count = seen.counts.get_mut(field.number as usize);
+        let index = count.map_or(0, |count| std::mem::replace(count, count.saturating_add(1)));
+        let mut unusual = |yes: bool, what: What| {
+            if yes {
+                self.report(&key, Some(field), start..cursor.at, what);
+            }
+        };
+        unusual(!key.shortest || !length_is_shortest, What::LongNumber);
+        unusual(key.number < seen.highest, What::OutOfOrder);
+        unusual(index > 0 && field.repeat == Repeat::Once, What::Again);
+        let is_other = field.oneof && seen.alternative != 0 && seen.alternative != field.number;
+        unusual(is_other, What::OtherAlternative);
+        if matches!(field.kind, Kind::Int32 | Kind::Int64 | Kind::Fixed32 | Kind::Fixed64) {
+            let is_packed = key.wire == WireType::Bytes;
+            unusual(is_packed && field.repeat == Repeat::Each, What::Packed);
+            unusual(!is_packed && field.repeat == Repeat::Packed, What::Unpacked);
+            unusual(is_packed && index > 0, What::Pieces);
+            unusual(is_packed && value.is_at_end(), What::EmptyPacked);
+        }
+        seen.highest = seen.highest.max(field.number);
+        if field.oneof {
+            seen.alternative = field.number;
+        }
+
+        let Kind::Message(inner) = field.kind else { return Ok(Ok(())) };
+        let Some(step) = self.path.get_mut(self.depth) else { return Ok(Err(Reason::TooDeep)) };
+        *step = Step { field, index };
+        self.depth += 1;
+        self.message(value, inner)?;
+        self.depth -= 1;
+        Ok(Ok(()))
+    }
+
+    fn report(&mut self, key: &Key, field: Option<&'static Field>, range: Range<usize>, what: What) {
+        let path = Path(self.path.get(..self.depth).unwrap_or_default());
+        let field = field.map(|field| field.name);
+        (self.found)(Finding { path, number: key.number, field, wire: key.wire, range, what });
+    }
+}
+
+/// Whether a value of this field may be delimited so. Numbers in a list may be packed or not.
+pub(crate) fn fits(field: &Field, wire: WireType) -> bool {
+    let single = match field.kind {
+        Kind::Int32 | Kind::Int64 => WireType::Varint,
+        Kind::Fixed32 => WireType::Fixed32,
+        Kind::Fixed64 => WireType::Fixed64,
+        Kind::String | Kind::Bytes | Kind::Message(_) => WireType::Bytes,
+    };
+    wire == single || (wire == WireType::Bytes && field.repeat != Repeat::Once)
+}
+
+/// Steps over the value: a cursor at its start (for what has a length), and whether its numbers are as standard
+/// encoders write them.
+fn value<'a>(cursor: &mut Cursor<'a>, field: &Field, wire: WireType) -> Result<(Cursor<'a>, bool), Reason> {
+    let mut usual = true;
+    let value = match wire {
+        WireType::Bytes => {
+            let (length, shortest) = cursor.length()?;
+            usual = shortest;
+            cursor.split(length)?
+        }
+        WireType::Varint => {
+            let varint = cursor.varint()?;
+            let fits_32 = i32::try_from(varint.value as i64).is_ok();
+            usual = varint.shortest && (fits_32 || !matches!(field.kind, Kind::Int32));
+            cursor.clone()
+        }
+        WireType::Fixed32 | WireType::Fixed64 | WireType::StartGroup | WireType::EndGroup => {
+            cursor.skip_value(field.number, wire, 0)?;
+            cursor.clone()
+        }
+    };
+    Ok((value, usual))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::{MODEL_PROTO, TENSOR_PROTO, TYPE_PROTO};
+    use super::*;
+
+    fn findings(bytes: &[u8], root: &'static Message) -> Result<Vec<String>, Malformed> {
+        let mut all = Vec::new();
+        walk(bytes, root, &mut |f| {
+            let name = f.field.map_or_else(|| f.number.to_string(), str::to_owned);
+            all.push(format!("{} {name} {:?} {:?}", f.path, f.what, f.range));
+        })?;
+        Ok(all)
+    }
+
+    /// A field with a length; all lengths here are short.
+    fn bytes(number: u8, value: &[u8]) -> Vec<u8> {
+        let mut out = vec![number << 3 | 2, value.len() as u8];
+        out.extend(value);
+        out
+    }
+
+    #[test]
+    fn says_where_unknown_fields_are() {
+        let attribute = bytes(5, &[0x08, 1]); // name as varint
+        let node = [bytes(4, b"Relu"), bytes(15, b"?")].concat();
+        let graph = [bytes(1, &[]), bytes(1, &node), bytes(1, &attribute)].concat();
+        let model = [vec![0x08, 10], bytes(7, &graph), vec![0xfb, 0x3f, 0x08, 1, 0xfc, 0x3f]].concat();
+        assert_eq!(
+            findings(&model, &MODEL_PROTO).unwrap(),
+            [
+                "graph.node[1] 15 Unknown 14..17",
+                "graph.node[2].attribute[0] name WrongType 21..23",
+                " 1023 Unknown 23..29",
+            ]
+        );
+    }
+
+    #[test]
+    fn says_what_standard_encoders_write_otherwise() {
+        let tensor = [
+            vec![0x10, 0x81, 0x00],                   // data_type in two bytes
+            bytes(1, &[2, 3]),                        // dims, packed and late
+            vec![0x28, 1],                            // int32_data, unpacked
+            bytes(5, &[1]),                           // and again in another piece
+            bytes(4, &[]),                            // float_data, nothing
+            vec![0x10, 0xff, 0xff, 0xff, 0xff, 0x0f], // data_type, not sign-extended
+            vec![0x70, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], // data_location = -1
+        ]
+        .concat();
+        assert_eq!(
+            findings(&tensor, &TENSOR_PROTO).unwrap(),
+            [
+                " data_type LongNumber 0..3",
+                " dims OutOfOrder 3..7",
+                " dims Packed 3..7",
+                " int32_data Unpacked 7..9",
+                " int32_data Pieces 9..12",
+                " float_data OutOfOrder 12..14",
+                " float_data EmptyPacked 12..14",
+                " data_type LongNumber 14..20",
+                " data_type OutOfOrder 14..20",
+                " data_type Again 14..20",
+            ]
+        );
+        let two_types = [bytes(1, &[]), bytes(6, b"IMAGE"), bytes(7, &[])].concat();
+        assert_eq!(findings(&two_types, &TYPE_PROTO).unwrap(), [" opaque_type OtherAlternative 9..11"]);
+    }
+
+    #[test]
+    fn says_where_it_breaks() {
+        let graph = [bytes(2, b"g"), bytes(1, &[0x0a, 9, b'x'])].concat();
+        let model = [vec![0x08, 10], bytes(7, &graph)].concat();
+        let error = findings(&model, &MODEL_PROTO).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "malformed protobuf at byte 9, in `graph.node[0]`: a value ends after its message does"
+        );
+        assert_eq!(findings(&model[..3], &MODEL_PROTO).unwrap_err().offset, 2);
+    }
+
+    #[test]
+    fn nesting_ends_at_the_limit() {
+        // Sequence types, each the element of the next: two messages a level.
+        let nested = |levels: usize| {
+            let mut inner = Vec::new();
+            for _ in 0..levels {
+                for number in [1_u8, 4] {
+                    let mut outer = vec![number << 3 | 2];
+                    prost::encoding::encode_varint(inner.len() as u64, &mut outer);
+                    outer.append(&mut inner);
+                    inner = outer;
+                }
+            }
+            inner
+        };
+        assert_eq!(findings(&nested(50), &TYPE_PROTO).unwrap(), [""; 0]);
+        assert_eq!(findings(&nested(51), &TYPE_PROTO).unwrap_err().reason, Reason::TooDeep);
+        assert_eq!(findings(&nested(10_000), &TYPE_PROTO).unwrap_err().reason, Reason::TooDeep);
+    }
+}
