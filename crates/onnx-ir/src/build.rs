@@ -121,13 +121,10 @@ impl<'m> BodyBuilder<'m> {
             let (name, before) = self.log[i];
             let unbound = self.visible[name.index()]
                 .filter(|&v| self.body.values[v].def == ValueDef::Unbound(scope.graph) && before.is_none());
-            match (unbound, outer) {
-                (Some(value), Some(outer)) => {
-                    self.body.values[value].def = ValueDef::Unbound(outer);
-                    self.log[kept] = (name, None);
-                    kept += 1;
-                }
-                _ => {}
+            if let (Some(value), Some(outer)) = (unbound, outer) {
+                self.body.values[value].def = ValueDef::Unbound(outer);
+                self.log[kept] = (name, None);
+                kept += 1;
             }
         }
         // Undo from the newest to the oldest, so that a name logged twice gets its first value back.

@@ -89,6 +89,14 @@ macro_rules! parts {
 
 parts! {
     text TEXT;
+    names NAMES;
+    header HEADER;
+    attributes ATTRIBUTES;
+    tensors TENSORS;
+    external EXTERNAL;
+    types TYPES;
+    functions FUNCTIONS;
+    training TRAINING;
 }
 
 const COUNT: usize = {

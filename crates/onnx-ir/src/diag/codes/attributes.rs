@@ -1,0 +1,75 @@
+//! Codes of attributes (E04..).
+
+super::codes! { ATTRIBUTES, Spec:
+    /// An attribute has no name, or no type.
+    ///
+    /// Without the type a reader has to guess which value is meant, and a reference to a parameter of a
+    /// function has no type at all. From IR version 2 on it is stated. Source: IR.md, Attributes.
+    Error ATTR_NAME_TYPE = "E0401", "attr-name-type", "A01";
+
+    /// An attribute has a value of another type than it states, or two values.
+    ///
+    /// The stated type selects the one field that holds the value; readers that look elsewhere see another
+    /// value. Clear the other field. Text cannot express it. Source: IR.md, Attributes.
+    Error ATTR_VALUE_FIELD = "E0402", "attr-value-field", "A02";
+
+    /// An attribute has no value.
+    ///
+    /// Tensors, graphs, sparse tensors and types have no default. A number or string without a value reads as
+    /// zero or as the empty string, which is a warning. Lists may be empty. Text cannot express it. Source:
+    /// onnx.proto, AttributeProto.
+    Error ATTR_NO_VALUE = "E0403", "attr-no-value", "A03";
+
+    /// An attribute refers to a parameter outside of a function.
+    ///
+    /// `@name` stands for an attribute parameter of the function around it; a graph has none. Write the
+    /// value. Source: IR.md, Attributes.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha: float = @a> (x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.1> (x) }
+    /// ```
+    Error ATTR_REF_OUTSIDE_FUNCTION = "E0404", "attr-ref-outside-function", "A04";
+
+    /// An attribute is both a reference and a value.
+    ///
+    /// The call of the function gives the value, so a second one contradicts it. Remove one of them. Text
+    /// cannot express it. Source: IR.md, Attributes.
+    Error ATTR_REF_WITH_VALUE = "E0405", "attr-ref-with-value", "A05";
+
+    /// An attribute refers to a parameter that its function does not declare, or with another type.
+    ///
+    /// No call can give it a value. Declare the parameter in `<…>` after the name of the function, or correct
+    /// the reference. Source: IR.md, Functions.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
+    /// <domain: "l", opset_import: ["": 21]> f (v) => (w) { w = LeakyRelu <alpha: float = @zzz> (v) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f <a = 0.1> (x) }
+    /// <domain: "l", opset_import: ["": 21]> f <a> (v) => (w) { w = LeakyRelu <alpha: float = @a> (v) }
+    /// ```
+    Error ATTR_REF_UNDECLARED = "E0406", "attr-ref-undeclared", "A06";
+
+    /// A string attribute is not UTF-8.
+    ///
+    /// String attributes are declared to be UTF-8 text. Custom operators are known to keep binary data in
+    /// them, which some tools cannot print or convert; a tensor of uint8 holds it safely. Source: IR.md,
+    /// Attributes.
+    Warning ATTR_STRING_NOT_UTF8 = "W0407", "attr-string-not-utf8", "A07";
+
+    /// A node has an attribute twice.
+    ///
+    /// Which of the two counts is up to the reader. Remove one. Source: IR.md, Attributes.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.1, alpha = 0.2> (x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.2> (x) }
+    /// ```
+    Error ATTRIBUTE_REPEATED = "E0408", "attribute-repeated", "S09";
+}

@@ -1,0 +1,128 @@
+//! Codes of tensors whose data is in another file (E06..).
+
+super::codes! { EXTERNAL, Spec:
+    /// An external tensor does not say in which file it is.
+    ///
+    /// Give it a `location`, relative to the model's folder. Source: ExternalData.md.
+    ///
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["offset": "0"]> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin"]> { y = Add(x, w) }
+    /// ```
+    Error LOCATION_MISSING = "E0601", "location-missing", "X01";
+
+    /// External data lies outside of the model's folder.
+    ///
+    /// A model that names `/etc/passwd` or `../x` could make a program read any file of its user. `location`
+    /// is a relative path without `..`. Move the file beside the model. Source: ExternalDataSecurity.md.
+    ///
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "../w.bin"]> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin"]> { y = Add(x, w) }
+    /// ```
+    Error LOCATION_OUTSIDE = "E0602", "location-outside", "X02";
+
+    /// The file of external data does not exist, or is no regular file.
+    ///
+    /// Put it beside the model under the name that `location` gives. Source: ExternalData.md.
+    Error LOCATION_NOT_A_FILE = "E0603", "location-not-a-file", "X03";
+
+    /// The path of external data goes through a link.
+    ///
+    /// A symbolic or hard link can lead out of the model's folder without showing it. Copy the file instead.
+    /// Source: ExternalDataSecurity.md.
+    Error LOCATION_LINK = "E0604", "location-link", "X04";
+
+    /// An external tensor has values inside the model as well.
+    ///
+    /// Which of the two counts is up to the reader. Remove the inner ones, or make the tensor internal. Text
+    /// cannot express it. Source: IR.md, External Tensor Data.
+    Error EXTERNAL_WITH_INLINE = "E0605", "external-with-inline", "X05";
+
+    /// `offset` or `length` of external data is no number of bytes.
+    ///
+    /// Both are decimal, not negative, and fit 64 bits. Source: ExternalData.md.
+    ///
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "-4"]> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "4"]> { y = Add(x, w) }
+    /// ```
+    Error OFFSET_LENGTH_SYNTAX = "E0606", "offset-length-syntax", "X06";
+
+    /// External data ends beyond the end of its file.
+    ///
+    /// `offset` plus `length` lies within the file. The file is cut short, or belongs to another model.
+    /// Source: ExternalDataSecurity.md.
+    Error RANGE_BEYOND_FILE = "E0607", "range-beyond-file", "X07";
+
+    /// External data has another size than the tensor.
+    ///
+    /// `length`, or the rest of the file where it is not given, is the number of bytes that shape and element
+    /// type ask for. Source: ExternalData.md.
+    Error LENGTH_VS_SHAPE = "E0608", "length-vs-shape", "X08";
+
+    /// External data does not begin at a page.
+    ///
+    /// At multiples of 4096 a file can be mapped into memory tensor by tensor (65536 on Windows). Source:
+    /// ExternalData.md.
+    ///
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "4"]> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "4096"]> { y = Add(x, w) }
+    /// ```
+    Warning(Strict) OFFSET_ALIGNMENT = "W0609", "offset-alignment", "X09";
+
+    /// The checksum of external data is wrong.
+    ///
+    /// `checksum` is the SHA-1 of the file in 40 hexadecimal digits. The file has changed, or belongs to
+    /// another model. Source: ExternalData.md.
+    Error CHECKSUM = "E0610", "checksum", "X10";
+
+    /// An entry of `external_data` is unknown, repeated, or on a tensor that is not external.
+    ///
+    /// Keys are `location`, `offset`, `length` and `checksum`, each once. Other entries are overlooked by
+    /// readers. Source: ExternalData.md.
+    ///
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "ofset": "4096"]> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "4096"]> { y = Add(x, w) }
+    /// ```
+    Warning EXTERNAL_KEYS = "W0611", "external-keys", "X11";
+
+    /// A tensor of strings is external.
+    ///
+    /// The file holds the layout of `raw_data`, which strings do not have. Keep strings in the model. Source:
+    /// ExternalData.md.
+    ///
+    /// ```text
+    /// g (string[2] x) => (string[2] y) <string[2] w = ["location": "w.bin"]> { y = StringConcat(x, w) }
+    /// ```
+    /// ```text
+    /// g (string[2] x) => (string[2] y) <string[2] w = {"a", "b"}> { y = StringConcat(x, w) }
+    /// ```
+    Error EXTERNAL_STRINGS = "E0612", "external-strings", "X12";
+
+    /// The path of external data is not portable.
+    ///
+    /// Backslashes and drive letters mean something on one system only, and a leading `#` makes the reference
+    /// take the path for a place in memory and skip its checks. Use a plain path with `/`. Source:
+    /// onnx.proto, external_data.
+    ///
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "#w"]> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin"]> { y = Add(x, w) }
+    /// ```
+    Warning LOCATION_PORTABILITY = "W0613", "location-portability", "X13";
+}

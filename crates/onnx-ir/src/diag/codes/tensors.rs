@@ -1,0 +1,128 @@
+//! Codes of stored tensors, dense and sparse (E05..).
+
+super::codes! { TENSORS, Spec:
+    /// A tensor has no element type, or one that does not exist.
+    ///
+    /// Without it the stored bytes mean nothing. Set `data_type` to a type of the enumeration other than
+    /// UNDEFINED. Text cannot express it. Source: onnx.proto, TensorProto.data_type.
+    Error DATA_TYPE = "E0501", "data-type", "T01";
+
+    /// A tensor has a negative dimension, or more elements than 64 bits can count.
+    ///
+    /// A stored tensor has a known size. Correct its shape. Source: IR.md, Tensor Definition.
+    ///
+    /// ```text
+    /// g (float[1] x) => (float[1] y) <float[-1] w = {1}> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[1] x) => (float[1] y) <float[1] w = {1}> { y = Add(x, w) }
+    /// ```
+    Error DIMS = "E0502", "dims", "T02";
+
+    /// A tensor has no values, or values in two fields.
+    ///
+    /// A tensor with elements keeps them in exactly one field, and a tensor of zero elements in none;
+    /// otherwise readers disagree on what it holds. Source: onnx.proto, TensorProto.
+    ///
+    /// ```text
+    /// g (float[1] x) => (float[1] y) <float[1] w = {}> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[1] x) => (float[1] y) <float[1] w = {1}> { y = Add(x, w) }
+    /// ```
+    Error ONE_VALUE_FIELD = "E0503", "one-value-field", "T03";
+
+    /// A tensor keeps its values in a field that is not for its type.
+    ///
+    /// Each element type has one typed field, and `raw_data` is for all but strings: readers look there only.
+    /// Move the values. Text cannot express it. Source: onnx.proto, TensorProto.
+    Error VALUE_FIELD_FOR_TYPE = "E0504", "value-field-for-type", "T04";
+
+    /// A tensor has fewer values than its shape asks for.
+    ///
+    /// Readers would go beyond the end of the data. Correct the shape, or add the missing values. Complex
+    /// elements take two entries each. Source: onnx.proto, TensorProto.
+    ///
+    /// ```text
+    /// g (float[3] x) => (float[3] y) <float[3] w = {1, 2}> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }
+    /// ```
+    Error PAYLOAD_SHORT = "E0505", "payload-short", "T05";
+
+    /// A tensor has more values than its shape asks for.
+    ///
+    /// Some readers ignore the rest and others refuse the tensor; either the shape or the data is wrong.
+    /// Source: IR.md, Tensor Definition.
+    ///
+    /// ```text
+    /// g (float[1] x) => (float[1] y) <float[1] w = {1, 2}> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }
+    /// ```
+    Error PAYLOAD_LONG = "E0506", "payload-long", "T06";
+
+    /// A tensor of 4-bit or 2-bit elements has the wrong number of entries.
+    ///
+    /// In `int32_data`, one entry holds two elements of 4 bits, or four of 2 bits. One entry to an element
+    /// reads back as other values. Pack the elements. Text cannot express it. Source: onnx.proto,
+    /// TensorProto.int32_data.
+    Error SUBBYTE_INT32_DATA = "E0507", "subbyte-int32-data", "T07";
+
+    /// A tensor of a float6 type is packed wrongly.
+    ///
+    /// `raw_data` is a stream of 6 bits an element with zeros after the last; an entry of `int32_data` is one
+    /// element, 0 to 63. Source: onnx.proto, TensorProto.
+    Error FLOAT6_PACKING = "E0508", "float6-packing", "T08";
+
+    /// A stored entry does not fit the element type.
+    ///
+    /// Narrow types are stored in wider entries; what does not fit is cut off by some readers and refused by
+    /// others. Booleans are 0 or 1. Bits beyond the last element of a 4-bit or 2-bit tensor should be zero (a
+    /// warning). The first such entry of a tensor is reported. Source: onnx.proto, TensorProto.int32_data.
+    ///
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <int8[1] w = {300}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <int8[1] w = {127}> { y = Relu(x) }
+    /// ```
+    Error VALUE_RANGE = "E0509", "value-range", "T09";
+
+    /// An element of a string tensor is not plain UTF-8.
+    ///
+    /// Elements are UTF-8 without byte-order mark or trailing NUL; comparisons would see the difference and
+    /// readers would not. Source: onnx.proto, TensorProto.string_data.
+    Error STRING_DATA_NOT_UTF8 = "E0510", "string-data-not-utf8", "T10";
+
+    /// A tensor is one chunk of a larger one.
+    ///
+    /// The format has `segment` for it, but no reader puts the chunks together. Store the whole tensor. Text
+    /// cannot express it. Source: onnx.proto, TensorProto.Segment.
+    Error SEGMENT = "E0511", "segment", "T11";
+
+    /// A sparse tensor has no list of values.
+    ///
+    /// `values` is present, of rank 1, and itself a sound tensor. Source: onnx.proto, SparseTensorProto.
+    Error SPARSE_VALUES = "E0521", "sparse-values", "P01";
+
+    /// The dense shape of a sparse tensor is not sound.
+    ///
+    /// It has at least one dimension, all are positive, and the number of elements fits 64 bits. Source:
+    /// onnx.proto, SparseTensorProto.
+    Error SPARSE_DIMS = "E0522", "sparse-dims", "P02";
+
+    /// The indices of a sparse tensor have the wrong form.
+    ///
+    /// They are an int64 tensor of shape `[NNZ]` (positions in the flattened tensor) or `[NNZ, rank]`, for
+    /// NNZ values. Source: onnx.proto, SparseTensorProto.
+    Error SPARSE_INDICES_FORM = "E0523", "sparse-indices-form", "P03";
+
+    /// An index of a sparse tensor lies outside of it, or is not above the one before.
+    ///
+    /// Indices ascend strictly, tuples in lexicographic order, so that none repeats and readers can merge
+    /// them. Sort them. Source: onnx.proto, SparseTensorProto.
+    Error SPARSE_INDICES = "E0524", "sparse-indices", "P04";
+}

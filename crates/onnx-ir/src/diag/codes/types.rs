@@ -1,0 +1,129 @@
+//! Codes of declared types and shapes (E07..).
+
+super::codes! { TYPES, Spec:
+    /// An input or output of the main graph has no type.
+    ///
+    /// Callers need to know what to pass and what they get. Only nested graphs and functions may leave types
+    /// out. Source: IR.md, Graphs.
+    ///
+    /// ```text
+    /// g (x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Error IO_TYPE_MISSING = "E0701", "io-type-missing", "Y01";
+
+    /// A tensor that the main graph takes or returns has no element type, or no rank.
+    ///
+    /// Dimensions may be unknown (`?` or a name), but how many there are is stated. `float` is a scalar and
+    /// `float[]` a tensor of unknown rank. Source: IR.md, Static tensor shapes.
+    ///
+    /// ```text
+    /// g (float[] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Error IO_SHAPE_MISSING = "E0702", "io-shape-missing", "Y02";
+
+    /// A type has no element type, or one that does not exist.
+    ///
+    /// Every tensor type, inside sequences and optionals too, has an element type of the enumeration. In
+    /// `value_info` a missing one is a warning: upstream's version converter leaves it unset. Text cannot
+    /// express it. Source: onnx.proto, TypeProto.Tensor.
+    Error ELEM_TYPE_INVALID = "E0703", "elem-type-invalid", "Y03";
+
+    /// A type is not complete.
+    ///
+    /// It says what kind it is, and at every depth what the kind needs: the element type of a sequence or
+    /// optional, key and value type of a map, the name of an opaque type. Source: onnx.proto, TypeProto.
+    ///
+    /// ```text
+    /// g (opaque() x) => (opaque() y) { y = Identity(x) }
+    /// ```
+    /// ```text
+    /// g (opaque(blob) x) => (opaque(blob) y) { y = Identity(x) }
+    /// ```
+    Error TYPE_INCOMPLETE = "E0704", "type-incomplete", "Y04";
+
+    /// A map has keys that are neither integers nor strings.
+    ///
+    /// Only these can be compared exactly. Source: onnx.proto, TypeProto.Map.
+    ///
+    /// ```text
+    /// g (map(float, float[N]) x) => (float[N] y) { y = DictVectorizer(x) }
+    /// ```
+    /// ```text
+    /// g (map(int64, float[N]) x) => (float[N] y) { y = DictVectorizer(x) }
+    /// ```
+    Error MAP_KEY_TYPE = "E0705", "map-key-type", "Y05";
+
+    /// An optional wraps what it cannot wrap.
+    ///
+    /// It holds a tensor, sparse tensor, sequence or map, not another optional or an opaque type. Source:
+    /// IR.md, Input / Output Data Types.
+    ///
+    /// ```text
+    /// g (optional(optional(float[N])) x) => (bool y) { y = OptionalHasElement(x) }
+    /// ```
+    /// ```text
+    /// g (optional(float[N]) x) => (bool y) { y = OptionalHasElement(x) }
+    /// ```
+    Error OPTIONAL_CONTENT = "E0706", "optional-content", "Y06";
+
+    /// A dimension is negative.
+    ///
+    /// Some producers write -1 for an unknown dimension, and readers take it for one. Write `?` or a name.
+    /// The first of each graph is reported. Source: IR.md, Tensor Definition.
+    ///
+    /// ```text
+    /// g (float[-1] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Warning DIM_NEGATIVE = "W0707", "dim-negative", "Y07";
+
+    /// The name of a dimension is no C identifier.
+    ///
+    /// Dimensions are named like variables: not empty (leave an unknown one unset), no `*`, no formula, which
+    /// readers would take for a plain name. The first of each graph is reported. Source: IR.md, Static tensor
+    /// shapes.
+    ///
+    /// ```text
+    /// g (float["N+1"] x) => (float["N+1"] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[M] x) => (float[M] y) { y = Relu(x) }
+    /// ```
+    Warning(Strict) DIM_PARAM_NAME = "W0708", "dim-param-name", "Y08";
+
+    /// The name of a dimension stands for two different numbers.
+    ///
+    /// A name means one number wherever it occurs in the model, nested graphs included. Use another name for
+    /// one of them. Source: IR.md, Static tensor shapes.
+    ///
+    /// ```text
+    /// g (float[N] a, float[N] b) => (float[N] y) <float[2] a = {1, 2}, float[3] b = {1, 2, 3}> { y = Relu(a) }
+    /// ```
+    /// ```text
+    /// g (float[N] a, float[M] b) => (float[N] y) <float[2] a = {1, 2}, float[3] b = {1, 2, 3}> { y = Relu(a) }
+    /// ```
+    Error DIM_PARAM_CONTRADICTION = "E0709", "dim-param-contradiction", "Y09";
+
+    /// A denotation is not one of the standard ones.
+    ///
+    /// Types are denoted TENSOR, IMAGE, AUDIO or TEXT, and dimensions DATA_BATCH, DATA_CHANNEL, DATA_TIME,
+    /// DATA_FEATURE, FILTER_IN_CHANNEL, FILTER_OUT_CHANNEL or FILTER_SPATIAL. Others are understood by
+    /// nobody. Text can express denotations in annotations only. Source: TypeDenotation.md,
+    /// DimensionDenotation.md.
+    Warning DENOTATION = "W0710", "denotation", "Y10";
+
+    /// A stored sequence, map or optional does not fit what it says of itself.
+    ///
+    /// Its element kind is stated and is the kind of what is stored; a map has keys of an integer type or
+    /// strings, in one field, and as many as values. Such files are inputs and outputs of a model, not
+    /// models. Source: onnx-data.proto.
+    Error VALUE_PROTOS = "E0711", "value-protos", "Y11";
+}
