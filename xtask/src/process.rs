@@ -1,0 +1,68 @@
+//! Running other programs: the command line is shown, a failure names it.
+
+use anyhow::{Context as _, Result, bail};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Runs to the end; anything but success is an error.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    eprintln!("$ {}", line(command));
+    let status = command.status().with_context(|| format!("cannot start `{}`", program(command)))?;
+    succeeded(command, status)
+}
+
+/// Like [`run`], but kills the program when the time is up.
+pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
+    eprintln!("$ {}", line(command));
+    let mut child = command.spawn().with_context(|| format!("cannot start `{}`", program(command)))?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return succeeded(command, status);
+        }
+        if start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            bail!("`{}` took longer than {} s", program(command), limit.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// What the program prints on stdout, trimmed.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start `{}`", program(command)))?;
+    succeeded(command, output.status)?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+/// Whether the program starts and succeeds; prints nothing.
+pub(crate) fn works(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn succeeded(command: &Command, status: ExitStatus) -> Result<()> {
+    if status.success() { Ok(()) } else { bail!("`{}` failed ({status})", line(command)) }
+}
+
+fn program(command: &Command) -> String {
+    command.get_program().to_string_lossy().into_owned()
+}
+
+fn line(command: &Command) -> String {
+    let root = crate::dirs::root();
+    let prefix = format!("{}/", root.display());
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().replace(&prefix, ""))
+        .collect::<Vec<_>>()
+        .join(" ")
+}

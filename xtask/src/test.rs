@@ -1,0 +1,217 @@
+//! `cargo xtask test`: everything that the project checks, in one command.
+//!
+//! Each step is announced and timed. A failing step does not keep the others from running: one run shows every
+//! problem. What the machine does not allow (no Python, no network, no C++ compiler) is left out and listed at the end
+//! with its reason; a test that leaves something out appends a line to the file that `ONNXTXT_LEFT_OUT` names.
+//!
+//! With `--all`, or where the environment says `CI=true`, the whole corpus is fetched and the fuzz targets run;
+//! otherwise the small part of the corpus has to do.
+
+use crate::corpus;
+use crate::venv::{self, Env};
+use crate::{dirs, fuzz, process};
+use anyhow::{Context as _, Result, bail};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The whole corpus, and fuzzing (what `CI=true` does)
+    #[arg(long)]
+    all: bool,
+}
+
+enum Outcome {
+    Passed,
+    Failed(String),
+    LeftOut(String),
+}
+
+struct Context {
+    everything: bool,
+    /// The reference environment's interpreter, once there is one.
+    python: Option<PathBuf>,
+    left_out_file: PathBuf,
+}
+
+type Step = (&'static str, fn(&mut Context) -> Result<Outcome>);
+
+/// Cheap ones first.
+const STEPS: &[Step] = &[
+    ("format", |_| cargo(&["fmt", "--all", "--check"])),
+    ("tidy", |_| xtask(&["tidy"])),
+    ("python environment", python),
+    ("generated code", |_| xtask(&["codegen", "--check"])),
+    ("clippy", |_| cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+    ("documentation", documentation),
+    ("corpus", corpus),
+    ("tests", tests),
+    ("fuzzing", fuzzing),
+];
+
+/// Fetching may hang on a bad line: what is there after this time has to do.
+const CORPUS_LIMIT: Duration = Duration::from_secs(40 * 60);
+const FUZZ_SECONDS: u64 = 30;
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let start = Instant::now();
+    let left_out_file = dirs::root().join("target/left-out.txt");
+    fs::create_dir_all(dirs::root().join("target"))?;
+    fs::write(&left_out_file, "")?;
+    let mut context = Context {
+        everything: args.all || std::env::var("CI").is_ok_and(|ci| ci == "true"),
+        python: None,
+        left_out_file,
+    };
+
+    let mut results = Vec::new();
+    for (name, step) in STEPS {
+        println!("\n=== {name}");
+        let start = Instant::now();
+        let outcome = step(&mut context).unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")));
+        println!("=== {name}: {} ({:.1} s)", word(&outcome), start.elapsed().as_secs_f32());
+        results.push((*name, outcome, start.elapsed()));
+    }
+    summary(&results, &context, start.elapsed())
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Failed(_) => "FAILED",
+        Outcome::LeftOut(_) => "left out",
+    }
+}
+
+fn summary(results: &[(&str, Outcome, Duration)], context: &Context, took: Duration) -> Result<()> {
+    println!("\n=== summary after {:.0} s", took.as_secs_f32());
+    for (name, outcome, took) in results {
+        println!("{:<20} {:<8} {:>7.1} s", name, word(outcome), took.as_secs_f32());
+    }
+    let mut left_out: Vec<String> = results
+        .iter()
+        .filter_map(|(name, outcome, _)| match outcome {
+            Outcome::LeftOut(why) => Some(format!("{name}: {why}")),
+            Outcome::Passed | Outcome::Failed(_) => None,
+        })
+        .collect();
+    left_out.extend(fs::read_to_string(&context.left_out_file)?.lines().map(str::to_owned));
+    if left_out.is_empty() {
+        println!("\nnothing was left out");
+    } else {
+        println!("\nLEFT OUT:");
+        for line in left_out {
+            println!("  {line}");
+        }
+    }
+    let failed: Vec<&str> = results
+        .iter()
+        .filter_map(|(name, outcome, _)| {
+            let Outcome::Failed(why) = outcome else { return None };
+            println!("\nFAILED: {name}: {why}");
+            Some(*name)
+        })
+        .collect();
+    if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
+}
+
+fn cargo(args: &[&str]) -> Result<Outcome> {
+    process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(args))?;
+    Ok(Outcome::Passed)
+}
+
+/// A task of this program, in a process of its own.
+fn xtask(args: &[&str]) -> Result<Outcome> {
+    process::run(Command::new(this_program()?).args(args))?;
+    Ok(Outcome::Passed)
+}
+
+fn this_program() -> Result<PathBuf> {
+    std::env::current_exe().context("where this program lies")
+}
+
+fn documentation(_: &mut Context) -> Result<Outcome> {
+    process::run(
+        Command::new(env!("CARGO"))
+            .current_dir(dirs::root())
+            .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
+    Ok(Outcome::Passed)
+}
+
+fn python(context: &mut Context) -> Result<Outcome> {
+    match venv::ensure(Env::Reference) {
+        Ok(python) => {
+            context.python = Some(python);
+            Ok(Outcome::Passed)
+        }
+        Err(error) => Ok(Outcome::LeftOut(format!(
+            "{error:#}; without it, nothing is compared with the reference implementation"
+        ))),
+    }
+}
+
+/// Stopped when it takes too long.
+fn corpus(context: &mut Context) -> Result<Outcome> {
+    if context.python.is_none() {
+        return Ok(Outcome::LeftOut("it needs the python environment".to_owned()));
+    }
+    let set = if context.everything { "all" } else { "light" };
+    let mut command = Command::new(this_program()?);
+    if let Err(error) = process::run_within(command.args(["corpus", "--set", set]), CORPUS_LIMIT) {
+        return Ok(Outcome::LeftOut(format!("incomplete: {error:#}")));
+    }
+    let missing = fs::read_to_string(corpus::missing_file())?;
+    if !missing.is_empty() {
+        return Ok(Outcome::LeftOut(format!(
+            "these models:\n    {}",
+            missing.trim().replace('\n', "\n    ")
+        )));
+    }
+    if !context.everything {
+        let line = "corpus: large models, exports and derived models (--all, or CI=true, has them)\n";
+        append(context, line)?;
+    }
+    Ok(Outcome::Passed)
+}
+
+fn append(context: &Context, line: &str) -> Result<()> {
+    let text = fs::read_to_string(&context.left_out_file)? + line;
+    Ok(fs::write(&context.left_out_file, text)?)
+}
+
+fn tests(context: &mut Context) -> Result<Outcome> {
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .current_dir(dirs::root())
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .env("INSTA_UPDATE", "no")
+        .env("ONNXTXT_LEFT_OUT", &context.left_out_file);
+    if let Some(python) = &context.python {
+        command.env("ONNXTXT_PYTHON", python).env("ONNXTXT_CORPUS", dirs::corpus());
+    }
+    process::run(&mut command)?;
+    Ok(Outcome::Passed)
+}
+
+fn fuzzing(context: &mut Context) -> Result<Outcome> {
+    if !context.everything {
+        return Ok(Outcome::LeftOut(
+            "it takes minutes (--all, or CI=true, or `cargo xtask fuzz`)".to_owned(),
+        ));
+    }
+    if !cfg!(target_os = "linux") {
+        return Ok(Outcome::LeftOut("the fuzzer's flags are those of Linux".to_owned()));
+    }
+    if !["c++", "g++", "clang++"].iter().any(|name| process::works(Command::new(name).arg("--version"))) {
+        return Ok(Outcome::LeftOut("no C++ compiler, which libFuzzer needs".to_owned()));
+    }
+    if fuzz::targets()?.is_empty() {
+        return Ok(Outcome::LeftOut("there are no fuzz targets yet".to_owned()));
+    }
+    fuzz::run(&fuzz::Args { target: None, seconds: FUZZ_SECONDS })?;
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,96 @@
+//! How Rust files look: documentation, names, length, and what does not belong outside tests.
+
+use super::Finding;
+use super::source::File;
+
+/// Names that say nothing about what is inside.
+const VAGUE: &[&str] = &["utils.rs", "util.rs", "common.rs", "helpers.rs", "misc.rs"];
+/// Above this length, ask what the second idea is.
+const LONG: usize = 600;
+/// The files that may say `unsafe`, each with the reason.
+const UNSAFE: &[(&str, &str)] = &[];
+
+pub(super) fn opens_with_doc(files: &[File]) -> Vec<Finding> {
+    let missing = written(files).filter(|file| !file.text.starts_with("//!") && !file.text.trim().is_empty());
+    missing.map(|file| Finding::new(&file.path, 1, "the file does not say what it is for (`//!`)")).collect()
+}
+
+pub(super) fn telling_names(files: &[File]) -> Vec<Finding> {
+    let name = |file: &File| file.path.rsplit('/').next().map(str::to_owned).unwrap_or_default();
+    let vague = written(files).filter(|file| VAGUE.contains(&name(file).as_str()));
+    vague.map(|file| Finding::new(&file.path, 0, "a name that says nothing")).collect()
+}
+
+pub(super) fn no_unwrap(files: &[File]) -> Vec<Finding> {
+    each_line(written(files), ".unwrap()", "`unwrap` outside tests: use `expect(\"why this cannot happen\")`")
+}
+
+pub(super) fn no_ignored_test(files: &[File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in written(files) {
+        for (at, line) in file.text.lines().enumerate() {
+            if line.trim_start().starts_with("#[ignore") {
+                findings.push(Finding::new(
+                    &file.path,
+                    at + 1,
+                    "an ignored test: assert what is, with a FIXME",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+pub(super) fn unsafe_is_listed(files: &[File]) -> Vec<Finding> {
+    let unlisted = written(files).filter(|file| !UNSAFE.iter().any(|(path, _)| *path == file.path));
+    each_line(unlisted, "unsafe", "`unsafe` in a file that is not listed in xtask/src/tidy/layout.rs")
+}
+
+/// A report, not a finding: tables may be long.
+pub(super) fn long_files(files: &[File]) -> Vec<Finding> {
+    let lines = |file: &File| file.text.lines().count();
+    let long = written(files).filter(|file| lines(file) > LONG);
+    long.map(|file| {
+        Finding::new(&file.path, 0, format!("{} lines: is there a second idea in it?", lines(file)))
+    })
+    .collect()
+}
+
+fn written(files: &[File]) -> impl Iterator<Item = &File> {
+    files.iter().filter(|file| file.is_rust() && !file.is_generated())
+}
+
+fn each_line<'a>(files: impl Iterator<Item = &'a File>, word: &str, message: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files {
+        findings
+            .extend(file.lines_with(word).into_iter().map(|line| Finding::new(&file.path, line, message)));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> Vec<File> {
+        vec![File::new(path, text.to_owned())]
+    }
+
+    #[test]
+    fn each_rule_finds_its_case() {
+        assert_eq!(opens_with_doc(&file("a/src/b.rs", "use x;")).len(), 1);
+        assert_eq!(telling_names(&file("a/src/utils.rs", "//! x")).len(), 1);
+        assert_eq!(no_unwrap(&file("a/src/b.rs", "x.unwrap();")).len(), 1);
+        assert_eq!(no_ignored_test(&file("a/tests/b.rs", "#[test]\n#[ignore]\nfn f() {}")).len(), 1);
+        assert_eq!(unsafe_is_listed(&file("a/src/b.rs", "unsafe { x }")).len(), 1);
+        assert_eq!(long_files(&file("a/src/b.rs", &"x\n".repeat(601))).len(), 1);
+    }
+
+    #[test]
+    fn what_is_allowed_is_not_found() {
+        assert!(no_unwrap(&file("a/src/b.rs", "x.unwrap_or(1); // .unwrap()")).is_empty());
+        assert!(unsafe_is_listed(&file("a/src/b.rs", "unsafe_code")).is_empty());
+        assert!(opens_with_doc(&file("a/src/b.rs", "// @generated\nuse x;")).is_empty());
+    }
+}
