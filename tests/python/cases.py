@@ -71,7 +71,7 @@ def parse(request):
     text = input_of(request).decode()
     ok, error, data = getattr(cpp_parser, "parse_" + request.get("kind", "model"))(text)
     if not ok:
-        return {"ok": False, "error": error.decode(errors="replace")}
+        return {"ok": False, "error": corpus_texts.reason(error)}
     return output_to(request, data)
 
 

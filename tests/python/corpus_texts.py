@@ -28,6 +28,7 @@ MAX_MODEL = 24 << 20
 MAX_TEXT = 64 << 20
 ELIDE_TENSOR = 16 << 10
 TIMEOUT = 300.0
+MAX_LINE = 200
 
 
 def texts(request):
@@ -50,9 +51,15 @@ def texts(request):
     entry = {"elided": elided, "text_bytes": len(data)}
     ok, error, parsed = cpp_parser.parse_model(text)
     if not ok:
-        return {**entry, "state": "refused", "error": error.decode(errors="replace")}
+        return {**entry, "state": "refused", "error": reason(error)}
     write(request["parsed_out"], parsed)
     return {**entry, "state": "ok", "identical": parsed == model}
+
+
+def reason(error: bytes) -> str:
+    """The parser's message; it quotes the whole line, which may be megabytes."""
+    lines = error.decode(errors="replace").splitlines()
+    return "\n".join(line if len(line) <= MAX_LINE else line[:MAX_LINE] + "…" for line in lines)
 
 
 def elide(model: bytes) -> bytes:
