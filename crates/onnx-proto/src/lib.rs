@@ -1,26 +1,52 @@
 //! The ONNX wire format, read and written without loss.
+//!
+//! - [`read`] and [`write`]: bytes to the IR and back. On what a standard encoder wrote, the bytes come back.
+//! - [`read_data`] and [`write_data`]: the same for values in files of their own, such as `input_0.pb`.
+//! - [`json`] and [`textproto`]: the other two forms of a message.
+//! - [`walk`]: what is unusual about the bytes of a message. [`sniff`]: which message bytes are.
+//! - [`file`]: bytes from a file, mapped if it is large. The only part that reads files.
+//!
+//! ```
+//! let bytes = bytes::Bytes::from_static(&[0x08, 10]); // ir_version: 10
+//! assert_eq!(onnx_proto::sniff(&bytes), Some(onnx_proto::FileKind::Model));
+//! let (model, diagnostics) = onnx_proto::read(bytes.clone());
+//! assert!(diagnostics.is_empty());
+//! assert_eq!(model.header.ir_version, Some(10));
+//! assert_eq!(onnx_proto::write(&model)?, bytes);
+//! # Ok::<(), onnx_proto::TooLarge>(())
+//! ```
 
+pub mod data;
 pub mod file;
 pub mod json;
 mod kind;
 mod pb;
+mod read;
 mod reflect;
 pub mod textproto;
 mod wire;
+mod write;
 
 pub use kind::{FileKind, sniff};
+pub use read::{read, read_data};
 pub use reflect::FormatError;
-pub use wire::{Finding, MAX_DEPTH, Malformed, Path, Reason, What, WireType};
+pub use wire::{Finding, Look, MAX_DEPTH, Malformed, Path, Reason, What, WireType};
+pub use write::{TooLarge, write, write_data};
 
 /// Walks over a message and reports what a decoder drops and what a standard encoder would have written otherwise, in
 /// the order of the bytes.
 ///
-/// Reads keys and lengths only, without allocation: of a large mapped model it touches the pages that hold structure.
-/// Numbers inside packed lists are not looked at.
+/// Reads keys and lengths, without allocation: of a large mapped model it touches the pages that hold structure. With
+/// [`Look::Numbers`] also the integers inside packed lists.
 ///
 /// # Errors
 ///
 /// The first place where the bytes are no message of this kind; what was found before has been reported.
-pub fn walk(bytes: &[u8], kind: FileKind, found: &mut dyn FnMut(Finding<'_>)) -> Result<(), Malformed> {
-    wire::walk(bytes, kind.message(), found)
+pub fn walk(
+    bytes: &[u8],
+    kind: FileKind,
+    look: Look,
+    found: &mut dyn FnMut(Finding<'_>),
+) -> Result<(), Malformed> {
+    wire::walk(bytes, kind.message(), look, found)
 }

@@ -10,6 +10,7 @@
     unreachable_pub,
     missing_docs,
     clippy::doc_markdown,
+    clippy::enum_variant_names,
     clippy::large_enum_variant,
     reason = "generated code"
 )]

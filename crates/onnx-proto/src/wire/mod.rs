@@ -14,10 +14,10 @@ mod walk;
 
 pub(crate) use cursor::Cursor;
 pub use cursor::{Reason, WireType};
-pub(crate) use normalize::normalize;
+pub(crate) use normalize::{is_misread, normalize};
 pub(crate) use schema::{Kind, Message, Repeat};
 pub(crate) use table::*;
-pub use walk::{Finding, Malformed, Path, What};
+pub use walk::{Finding, Look, Malformed, Path, What};
 pub(crate) use walk::{fits, walk};
 
 /// Messages inside messages that are read, which is what other decoders allow: 32 graphs, one inside the other.

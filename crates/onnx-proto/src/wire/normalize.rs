@@ -11,7 +11,7 @@ use super::{MAX_DEPTH, What};
 use prost::encoding::encode_varint;
 
 /// Whether the structs would misread a message with such a finding.
-pub(crate) fn is_needed_for(what: What) -> bool {
+pub(crate) fn is_misread(what: What) -> bool {
     match what {
         What::WrongType | What::Unpacked | What::Pieces | What::OtherAlternative => true,
         What::Unknown

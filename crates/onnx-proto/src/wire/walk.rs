@@ -1,7 +1,7 @@
 //! The walker: one pass over keys and lengths, without allocation.
 
 use super::MAX_DEPTH;
-use super::cursor::{Cursor, Key, Reason, WireType};
+use super::cursor::{Cursor, Key, Reason, Varint, WireType};
 use super::schema::{Field, Kind, Message, NUMBERS, Repeat};
 use std::fmt;
 use std::ops::Range;
@@ -20,6 +20,15 @@ pub struct Finding<'a> {
     pub range: Range<usize>,
     /// What is unusual.
     pub what: What,
+}
+
+/// How closely to look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// At keys and lengths.
+    Structure,
+    /// At the integers in packed lists too.
+    Numbers,
 }
 
 /// What a [`Finding`] is about. All but the first two are readable, only written otherwise by standard encoders.
@@ -106,10 +115,11 @@ impl std::error::Error for Malformed {}
 pub(crate) fn walk(
     bytes: &[u8],
     root: &'static Message,
+    look: Look,
     found: &mut dyn FnMut(Finding<'_>),
 ) -> Result<(), Malformed> {
     let start = Step { field: &ROOT, index: 0 };
-    Walker { path: [start; MAX_DEPTH], depth: 0, found }.message(Cursor::new(bytes, 0), root)
+    Walker { path: [start; MAX_DEPTH], depth: 0, look, found }.message(Cursor::new(bytes, 0), root)
 }
 
 /// Fills the unused part of the path.
@@ -118,6 +128,7 @@ static ROOT: Field = Field::new(0, "", Kind::Bytes);
 struct Walker<'f> {
     path: [Step; MAX_DEPTH],
     depth: usize,
+    look: Look,
     found: &'f mut dyn FnMut(Finding<'_>),
 }
 
@@ -171,12 +182,19 @@ impl Walker<'_> {
 
         let count = seen.counts.get_mut(field.number as usize);
         let index = count.map_or(0, |count| std::mem::replace(count, count.saturating_add(1)));
+        let mut is_usual = key.shortest && length_is_shortest;
+        if self.look == Look::Numbers && key.wire == WireType::Bytes {
+            match numbers_are_usual(field, value.rest()) {
+                Ok(usual) => is_usual &= usual,
+                Err(reason) => return Ok(Err(reason)),
+            }
+        }
         let mut unusual = |yes: bool, what: What| {
             if yes {
                 self.report(&key, Some(field), start..cursor.at, what);
             }
         };
-        unusual(!key.shortest || !length_is_shortest, What::LongNumber);
+        unusual(!is_usual, What::LongNumber);
         unusual(key.number < seen.highest, What::OutOfOrder);
         unusual(index > 0 && field.repeat == Repeat::Once, What::Again);
         let is_other = field.oneof && seen.alternative != 0 && seen.alternative != field.number;
@@ -220,6 +238,24 @@ pub(crate) fn fits(field: &Field, wire: WireType) -> bool {
     wire == single || (wire == WireType::Bytes && field.repeat != Repeat::Once)
 }
 
+/// Whether the integers of a packed list are as standard encoders write them.
+fn numbers_are_usual(field: &Field, packed: &[u8]) -> Result<bool, Reason> {
+    let mut usual = true;
+    if matches!(field.kind, Kind::Int32 | Kind::Int64) {
+        let mut cursor = Cursor::new(packed, 0);
+        while !cursor.is_at_end() {
+            usual &= is_usual(&cursor.varint()?, field);
+        }
+    }
+    Ok(usual)
+}
+
+/// Whether a standard encoder would write this number so.
+fn is_usual(varint: &Varint, field: &Field) -> bool {
+    let fits_32 = i32::try_from(varint.value as i64).is_ok();
+    varint.shortest && (fits_32 || !matches!(field.kind, Kind::Int32))
+}
+
 /// Steps over the value: a cursor at its start (for what has a length), and whether its numbers are as standard
 /// encoders write them.
 fn value<'a>(cursor: &mut Cursor<'a>, field: &Field, wire: WireType) -> Result<(Cursor<'a>, bool), Reason> {
@@ -231,9 +267,7 @@ fn value<'a>(cursor: &mut Cursor<'a>, field: &Field, wire: WireType) -> Result<(
             cursor.split(length)?
         }
         WireType::Varint => {
-            let varint = cursor.varint()?;
-            let fits_32 = i32::try_from(varint.value as i64).is_ok();
-            usual = varint.shortest && (fits_32 || !matches!(field.kind, Kind::Int32));
+            usual = is_usual(&cursor.varint()?, field);
             cursor.clone()
         }
         WireType::Fixed32 | WireType::Fixed64 | WireType::StartGroup | WireType::EndGroup => {
@@ -251,7 +285,7 @@ mod tests {
 
     fn findings(bytes: &[u8], root: &'static Message) -> Result<Vec<String>, Malformed> {
         let mut all = Vec::new();
-        walk(bytes, root, &mut |f| {
+        walk(bytes, root, Look::Numbers, &mut |f| {
             let name = f.field.map_or_else(|| f.number.to_string(), str::to_owned);
             all.push(format!("{} {name} {:?} {:?}", f.path, f.what, f.range));
         })?;

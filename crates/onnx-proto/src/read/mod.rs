@@ -1,0 +1,225 @@
+//! From bytes to the IR.
+//!
+//! Payloads are slices of the input. Whatever the format can say has its place in the IR, presence included; what it
+//! cannot say (unknown fields) is reported. A model that is wrong is read like any other: judging it is not done here.
+
+mod data;
+mod graph;
+mod tensor;
+mod types;
+
+pub use data::read_data;
+
+use crate::wire::{self, Finding, Malformed, What};
+use crate::{FileKind, pb};
+use bytes::Bytes;
+use graph::GraphReader;
+use onnx_ir::diag::{Place, Span, code};
+use onnx_ir::{
+    BodyBuilder, BodyId, DeviceConfiguration, Diagnostic, Entry, Function, Model, Name, Names, OpsetImport,
+    Port, TrainingInfo,
+};
+
+/// Unknown fields that are reported one by one.
+const MAX_REPORTED: usize = 50;
+
+/// The model that the bytes of a `ModelProto` describe, and what is wrong with the bytes.
+///
+/// An error says that the bytes are no model, or that a part of it could not be decoded and is missing. A warning names
+/// a field that the format does not know and that is therefore left out.
+pub fn read(bytes: Bytes) -> (Model, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let mut model = Model::new();
+    if let Some(message) = decode::<pb::ModelProto>(bytes, FileKind::Model, &mut diagnostics) {
+        read_model(message, &mut model, &mut diagnostics);
+    }
+    (model, diagnostics)
+}
+
+/// Decodes a message; `None` if it is not one.
+pub(crate) fn decode<M: prost::Message + Default>(
+    bytes: Bytes,
+    kind: FileKind,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<M> {
+    let mut misread = false;
+    let mut unknown = 0;
+    let walked = wire::walk(&bytes, kind.message(), wire::Look::Structure, &mut |finding| {
+        misread |= wire::is_misread(finding.what);
+        if matches!(finding.what, What::Unknown | What::WrongType) {
+            unknown += 1;
+            if unknown <= MAX_REPORTED {
+                diagnostics.push(unknown_field(&finding, kind));
+            }
+        }
+    });
+    if let Err(malformed) = walked {
+        diagnostics.push(undecodable(&malformed, kind));
+        return None;
+    }
+    if unknown > MAX_REPORTED {
+        let message = format!("{} more fields are not known", unknown - MAX_REPORTED);
+        diagnostics.push(Diagnostic::new(&code::UNKNOWN_FIELD, Place::Nowhere, message));
+    }
+    let bytes =
+        if misread { wire::normalize(&bytes, kind.message()).unwrap_or_default().into() } else { bytes };
+    M::decode(bytes)
+        .map_err(|error| {
+            let message = format!("the bytes are no {}: {error}", kind.name());
+            diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
+        })
+        .ok()
+}
+
+fn undecodable(malformed: &Malformed, kind: FileKind) -> Diagnostic {
+    let inside = if malformed.path.is_empty() { kind.name() } else { &malformed.path };
+    let message = format!("`{inside}` cannot be decoded: {}", malformed.reason);
+    Diagnostic::new(&code::MODEL_UNDECODABLE, place(malformed.offset, malformed.offset), message)
+}
+
+fn unknown_field(finding: &Finding<'_>, kind: FileKind) -> Diagnostic {
+    let path = if finding.path.is_root() { kind.name().to_owned() } else { finding.path.to_string() };
+    let message = match finding.field {
+        Some(field) => format!("field `{field}` of `{path}` is stored as {}", finding.wire.name()),
+        None => format!("field {} of `{path}` is not known", finding.number),
+    };
+    Diagnostic::new(&code::UNKNOWN_FIELD, place(finding.range.start, finding.range.end), message)
+        .label("left out")
+}
+
+/// A range of the file; positions beyond 4 GiB have no place.
+fn place(start: usize, end: usize) -> Place {
+    match (u32::try_from(start), u32::try_from(end)) {
+        (Ok(start), Ok(end)) => Place::Source(Span::new(start, end)),
+        _ => Place::Nowhere,
+    }
+}
+
+fn read_model(message: pb::ModelProto, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) {
+    let pb::ModelProto {
+        ir_version,
+        producer_name,
+        producer_version,
+        domain,
+        model_version,
+        doc_string,
+        graph,
+        opset_import,
+        metadata_props,
+        training_info,
+        functions,
+        configuration,
+    } = message;
+
+    let names = &mut model.names;
+    model.header.ir_version = ir_version;
+    model.header.opset_imports = opset_imports(opset_import, names);
+    model.header.producer_name = name(producer_name, names);
+    model.header.producer_version = name(producer_version, names);
+    model.header.domain = name(domain, names);
+    model.header.model_version = model_version;
+    model.header.doc = name(doc_string, names);
+    model.header.metadata = entries(metadata_props, names);
+    model.configurations = configuration
+        .into_iter()
+        .map(|message| DeviceConfiguration {
+            name: name(message.name, names),
+            num_devices: message.num_devices,
+            devices: message.device.iter().map(|device| names.intern_bytes(device)).collect(),
+        })
+        .collect();
+
+    model.main = graph.map(|graph| read_graph(graph, model, diagnostics));
+    for function in functions {
+        let function = read_function(function, model, diagnostics);
+        model.functions.push(function);
+    }
+    for message in training_info {
+        let info = TrainingInfo {
+            initialization: message.initialization.map(|graph| read_graph(graph, model, diagnostics)),
+            algorithm: message.algorithm.map(|graph| read_graph(graph, model, diagnostics)),
+            initialization_bindings: entries(message.initialization_binding, &mut model.names),
+            update_bindings: entries(message.update_binding, &mut model.names),
+        };
+        model.training.push(info);
+    }
+}
+
+fn read_graph(message: pb::GraphProto, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> BodyId {
+    let mut reader = GraphReader { b: BodyBuilder::new(model), diagnostics };
+    reader.graph(message, None);
+    reader.b.finish()
+}
+
+fn read_function(
+    message: pb::FunctionProto,
+    model: &mut Model,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Function {
+    let pb::FunctionProto {
+        name: function_name,
+        input,
+        output,
+        attribute,
+        node,
+        doc_string,
+        opset_import,
+        domain,
+        attribute_proto,
+        value_info,
+        overload,
+        metadata_props,
+    } = message;
+
+    let mut reader = GraphReader { b: BodyBuilder::new(model), diagnostics };
+    reader.b.begin_graph(None, None);
+    for input in input {
+        let name = reader.b.names.intern_bytes(&input);
+        reader.b.input(name, None);
+    }
+    for node in node {
+        reader.node(node);
+    }
+    for output in output {
+        let name = reader.b.names.intern_bytes(&output);
+        reader.b.output_port(Port { name: Some(name), ..Port::default() });
+    }
+    for info in value_info {
+        let port = reader.port(info);
+        reader.b.value_info(port);
+    }
+    let attribute_defaults = attribute_proto.into_iter().map(|attr| reader.attr(attr, None)).collect();
+    reader.b.end_graph();
+    let body = reader.b.finish();
+
+    let names = &mut model.names;
+    Function {
+        name: name(function_name, names),
+        domain: name(domain, names),
+        overload: name(overload, names),
+        attributes: attribute.iter().map(|attribute| names.intern_bytes(attribute)).collect(),
+        attribute_defaults,
+        opset_imports: opset_imports(opset_import, names),
+        doc: name(doc_string, names),
+        metadata: entries(metadata_props, names),
+        body,
+    }
+}
+
+fn opset_imports(messages: Vec<pb::OperatorSetIdProto>, names: &mut Names) -> Vec<OpsetImport> {
+    messages
+        .into_iter()
+        .map(|message| OpsetImport { domain: name(message.domain, names), version: message.version })
+        .collect()
+}
+
+pub(super) fn name(bytes: Option<Bytes>, names: &mut Names) -> Option<Name> {
+    bytes.map(|bytes| names.intern_bytes(&bytes))
+}
+
+pub(super) fn entries(messages: Vec<pb::StringStringEntryProto>, names: &mut Names) -> Vec<Entry> {
+    messages
+        .into_iter()
+        .map(|message| Entry { key: name(message.key, names), value: name(message.value, names) })
+        .collect()
+}
