@@ -11,13 +11,14 @@ function, node, and for binary forms also tensor, attribute, type, value_info, s
 | check | a model; "full": true for type inference too | ok or the checker's message |
 | equal | "a" and "b" as {"path"} or {"base64"}; "ignore": list, see compare.py | "equal", and "difference" |
 | convert | a proto; "from" and "to" of protobuf, json, textproto | the proto in the other form |
-| texts | used by corpus_texts.py | |
+| texts, sleep | used by corpus_texts.py and selftest.py | |
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import time
 
 import onnx
 import onnx.onnx_cpp2py_export.parser as cpp_parser
@@ -102,6 +103,11 @@ def convert(request):
     return output_to(request, data if request["to"] == "protobuf" else data.decode())
 
 
+def sleep(request):
+    time.sleep(request["seconds"])
+    return {}
+
+
 OPS = {
     "parse": parse,
     "print": print_,
@@ -109,6 +115,7 @@ OPS = {
     "equal": equal,
     "convert": convert,
     "texts": corpus_texts.texts,
+    "sleep": sleep,
 }
 
 

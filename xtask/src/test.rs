@@ -43,6 +43,7 @@ const STEPS: &[Step] = &[
     ("format", |_| cargo(&["fmt", "--all", "--check"])),
     ("tidy", |_| xtask(&["tidy"])),
     ("python environment", python),
+    ("oracle", oracle),
     ("generated code", |_| xtask(&["codegen", "--check"])),
     ("clippy", |_| cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("documentation", documentation),
@@ -152,6 +153,15 @@ fn python(context: &mut Context) -> Result<Outcome> {
             "{error:#}; without it, nothing is compared with the reference implementation"
         ))),
     }
+}
+
+/// The scripts that ask the reference implementation tell the truth.
+fn oracle(context: &mut Context) -> Result<Outcome> {
+    let Some(python) = &context.python else {
+        return Ok(Outcome::LeftOut("it needs the python environment".to_owned()));
+    };
+    process::run(Command::new(python).arg(dirs::root().join("tests/python/selftest.py")))?;
+    Ok(Outcome::Passed)
 }
 
 /// Stopped when it takes too long.
