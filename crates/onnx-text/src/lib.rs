@@ -1,1 +1,20 @@
-//! Placeholder until the first module lands.
+//! The ONNX textual syntax: lexer, parser, formatter, and the way to the IR and back.
+//!
+//! ```text
+//! text ── lex ──> tokens ── parse ──> syntax tree ── lower ──> onnx_ir::Model
+//!                                        │  ^                        │
+//!                                        │  └───────── raise ────────┘
+//!                                        └── format ──> text
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod ast;
+mod lex;
+mod parse;
+
+pub use lex::{ANNOTATED, MAX_NESTING};
+pub use parse::{
+    Parsed, parse_attribute, parse_function, parse_graph, parse_model, parse_node, parse_type,
+    parse_value_info,
+};

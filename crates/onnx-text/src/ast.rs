@@ -1,0 +1,447 @@
+//! The syntax tree. It holds spans, not strings: the spelling is always the source's own.
+//!
+//! The source is a file that was parsed, or a buffer that [`raise`](crate::raise) wrote for a model. Either way the
+//! spans of a tree ascend in document order, so comments can be put between them by position alone.
+
+use bytes::Bytes;
+use onnx_ir::diag::Span;
+use onnx_ir::{ElemType, Field as TensorField};
+use smallvec::SmallVec;
+
+/// An identifier or a quoted name, quotes included. An empty span is a name left out (`Op(a, , b)`).
+pub type Name = Span;
+
+/// A bracketed, comma-separated list.
+#[derive(Clone, Debug)]
+pub struct List<T> {
+    /// What is in it.
+    pub items: Vec<T>,
+    /// From the opening to the closing bracket, both included.
+    pub span: Span,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List { items: Vec::new(), span: Span::default() }
+    }
+}
+
+/// A whole file: a model, or functions alone.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    /// Annotations before the header.
+    pub notes: Notes,
+    /// `<ir_version: 10, …>`
+    pub header: Option<List<Field>>,
+    /// The main graph.
+    pub graph: Option<Graph>,
+    /// Model-local functions.
+    pub functions: Vec<Function>,
+}
+
+/// What precedes an item and is not part of it for the reference parser: `##` documentation and `#@` annotations.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(pub Option<Box<NoteLines>>);
+
+/// The lines of [`Notes`].
+#[derive(Clone, Debug, Default)]
+pub struct NoteLines {
+    /// The `##` lines, markers included.
+    pub docs: Vec<Span>,
+    /// The `#@` lines, in order.
+    pub lines: Vec<NoteLine>,
+}
+
+/// One `#@` line.
+#[derive(Clone, Debug)]
+pub struct NoteLine {
+    /// From `#@` to the end of the last field.
+    pub span: Span,
+    /// What it says.
+    pub fields: Vec<Field>,
+}
+
+impl Notes {
+    /// The `##` lines.
+    pub fn docs(&self) -> &[Span] {
+        self.0.as_ref().map_or(&[], |n| &n.docs)
+    }
+
+    /// The `#@` lines.
+    pub fn lines(&self) -> &[NoteLine] {
+        self.0.as_ref().map_or(&[], |n| &n.lines)
+    }
+
+    /// All fields of the `#@` lines.
+    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.lines().iter().flat_map(|l| &l.fields)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The first byte, if there are any.
+    pub fn start(&self) -> Option<u32> {
+        let docs = self.docs().first().map(|d| d.start);
+        let lines = self.lines().first().map(|l| l.span.start);
+        docs.into_iter().chain(lines).min()
+    }
+}
+
+/// `key: value`, in headers, annotations and records.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// The key.
+    pub key: Name,
+    /// The value.
+    pub value: FieldValue,
+}
+
+/// The value of a [`Field`].
+#[derive(Clone, Debug)]
+pub enum FieldValue {
+    /// `17`
+    Int(Span),
+    /// `1.5`, `-inf`
+    Float(Span),
+    /// `"text"` or `b"bytes"`
+    String(Span),
+    /// `raw`, `nan`, `_` (a part left out)
+    Word(Span),
+    /// `$3`: a string of the file's table
+    Shared(Span),
+    /// `[…]`
+    List(List<Element>),
+    /// `{key: value, …}`
+    Record(List<Field>),
+    /// A graph, where a record holds one.
+    Graph(Box<Graph>),
+}
+
+/// An element of a list in a [`FieldValue`]: a value or `key: value`.
+#[derive(Clone, Debug)]
+pub struct Element {
+    /// The part before the colon.
+    pub key: Option<FieldValue>,
+    /// The value.
+    pub value: FieldValue,
+}
+
+impl FieldValue {
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        match self {
+            FieldValue::Int(s)
+            | FieldValue::Float(s)
+            | FieldValue::String(s)
+            | FieldValue::Word(s)
+            | FieldValue::Shared(s) => *s,
+            FieldValue::List(l) => l.span,
+            FieldValue::Record(r) => r.span,
+            FieldValue::Graph(g) => g.span,
+        }
+    }
+}
+
+/// `name (inputs) => (outputs) <values> { nodes }`
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Annotations and documentation.
+    pub notes: Notes,
+    /// The name.
+    pub name: Name,
+    /// Inputs; an initialised one has data. `None` if the parentheses are left out.
+    pub inputs: Option<List<ValueInfo>>,
+    /// Outputs.
+    pub outputs: List<ValueInfo>,
+    /// Value infos and, with data, initializers.
+    pub values: Option<List<ValueInfo>>,
+    /// The nodes.
+    pub body: Vec<Node>,
+    /// The body with its braces.
+    pub body_span: Span,
+    /// From the name to the closing brace.
+    pub span: Span,
+}
+
+/// `type name = data`, each part but the name optional.
+#[derive(Clone, Debug)]
+pub struct ValueInfo {
+    /// Annotations and documentation.
+    pub notes: Notes,
+    /// The type.
+    pub ty: Option<Type>,
+    /// The name.
+    pub name: Name,
+    /// The data of an initializer.
+    pub data: Option<Data>,
+    /// From the type to the data.
+    pub span: Span,
+}
+
+/// A type.
+#[derive(Clone, Debug)]
+pub enum Type {
+    /// `float[2,N]`, `float`, `float[]`
+    Tensor {
+        /// The element type: a word, or `elem_type(99)` for one without a name.
+        elem: Span,
+        /// The dimensions; `None` is rank 0, an empty list is unknown rank.
+        dims: Option<List<Dim>>,
+    },
+    /// `seq(T)`, `map(K, T)`, `optional(T)`, `sparse_tensor(T)`, `opaque(domain, name)`
+    Call {
+        /// The word before the parentheses.
+        head: Span,
+        /// What is in them.
+        args: List<TypeArg>,
+    },
+    /// `?`: a type that is present and says nothing.
+    Unset(Span),
+}
+
+/// An argument of a [`Type::Call`].
+#[derive(Clone, Debug)]
+pub enum TypeArg {
+    /// A type (or an identifier, which reads as one).
+    Type(Type),
+    /// A quoted name of an opaque type or its domain, or nothing.
+    Name(Name),
+}
+
+impl Type {
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        match self {
+            Type::Tensor { elem, dims } => elem.to(dims.as_ref().map_or(*elem, |d| d.span)),
+            Type::Call { head, args } => head.to(args.span),
+            Type::Unset(span) => *span,
+        }
+    }
+}
+
+/// A dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dim {
+    /// `?`
+    Unknown(Span),
+    /// `16`
+    Int(Span),
+    /// `N`, `"N+1"`
+    Param(Name),
+}
+
+impl Dim {
+    /// Where it is written.
+    pub fn span(self) -> Span {
+        match self {
+            Dim::Unknown(s) | Dim::Int(s) | Dim::Param(s) => s,
+        }
+    }
+}
+
+/// The elements of a tensor.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// `{1, 2, 3}` of plain numbers, braces included: not split into tokens. `{{…}}` (elements of a packed type) too.
+    Numbers(Span),
+    /// `{"a", nan, 1}` with anything but plain numbers.
+    Elements(List<Scalar>),
+    /// `["location": "weights.bin", …]`
+    External(List<Element>),
+    /// `{raw_data: b"…", …}`: a tensor whose fields do not fit each other, as stored.
+    Record(List<Field>),
+    /// Stored elements to be printed; never made by the parser.
+    Stored(Box<Stored>),
+}
+
+impl Data {
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        match self {
+            Data::Numbers(s) => *s,
+            Data::Elements(l) => l.span,
+            Data::External(l) => l.span,
+            Data::Record(r) => r.span,
+            Data::Stored(s) => s.at,
+        }
+    }
+}
+
+/// Elements that are printed straight from their payload.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The element type.
+    pub elem: ElemType,
+    /// The field that holds them.
+    pub field: TensorField,
+    /// The payload; see [`onnx_ir::Payload`].
+    pub bytes: Bytes,
+    /// How many elements.
+    pub count: usize,
+    /// How many to print before `…`; all if `None`.
+    pub elide_after: Option<usize>,
+    /// Where it stands in the buffer (an empty span).
+    pub at: Span,
+}
+
+/// A literal.
+#[derive(Clone, Copy, Debug)]
+pub struct Scalar {
+    /// What it looks like.
+    pub kind: ScalarKind,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What a literal looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalarKind {
+    /// `-3`
+    Int,
+    /// `1.5`, `1e3`
+    Float,
+    /// `inf`, `-nan`
+    Special,
+    /// `"text"`
+    String,
+}
+
+/// `[name] outputs = domain.op:overload <attributes> (inputs)`
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Annotations and documentation.
+    pub notes: Notes,
+    /// The name in brackets; an empty span for `[]`.
+    pub name: Option<Name>,
+    /// Results.
+    pub outputs: SmallVec<[Name; 2]>,
+    /// The words before the last dot.
+    pub domain: Option<Span>,
+    /// The operator.
+    pub op: Name,
+    /// The word behind the colon.
+    pub overload: Option<Name>,
+    /// Attributes, before or after the inputs.
+    pub attrs: Option<Box<List<Attr>>>,
+    /// Operands.
+    pub inputs: SmallVec<[Name; 3]>,
+    /// The operands with their parentheses.
+    pub inputs_span: Span,
+    /// The whole statement.
+    pub span: Span,
+}
+
+/// `name: type = value`
+#[derive(Clone, Debug)]
+pub struct Attr {
+    /// Annotations and documentation.
+    pub notes: Notes,
+    /// The name.
+    pub name: Name,
+    /// The stated type.
+    pub ty: Option<Name>,
+    /// The value; `None` for a function's attribute without default, or where an error left nothing.
+    pub value: Option<AttrValue>,
+    /// From name to value.
+    pub span: Span,
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug)]
+pub enum AttrValue {
+    /// `1`, `1.5`, `inf`, `"text"`
+    Scalar(Scalar),
+    /// `@name`
+    Reference(Name),
+    /// `g (x) => (y) {…}`
+    Graph(Box<Graph>),
+    /// `float[2] name {1, 2}`
+    Tensor(Box<TensorLiteral>),
+    /// `float[2]`
+    Type(Type),
+    /// `sparse [3,4] {values = …, indices = …}`
+    Sparse(Box<SparseLiteral>),
+    /// `[1, 2, 3]`
+    List(List<AttrElement>),
+    /// `{float[2] {1, 2}, …}`: a list that the reference would discard if it stood in brackets.
+    Braced(List<AttrElement>),
+    /// `attribute {type = 1, f = 1.0, i = 2}`: fields that do not fit each other, as stored.
+    Record(List<Attr>),
+}
+
+impl AttrValue {
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        match self {
+            AttrValue::Scalar(s) => s.span,
+            AttrValue::Reference(s) => *s,
+            AttrValue::Graph(g) => g.span,
+            AttrValue::Tensor(t) => t.span,
+            AttrValue::Type(t) => t.span(),
+            AttrValue::Sparse(s) => s.span,
+            AttrValue::List(l) | AttrValue::Braced(l) => l.span,
+            AttrValue::Record(r) => r.span,
+        }
+    }
+}
+
+/// An element of a list of attribute values.
+#[derive(Clone, Debug)]
+pub struct AttrElement {
+    /// Annotations.
+    pub notes: Notes,
+    /// The value.
+    pub value: AttrValue,
+}
+
+/// `float[2] name {1, 2}`
+#[derive(Clone, Debug)]
+pub struct TensorLiteral {
+    /// Element type and dimensions.
+    pub ty: Type,
+    /// The name, if it has one.
+    pub name: Option<Name>,
+    /// The elements.
+    pub data: Data,
+    /// From type to data.
+    pub span: Span,
+}
+
+/// `sparse [3,4] {values = float[1] w {1}, indices = int64[1] {5}}`
+#[derive(Clone, Debug)]
+pub struct SparseLiteral {
+    /// The dense shape.
+    pub dims: List<Dim>,
+    /// Its parts.
+    pub parts: List<Attr>,
+    /// From `sparse` to the closing brace.
+    pub span: Span,
+}
+
+/// `<domain: "l", …> name <a, b: int = 1> (inputs) => (outputs) <values> { nodes }`
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Annotations and documentation.
+    pub notes: Notes,
+    /// `<opset_import: …, domain: …>`
+    pub header: Option<List<Field>>,
+    /// The name.
+    pub name: Name,
+    /// Attribute parameters; one with a value has a default.
+    pub attrs: Option<List<Attr>>,
+    /// Inputs, which may be typed.
+    pub inputs: List<ValueInfo>,
+    /// Outputs, which may be typed.
+    pub outputs: List<ValueInfo>,
+    /// Value infos.
+    pub values: Option<List<ValueInfo>>,
+    /// The nodes.
+    pub body: Vec<Node>,
+    /// The body with its braces.
+    pub body_span: Span,
+    /// From the header to the closing brace.
+    pub span: Span,
+}

@@ -1,0 +1,380 @@
+//! Splits a source into the tokens that the parser sees and the comments that the formatter keeps.
+//!
+//! Lexical mistakes are reported here and replaced by the token that was probably meant, so that the parser does not
+//! stumble over them again. Nesting is bounded here too: the parser may recurse on brackets without a check.
+
+mod token;
+
+pub(crate) use token::{Kind, Token};
+
+use logos::Logos;
+use onnx_ir::diag::{Diagnostic, Edit, Span, code};
+
+/// Brackets nest no deeper than this. Protobuf decoders stop at 32 nested graphs, which take about 70 brackets; a
+/// parser without a bound would overflow the stack.
+pub const MAX_NESTING: usize = 100;
+
+/// The first line of a file whose `#@` and `##` comments are annotations.
+pub const ANNOTATED: &str = "#@ onnxtxt 1";
+
+/// A source split into tokens and comments.
+#[derive(Debug, Default)]
+pub(crate) struct Lexed {
+    pub(crate) tokens: Vec<Token>,
+    /// Comments that are no annotations, in order.
+    pub(crate) comments: Vec<Span>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The first line, if it says that the file has annotations.
+    pub(crate) annotated: Option<Span>,
+    /// Tokens that are unterminated strings: the rest of their line is lost.
+    pub(crate) swallowing: Vec<u32>,
+}
+
+pub(crate) fn lex(source: &str) -> Lexed {
+    let mut lexed = run(source, usize::MAX);
+    if let Some(Token { kind: Kind::Unterminated, .. }) = lexed.tokens.last() {
+        // A missing quote turns the file inside out from there on. The first string that spans lines is where it
+        // probably is: read again with strings that end with their line from there.
+        let multiline = |t: &&Token| {
+            matches!(t.kind, Kind::String | Kind::Bytes | Kind::Unterminated)
+                && source[t.span.range()].contains('\n')
+        };
+        let from = lexed.tokens.iter().find(multiline).map_or(0, |t| t.span.start as usize);
+        lexed = run(source, from);
+    }
+    for (i, token) in (0..).zip(&mut lexed.tokens) {
+        match token.kind {
+            Kind::Unterminated => {
+                token.kind = Kind::String;
+                lexed.swallowing.push(i);
+            }
+            Kind::BadNumber => token.kind = Kind::Int,
+            Kind::BadName => token.kind = Kind::Ident,
+            _ => {}
+        }
+    }
+    lexed
+}
+
+struct Driver<'s> {
+    source: &'s str,
+    /// Strings that begin here or later end with their line at the latest.
+    single_line_from: usize,
+    out: Lexed,
+    depth: usize,
+    starts_line: bool,
+    end: usize,
+    /// The last run of characters that belong to no token.
+    stray: Option<Span>,
+}
+
+fn run(source: &str, single_line_from: usize) -> Lexed {
+    // About one token for five bytes of structure; tensors are one token each.
+    let tokens = Vec::with_capacity((source.len() / 5).min(1 << 22));
+    let out = Lexed { tokens, ..Lexed::default() };
+    let mut driver =
+        Driver { source, single_line_from, out, depth: 0, starts_line: true, end: 0, stray: None };
+    let mut from = 0;
+    if source.starts_with(ANNOTATED)
+        && source[ANNOTATED.len()..].chars().next().is_none_or(|c| c.is_whitespace() || c == ',')
+    {
+        let end = memchr::memchr(b'\n', source.as_bytes()).unwrap_or(source.len());
+        driver.out.annotated = Some(span(0, end));
+        from = end;
+    } else if source.starts_with('\u{feff}') {
+        from = '\u{feff}'.len_utf8();
+    }
+    driver.tokens(from, source.len());
+    driver.out
+}
+
+fn span(start: usize, end: usize) -> Span {
+    let offset = |at| u32::try_from(at).unwrap_or(u32::MAX);
+    Span::new(offset(start), offset(end))
+}
+
+impl Driver<'_> {
+    /// Lexes `source[from..to]`. Stops early where nesting is too deep.
+    fn tokens(&mut self, from: usize, to: usize) {
+        let source = self.source;
+        let mut base = from;
+        let mut lexer = Kind::lexer(&source[from..to]);
+        self.end = from;
+        while let Some(kind) = lexer.next() {
+            let range = lexer.span();
+            let (start, mut end) = (base + range.start, base + range.end);
+            let mut kind = match kind {
+                Ok(kind) => kind,
+                // Only a string can fail after its first byte: nothing closes it.
+                Err(()) if matches!(source.as_bytes()[start], b'"' | b'b') => Kind::Unterminated,
+                Err(()) => Kind::Unknown,
+            };
+            let is_string = matches!(kind, Kind::String | Kind::Bytes | Kind::Unterminated);
+            if is_string && (kind == Kind::Unterminated || start >= self.single_line_from) {
+                let line_end = memchr::memchr(b'\n', &source.as_bytes()[start..to]).map_or(to, |n| start + n);
+                if self.single_line_from == usize::MAX {
+                    // The first reading: `lex` decides where the quote is missing.
+                    end = to;
+                    kind = Kind::Unterminated;
+                    lexer = Kind::lexer("");
+                } else if end > line_end || kind == Kind::Unterminated {
+                    end = trim_end(source, start, line_end);
+                    kind = Kind::Unterminated;
+                    base = end;
+                    lexer = Kind::lexer(&source[end..to]);
+                }
+            }
+            let gap = &source.as_bytes()[self.end..start];
+            if !gap.is_empty() && gap.contains(&b'\n') {
+                self.starts_line = true;
+            }
+            self.end = end;
+            if kind == Kind::Comment {
+                self.comment(start, end);
+                continue;
+            }
+            if kind == Kind::LBrace && end - start > 1 {
+                kind = Kind::Numbers;
+            }
+            if !self.token(kind, start, end) {
+                return;
+            }
+        }
+    }
+
+    fn push(&mut self, kind: Kind, span: Span) {
+        self.out.tokens.push(Token { kind, starts_line: self.starts_line, span });
+        self.starts_line = false;
+    }
+
+    /// Adds a token; `false` if the rest of the file is given up.
+    fn token(&mut self, kind: Kind, start: usize, end: usize) -> bool {
+        let place = span(start, end);
+        match kind {
+            Kind::LBrace | Kind::LParen | Kind::LBracket | Kind::LAngle => {
+                self.depth += 1;
+                if self.depth > MAX_NESTING {
+                    self.out.diagnostics.push(
+                        Diagnostic::new(&code::NESTING_TOO_DEEP, place, "brackets nest too deep")
+                            .label(format!("more than {MAX_NESTING} brackets are open here")),
+                    );
+                    self.out.tokens.clear();
+                    self.out.comments.clear();
+                    return false;
+                }
+            }
+            Kind::RBrace | Kind::RParen | Kind::RBracket | Kind::RAngle => {
+                self.depth = self.depth.saturating_sub(1);
+            }
+            Kind::Unterminated if self.single_line_from != usize::MAX => self.out.diagnostics.push(
+                Diagnostic::new(&code::UNTERMINATED_STRING, place, "unterminated string")
+                    .label("this quote is never closed")
+                    .fix(
+                        "close the string",
+                        vec![Edit { span: Span::at(place.end), text: "\"".into() }],
+                        false,
+                    ),
+            ),
+            Kind::BadNumber => self.bad_number(place),
+            Kind::BadName => return self.bad_name(place),
+            Kind::Semicolon => {
+                self.out.diagnostics.push(
+                    Diagnostic::new(&code::STRAY_CHARACTER, place, "unexpected `;`")
+                        .label("statements need no terminator")
+                        .help("remove it")
+                        .fix("remove the semicolon", vec![Edit { span: place, text: String::new() }], true),
+                );
+                return true;
+            }
+            Kind::Unknown => {
+                self.stray(place);
+                return true;
+            }
+            _ => {}
+        }
+        self.push(kind, place);
+        true
+    }
+
+    fn bad_number(&mut self, place: Span) {
+        let text = &self.source[place.range()];
+        let digits = text.trim_start_matches('-');
+        let d = Diagnostic::new(&code::BAD_NUMBER, place, format!("`{}` is not a number", shown(text)));
+        let d = if digits.starts_with("0x") || digits.starts_with("0X") {
+            match i64::from_str_radix(&digits[2..], 16) {
+                Ok(value) => {
+                    let sign = if text.starts_with('-') { "-" } else { "" };
+                    d.label("numbers are decimal here").help(format!("write `{sign}{value}`")).fix(
+                        "write it in decimal",
+                        vec![Edit { span: place, text: format!("{sign}{value}") }],
+                        true,
+                    )
+                }
+                Err(_) => d.label("numbers are decimal here"),
+            }
+        } else if digits.ends_with(['e', 'E']) {
+            d.label("the exponent has no digits")
+                .help(format!("write `{}0` or leave the `e` out", shown(text)))
+        } else {
+            d.label("a number ends before the first letter; a name begins with a letter or `_`")
+        };
+        self.out.diagnostics.push(d);
+    }
+
+    /// `/l/T`, or the `/0` of `layer/0`: names with other characters are quoted.
+    fn bad_name(&mut self, place: Span) -> bool {
+        let text = &self.source[place.range()];
+        if !text.chars().any(|c| c.is_alphanumeric() || c == '_') {
+            self.stray(place);
+            return true;
+        }
+        let joined = match self.out.tokens.last_mut() {
+            Some(last) if last.kind == Kind::Ident && last.span.end == place.start => {
+                last.span = last.span.to(place);
+                last.kind = Kind::BadName;
+                last.span
+            }
+            _ => {
+                self.push(Kind::BadName, place);
+                place
+            }
+        };
+        let text = &self.source[joined.range()];
+        self.out.diagnostics.push(
+            Diagnostic::new(&code::NAME_NEEDS_QUOTES, joined, format!("name `{}` needs quotes", shown(text)))
+                .label("has characters other than letters, digits and `_`")
+                .help(format!("write `\"{}\"`", shown(text)))
+                .fix("quote the name", vec![Edit { span: joined, text: format!("\"{text}\"") }], true),
+        );
+        true
+    }
+
+    fn stray(&mut self, place: Span) {
+        let text = &self.source[place.range()];
+        let what = match text.chars().next() {
+            Some('\0') => "unexpected NUL character".to_owned(),
+            Some(c) if c.is_control() => format!("unexpected control character U+{:04X}", u32::from(c)),
+            _ => format!("unexpected `{}`", shown(text)),
+        };
+        // A run of garbage is one mistake.
+        if let (Some(run), Some(last)) = (self.stray, self.out.diagnostics.last_mut())
+            && run.end == place.start
+        {
+            last.primary.place = run.to(place).into();
+            self.stray = Some(run.to(place));
+            return;
+        }
+        self.stray = Some(place);
+        self.out.diagnostics.push(
+            Diagnostic::new(&code::STRAY_CHARACTER, place, what)
+                .label("no part of the syntax begins with this"),
+        );
+    }
+
+    /// A comment, or an annotation in a file that has them.
+    fn comment(&mut self, start: usize, end: usize) {
+        let text = &self.source[start..end];
+        let place = span(start, trim_end(self.source, start, end));
+        if self.out.annotated.is_none() {
+            self.out.comments.push(place);
+        } else if text.starts_with("#@") {
+            self.push(Kind::Note, span(start, start + 2));
+            let resume = (self.end, self.single_line_from);
+            self.single_line_from = start;
+            self.tokens(start + 2, end);
+            (self.end, self.single_line_from) = resume;
+            let at = place.end;
+            self.push(Kind::NoteEnd, Span::at(at));
+            self.starts_line = true;
+        } else if text.starts_with("##") && self.starts_line {
+            self.push(Kind::Doc, place);
+            self.starts_line = true;
+        } else {
+            self.out.comments.push(place);
+        }
+    }
+}
+
+fn trim_end(source: &str, start: usize, end: usize) -> usize {
+    start + source[start..end].trim_end().len()
+}
+
+/// A spelling short enough for a message.
+pub(crate) fn shown(text: &str) -> String {
+    let mut out: String =
+        text.chars().take(40).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(40).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(source: &str) -> Vec<Kind> {
+        lex(source).tokens.iter().map(|t| t.kind).collect()
+    }
+
+    fn messages(source: &str) -> Vec<String> {
+        lex(source).diagnostics.into_iter().map(|d| d.message).collect()
+    }
+
+    #[test]
+    fn tokens_are_small() {
+        assert_eq!(size_of::<Token>(), 12);
+    }
+
+    #[test]
+    fn numbers_and_names_are_told_apart() {
+        use Kind::*;
+        assert_eq!(
+            kinds("1 -2 1.5 1e3 1. -1.e-3 inf -inf nan"),
+            [Int, Int, Float, Float, Float, Float, Ident, Special, Ident]
+        );
+        assert_eq!(kinds("float[3]x=>y"), [Ident, LBracket, Int, RBracket, Ident, Arrow, Ident]);
+    }
+
+    #[test]
+    fn a_tensor_of_numbers_is_one_token() {
+        assert_eq!(kinds("w = {1, -2.5e3,\n 3}"), [Kind::Ident, Kind::Equals, Kind::Numbers]);
+        assert_eq!(kinds("{{1, 2}}"), [Kind::Numbers]);
+        assert_eq!(kinds("{1, nan}").len(), 5);
+        assert_eq!(kinds("{ }"), [Kind::LBrace, Kind::RBrace]);
+    }
+
+    #[test]
+    fn mistakes_are_reported_and_replaced() {
+        assert_eq!(
+            messages("a = 0x1F; b = 1e"),
+            ["`0x1F` is not a number", "unexpected `;`", "`1e` is not a number"]
+        );
+        assert_eq!(messages("y = Relu(/l/T)"), ["name `/l/T` needs quotes"]);
+        assert_eq!(messages("y = Relu(conv/T.1)"), ["name `conv/T.1` needs quotes"]);
+        assert_eq!(kinds("y = Relu(/l/T)"), kinds("y = Relu(T)"));
+    }
+
+    #[test]
+    fn an_unterminated_string_is_reported_where_it_begins() {
+        let lexed = lex("a = \"x\nb = \"y\"\nc");
+        assert_eq!(lexed.diagnostics.len(), 1);
+        assert_eq!(lexed.diagnostics[0].primary.place, Span::new(4, 6).into());
+        assert_eq!(lexed.tokens.len(), 7);
+        assert_eq!(messages("\"two\nlines\""), [""; 0]);
+    }
+
+    #[test]
+    fn annotations_are_tokens_only_after_the_first_line() {
+        let text = "#@ doc: 1\n## d\nx";
+        assert_eq!(kinds(text), [Kind::Ident]);
+        let annotated = format!("{ANNOTATED}\n{text}");
+        use Kind::*;
+        assert_eq!(kinds(&annotated), [Note, Ident, Colon, Int, NoteEnd, Doc, Ident]);
+    }
+
+    #[test]
+    fn deep_nesting_is_one_diagnostic() {
+        assert_eq!(messages(&"(".repeat(100_000)), ["brackets nest too deep"]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Tokens to syntax tree. Never fails: returns the tree that could be built and everything that was wrong.
+//!
+//! One parser function for each production of `grammar/onnx-text.ebnf`, under the same name. The grammar needs no
+//! backtracking: where a production has alternatives, the next tokens decide. This folder is the only one that names
+//! chumsky.
+
+mod failure;
+mod grammar;
+mod primitives;
+#[cfg(test)]
+mod tests;
+
+use crate::ast;
+use crate::lex::{Lexed, lex};
+use chumsky::Parser;
+use chumsky::inspector::SimpleState;
+use failure::Failure;
+use grammar::{production, whole};
+use onnx_ir::diag::{Diagnostic, Place, Span, code};
+
+/// A parsed source: the tree, the comments between its parts, and what was wrong.
+#[derive(Clone, Debug)]
+pub struct Parsed<T> {
+    /// The tree, as much of it as could be built.
+    pub tree: T,
+    /// Comments that are no annotations, in order.
+    pub comments: Vec<Span>,
+    /// The first line, if it says that the file has annotations.
+    pub annotated: Option<Span>,
+    /// What was wrong, in the order of the source.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+macro_rules! entry {
+    ($(#[$doc:meta])* $name:ident, $production:expr, $tree:ty) => {
+        $(#[$doc])*
+        pub fn $name(source: &str) -> Parsed<$tree> {
+            let lexed = lex(source);
+            let mut emitted = SimpleState(Vec::new());
+            let (tree, mut failures) =
+                $production.parse_with_state(lexed.tokens.as_slice(), &mut emitted).into_output_errors();
+            failures.append(&mut emitted);
+            finish(source, lexed, tree.unwrap_or_default(), failures)
+        }
+    };
+}
+
+entry!(
+    /// A model: header, graph, functions.
+    parse_model, production(grammar::model), ast::File
+);
+entry!(
+    /// One graph.
+    parse_graph, whole(grammar::graph), Option<ast::Graph>
+);
+entry!(
+    /// One model-local function.
+    parse_function, whole(grammar::function), Option<ast::Function>
+);
+entry!(
+    /// One node.
+    parse_node, whole(grammar::node), Option<ast::Node>
+);
+entry!(
+    /// One attribute, `name = value`.
+    parse_attribute, whole(grammar::attr), Option<ast::Attr>
+);
+entry!(
+    /// One type.
+    parse_type, whole(grammar::type_), Option<ast::Type>
+);
+entry!(
+    /// One value info, `float[N] x`; with data, an initializer or a tensor.
+    parse_value_info, whole(grammar::value_info), Option<ast::ValueInfo>
+);
+
+fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Parsed<T> {
+    let Lexed { tokens, comments, mut diagnostics, annotated, swallowing } = lexed;
+    // What an unterminated string has swallowed is not missed again, and a text given up has no other mistakes.
+    let told = |f: &Failure| {
+        swallowing.iter().any(|&t| f.at == t + 1)
+            || diagnostics.iter().any(|d| d.code == &code::NESTING_TOO_DEEP)
+    };
+    let failures: Vec<_> = failures.into_iter().filter(|f| !told(f)).collect();
+    diagnostics.extend(failures.into_iter().map(|f| failure::diagnose(f, &tokens, source)));
+    sort(&mut diagnostics);
+    Parsed { tree, comments, annotated, diagnostics }
+}
+
+/// Puts diagnostics into the order of the source.
+pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|d| match d.primary.place {
+        Place::Source(span) => span,
+        Place::Entity(_) | Place::Nowhere => Span::at(u32::MAX),
+    });
+}

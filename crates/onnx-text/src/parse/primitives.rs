@@ -1,0 +1,463 @@
+//! Combinators under the grammar: single tokens, and lists and blocks that recover.
+//!
+//! A list finds its own mistakes (a missing or stray comma, a bracket that is missing or of the wrong kind), emits
+//! them and goes on, so that one mistake costs one item at most.
+
+use super::failure::{Expected, Failure, Problem, Want};
+use super::grammar::{Inp, P, production};
+use crate::ast::{List, Name};
+use crate::lex::{Kind, Token};
+use onnx_ir::diag::Span;
+use smallvec::SmallVec;
+
+/// Index of the next token.
+pub(super) fn position(inp: &Inp<'_, '_>) -> usize {
+    *inp.cursor().inner()
+}
+
+/// Reports a mistake and goes on. Kept apart from chumsky's own list, which forgets it on the way back from a failure.
+pub(super) fn emit(inp: &mut Inp<'_, '_>, failure: Failure) {
+    inp.state().push(failure);
+}
+
+/// Kind of the token `ahead` tokens from here.
+pub(super) fn peek(inp: &mut Inp<'_, '_>, ahead: usize) -> Option<Kind> {
+    let at = position(inp) + ahead;
+    inp.full_slice().get(at).map(|t| t.kind)
+}
+
+/// Place of the last token that was taken.
+pub(super) fn last_span(inp: &mut Inp<'_, '_>) -> Span {
+    let at = position(inp);
+    at.checked_sub(1).and_then(|i| inp.full_slice().get(i)).map_or(Span::at(0), |t| t.span)
+}
+
+/// One token of a kind.
+pub(super) fn token<'t>(kind: Kind) -> impl P<'t, Span> {
+    token_as(kind, Want::of(kind))
+}
+
+/// One token of a kind, called `want` in messages.
+pub(super) fn token_as<'t>(kind: Kind, want: Want) -> impl P<'t, Span> {
+    production(move |inp: &mut Inp<'t, '_>| match inp.peek() {
+        Some(token) if token.kind == kind => {
+            inp.skip();
+            Ok(token.span)
+        }
+        _ => Err(Failure::expected(position(inp), want)),
+    })
+}
+
+/// An identifier or a string.
+pub(super) fn name<'t>() -> impl P<'t, Name> {
+    name_as(Want::Name)
+}
+
+pub(super) fn name_as<'t>(want: Want) -> impl P<'t, Name> {
+    production(move |inp: &mut Inp<'t, '_>| match inp.peek() {
+        Some(Token { kind: Kind::Ident | Kind::String | Kind::Bytes, span, .. }) => {
+            inp.skip();
+            Ok(span)
+        }
+        _ => Err(Failure::expected(position(inp), want)),
+    })
+}
+
+/// The closing bracket of an opening one.
+fn closing(open: Kind) -> Kind {
+    match open {
+        Kind::LParen => Kind::RParen,
+        Kind::LBracket => Kind::RBracket,
+        Kind::LAngle => Kind::RAngle,
+        _ => Kind::RBrace,
+    }
+}
+
+fn is_open(kind: Kind) -> bool {
+    matches!(kind, Kind::LParen | Kind::LBracket | Kind::LBrace | Kind::LAngle)
+}
+
+fn is_close(kind: Kind) -> bool {
+    matches!(kind, Kind::RParen | Kind::RBracket | Kind::RBrace | Kind::RAngle)
+}
+
+/// `open item, item, … close`
+pub(super) fn list<'t, O>(open: Kind, item: impl P<'t, O>) -> impl P<'t, List<O>> {
+    production(move |inp: &mut Inp<'t, '_>| {
+        let (items, span) = items(inp, open, &item, None)?;
+        Ok(List { items, span })
+    })
+}
+
+/// A list in which items may be left out; `gap` makes one. A final empty item is dropped: `(x,)` has one item.
+pub(super) fn gappy<'t, O, C: Items<O>>(
+    open: Kind,
+    item: impl P<'t, O>,
+    gap: fn(Span) -> O,
+) -> impl P<'t, (C, Span)> {
+    production(move |inp: &mut Inp<'t, '_>| items(inp, open, &item, Some(gap)))
+}
+
+/// What a list is collected into.
+pub(super) trait Items<O>: Default {
+    fn push(&mut self, item: O);
+    fn is_empty(&self) -> bool;
+}
+
+impl<O> Items<O> for Vec<O> {
+    fn push(&mut self, item: O) {
+        self.push(item);
+    }
+    fn is_empty(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl<O, const N: usize> Items<O> for SmallVec<[O; N]> {
+    fn push(&mut self, item: O) {
+        self.push(item);
+    }
+    fn is_empty(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+fn items<'t, O, C: Items<O>>(
+    inp: &mut Inp<'t, '_>,
+    open: Kind,
+    item: &impl P<'t, O>,
+    gap: Option<fn(Span) -> O>,
+) -> Result<(C, Span), Failure> {
+    let open_at = position(inp);
+    let start = inp.parse(token(open))?;
+    let close = closing(open);
+    let mut out = C::default();
+    loop {
+        // At the start of an item.
+        match peek(inp, 0) {
+            Some(kind) if kind == close => {
+                let end = last_of_next(inp);
+                return Ok((out, start.to(end)));
+            }
+            Some(Kind::Comma) => {
+                let at = position(inp);
+                match gap {
+                    Some(gap) => {
+                        let here = last_span(inp).end;
+                        out.push(gap(Span::at(here)));
+                    }
+                    None => emit(inp, Failure::problem(at, Problem::StrayComma, Expected::default())),
+                }
+                inp.skip();
+                continue;
+            }
+            _ => {}
+        }
+        let before = inp.save();
+        let first_item = out.is_empty();
+        match inp.parse(item) {
+            Ok(value) => out.push(value),
+            Err(failure) => {
+                // Nothing of an item here: the bracket may just not be closed.
+                let nothing = failure.at as usize == *before.cursor().inner();
+                inp.rewind(before);
+                if nothing && ends_here(inp, open) {
+                    return Ok((out, not_closed(inp, open_at, close, start)));
+                }
+                let failure = if nothing && first_item {
+                    Failure { expected: failure.expected.and(Want::of(close)), ..failure }
+                } else {
+                    failure
+                };
+                emit(inp, failure.inside(open_at));
+                skip_item(inp, open, failure.at as usize);
+            }
+        }
+        // Behind an item.
+        match peek(inp, 0) {
+            Some(Kind::Comma) => {
+                let comma = position(inp);
+                inp.skip();
+                if peek(inp, 0) == Some(close) && gap.is_none() {
+                    emit(inp, Failure::problem(comma, Problem::StrayComma, Expected::default()));
+                }
+            }
+            Some(kind) if kind == close => {}
+            // Closes what is around this list: this list was not closed.
+            Some(kind) if is_close(kind) && enclosing(inp.full_slice(), open_at) == Some(kind) => {
+                return Ok((out, not_closed(inp, open_at, close, start)));
+            }
+            Some(kind) if is_close(kind) && !starts_line(inp) => {
+                let at = position(inp);
+                emit(inp, Failure::problem(at, Problem::WrongBracket, Want::of(close)).inside(open_at));
+                inp.skip();
+                return Ok((out, start.to(last_span(inp))));
+            }
+            _ if ends_here(inp, open) => {
+                return Ok((out, not_closed(inp, open_at, close, start)));
+            }
+            Some(kind) => {
+                let at = position(inp);
+                if begins_item(kind) && next_close(inp) != Some(close) {
+                    return Ok((out, not_closed(inp, open_at, close, start)));
+                } else if begins_item(kind) {
+                    emit(inp, Failure::problem(at, Problem::MissingComma, Want::Comma));
+                } else {
+                    emit(
+                        inp,
+                        Failure::expected(at, Expected::from(Want::Comma).and(Want::of(close)))
+                            .inside(open_at),
+                    );
+                    skip_item(inp, open, at + 1);
+                    if peek(inp, 0) == Some(Kind::Comma) {
+                        inp.skip();
+                    }
+                }
+            }
+            None => return Ok((out, not_closed(inp, open_at, close, start))),
+        }
+    }
+}
+
+/// The next bracket that closes something opened before.
+fn next_close(inp: &mut Inp<'_, '_>) -> Option<Kind> {
+    let at = position(inp);
+    let mut depth = 0usize;
+    for token in &inp.full_slice()[at..] {
+        if is_open(token.kind) {
+            depth += 1;
+        } else if is_close(token.kind) {
+            if depth == 0 {
+                return Some(token.kind);
+            }
+            depth -= 1;
+        }
+    }
+    None
+}
+
+/// What closes the innermost bracket that is open before token `at`.
+fn enclosing(tokens: &[Token], at: usize) -> Option<Kind> {
+    let mut depth = 0usize;
+    for token in tokens[..at].iter().rev() {
+        if is_close(token.kind) {
+            depth += 1;
+        } else if is_open(token.kind) {
+            if depth == 0 {
+                return Some(closing(token.kind));
+            }
+            depth -= 1;
+        }
+    }
+    None
+}
+
+fn last_of_next(inp: &mut Inp<'_, '_>) -> Span {
+    inp.skip();
+    last_span(inp)
+}
+
+fn starts_line(inp: &mut Inp<'_, '_>) -> bool {
+    inp.peek().is_none_or(|t: Token| t.starts_line)
+}
+
+/// Emits that a bracket is not closed; returns what it covers so far.
+fn not_closed(inp: &mut Inp<'_, '_>, open_at: usize, close: Kind, start: Span) -> Span {
+    let at = position(inp);
+    emit(inp, Failure::problem(at, Problem::NotClosed, Want::of(close)).inside(open_at));
+    start.to(last_span(inp))
+}
+
+/// Whether an item of some list can begin with this.
+fn begins_item(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Ident
+            | Kind::String
+            | Kind::Bytes
+            | Kind::Int
+            | Kind::Float
+            | Kind::Special
+            | Kind::Question
+            | Kind::Note
+            | Kind::Doc
+            | Kind::At
+            | Kind::Dollar
+    )
+}
+
+/// Whether an open list has probably been left: at the end of the file, before a body or an arrow, or at a line that
+/// begins a statement, unless its own closing bracket comes before the next statement does.
+fn ends_here(inp: &mut Inp<'_, '_>, open: Kind) -> bool {
+    let at = position(inp);
+    let tokens = inp.full_slice();
+    let Some(next) = tokens.get(at) else { return true };
+    match next.kind {
+        Kind::RBrace | Kind::NoteEnd => return open != Kind::LBrace,
+        Kind::Arrow | Kind::LBrace => return true,
+        // `y = Relu <alpha = 1 (x)`
+        Kind::LParen => return open == Kind::LAngle,
+        _ if !next.starts_line => return false,
+        _ => {}
+    }
+    let close = closing(open);
+    let mut depth = 0usize;
+    let mut names_only = true;
+    for (i, token) in tokens.iter().enumerate().skip(at) {
+        match token.kind {
+            kind if depth == 0 && kind == close => return false,
+            Kind::RBrace | Kind::Arrow if depth == 0 => return true,
+            Kind::LBrace if depth == 0 && open != Kind::LAngle => return true,
+            // `a, b = Op(`: a statement. In a list of attributes `a = Op` needs a look at what follows.
+            Kind::Equals if depth == 0 && names_only => {
+                return open != Kind::LAngle || begins_call(&tokens[i + 1..]);
+            }
+            Kind::Ident | Kind::String | Kind::Comma => {}
+            kind if is_open(kind) => {
+                depth += 1;
+                names_only = false;
+            }
+            kind if is_close(kind) => {
+                depth = depth.saturating_sub(1);
+                names_only = false;
+            }
+            _ => names_only = false,
+        }
+        // Far enough: a statement is never this long before its `=`.
+        if i > at + 4096 {
+            return false;
+        }
+    }
+    true
+}
+
+/// `Op(`, `dom.Op <`, `Op:v2(`
+fn begins_call(tokens: &[Token]) -> bool {
+    let mut at = 0;
+    while tokens.get(at).is_some_and(|t| matches!(t.kind, Kind::Ident))
+        && tokens.get(at + 1).is_some_and(|t| matches!(t.kind, Kind::Dot | Kind::Colon))
+    {
+        at += 2;
+    }
+    tokens.get(at).is_some_and(|t| t.kind == Kind::Ident)
+        && tokens.get(at + 1).is_some_and(|t| matches!(t.kind, Kind::LParen | Kind::LAngle))
+}
+
+/// Skips from a mistake at token `from` to the next comma or closing bracket of the list, or to where the list has
+/// been left.
+fn skip_item(inp: &mut Inp<'_, '_>, open: Kind, from: usize) {
+    while position(inp) < from && inp.peek().is_some() {
+        inp.skip();
+    }
+    // Brackets that the broken item has left open.
+    let mut depth = 0usize;
+    loop {
+        match peek(inp, 0) {
+            None | Some(Kind::NoteEnd) => return,
+            Some(Kind::Comma) if depth == 0 => return,
+            Some(kind) if is_close(kind) => {
+                if depth == 0 {
+                    return;
+                }
+                depth -= 1;
+            }
+            Some(kind) if is_open(kind) && !(depth == 0 && kind == Kind::LBrace && open != Kind::LBrace) => {
+                depth += 1
+            }
+            Some(_) if depth == 0 && ends_here(inp, open) => return,
+            Some(_) => {}
+        }
+        inp.skip();
+    }
+}
+
+/// `{ item item … }`: a block of statements. A broken one is skipped to the next line that begins a statement.
+pub(super) fn block<'t, O>(item: impl P<'t, O>, want: Want) -> impl P<'t, (Vec<O>, Span)> {
+    production(move |inp: &mut Inp<'t, '_>| {
+        let open_at = position(inp);
+        let start = inp.parse(token(Kind::LBrace))?;
+        let mut out = Vec::new();
+        loop {
+            match peek(inp, 0) {
+                Some(Kind::RBrace) => {
+                    inp.skip();
+                    return Ok((out, start.to(last_span(inp))));
+                }
+                None => return Ok((out, not_closed(inp, open_at, Kind::RBrace, start))),
+                // A header of a function: the body before it was not closed.
+                Some(Kind::LAngle) if starts_line(inp) => {
+                    return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
+                }
+                _ => {}
+            }
+            let before = inp.save();
+            match inp.parse(&item) {
+                Ok(value) => out.push(value),
+                Err(failure) => {
+                    let begin = *before.cursor().inner();
+                    inp.rewind(before);
+                    let failure = if failure.at as usize == begin {
+                        Failure { expected: Expected::from(want).and(Want::RBrace), ..failure }
+                    } else {
+                        failure
+                    };
+                    emit(inp, failure);
+                    skip_statement(inp, failure.at as usize);
+                }
+            }
+        }
+    })
+}
+
+/// Skips the rest of a broken statement.
+fn skip_statement(inp: &mut Inp<'_, '_>, from: usize) {
+    let begin = position(inp);
+    while position(inp) < from && inp.peek().is_some() {
+        inp.skip();
+    }
+    let mut depth = 0usize;
+    loop {
+        match peek(inp, 0) {
+            None => return,
+            Some(Kind::RBrace) if depth == 0 => return,
+            Some(_) if depth == 0 && position(inp) > begin && starts_line(inp) => return,
+            Some(kind) if is_open(kind) => depth += 1,
+            Some(kind) if is_close(kind) => depth = depth.saturating_sub(1),
+            Some(_) => {}
+        }
+        inp.skip();
+    }
+}
+
+/// `=>`, or what was meant to be one.
+pub(super) fn arrow<'t>() -> impl P<'t, ()> {
+    production(move |inp: &mut Inp<'t, '_>| {
+        let at = position(inp);
+        match (peek(inp, 0), peek(inp, 1)) {
+            (Some(Kind::Arrow), _) => inp.skip(),
+            (Some(Kind::Equals), Some(Kind::RAngle)) => {
+                emit(inp, Failure::problem(at, Problem::SplitArrow, Want::Arrow));
+                inp.skip();
+                inp.skip();
+            }
+            (Some(Kind::LParen), _) => emit(inp, Failure::problem(at, Problem::MissingArrow, Want::Arrow)),
+            _ => return Err(Failure::expected(at, Want::Arrow)),
+        }
+        Ok(())
+    })
+}
+
+/// `=` between results and operator, or the place where it was left out.
+pub(super) fn node_equals<'t>() -> impl P<'t, ()> {
+    production(move |inp: &mut Inp<'t, '_>| {
+        let at = position(inp);
+        match (peek(inp, 0), peek(inp, 1)) {
+            (Some(Kind::Equals), _) => inp.skip(),
+            (Some(Kind::Ident), Some(Kind::LParen | Kind::LAngle | Kind::Dot)) if !starts_line(inp) => {
+                emit(inp, Failure::problem(at, Problem::MissingEquals, Want::Equals));
+            }
+            _ => return Err(Failure::expected(at, Expected::from(Want::Equals).and(Want::Comma))),
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,135 @@
+//! What the parser reports, and that it goes on.
+
+use super::*;
+use onnx_ir::diag::Place;
+
+/// `line:column: message` of every finding.
+fn findings(source: &str) -> Vec<String> {
+    let parsed = parse_model(source);
+    let told = |d: &Diagnostic| {
+        let Place::Source(span) = d.primary.place else { panic!("parser findings have a span") };
+        let before = &source[..span.start as usize];
+        let line = before.matches('\n').count() + 1;
+        let column = before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1;
+        format!("{line}:{column}: {}", d.message)
+    };
+    parsed.diagnostics.iter().map(told).collect()
+}
+
+/// Wraps nodes into a graph, one a line, from line 2 on.
+fn body(nodes: &str) -> Vec<String> {
+    findings(&format!("g (float[N] x) => (float[N] y) {{\n{nodes}\n}}"))
+}
+
+const CLEAN: [&str; 0] = [];
+
+#[test]
+fn every_construct_of_the_grammar_parses() {
+    let source = r#"
+<ir_version: 10, opset_import: ["": 21, "l": 1], producer_name: "p", metadata_props: ["k": "v"]>
+g (float[N,"a b",?,3] x, seq(map(int64, float[])) s, optional(float) o, sparse_tensor(float[2]) q,
+   opaque(d, n) u, float[2] w = {1, 2}) => (y)
+<float[N] t, int64[2] c = {1, -2}, string[2] names = {"a", "b"}, float[1] e = ["location": "w.bin", "offset": "0"]>
+{
+   [node] a, , b = com.acme.Op:v2 <i = 1, f: float = 1, l = [1, 2], r: int = @p, t = float[2] n {1, 2}, u = float[2]> (x, , w)
+   [] y = If (c) <then_branch = h () => (z) { z = Abs(x) }, else_branch = k => (z) { z = Abs(x) }>
+   "/l/T" = Relu("x") z = Neg(z, )
+}
+<domain: "l", opset_import: ["": 21]> f <p, q: float = 1.0> (float[N] a, b) => (c) <float[N] v> { c = Add(a, b) }
+"#;
+    assert_eq!(findings(source), CLEAN);
+    let file = parse_model(source).tree;
+    let graph = file.graph.expect("a graph");
+    assert_eq!((graph.body.len(), file.functions.len()), (4, 1));
+    assert_eq!(
+        (graph.body[0].outputs.len(), graph.body[0].inputs.len(), graph.body[3].inputs.len()),
+        (3, 3, 1)
+    );
+}
+
+#[test]
+fn extended_forms_parse() {
+    let source = r#"
+g (float[2] x) => (y) <int4[3] p = {{1, 2, 3}}, int8[1] r = {int32_data: [300], raw_data: b"\xff"}> {
+   y = "my-dom"."aten::add":"v.2" <"a b" = 1, ts = {float[1] {1}, float {2}},
+      sp = sparse [3, 4] {values = float[1] {1}, indices = int64[1] {5}}, bad = attribute {type = 1, f = 1.0, i = 2},
+      s = b"\xff", e = elem_type(99)[2] {1}> (x)
+}"#;
+    assert_eq!(findings(source), CLEAN);
+}
+
+#[test]
+fn annotations_belong_to_what_they_precede() {
+    let source = "#@ onnxtxt 1\n#@ storage: raw\n<ir_version: 10>\n## The graph.\ng (\n  #@ doc: \"x\"\n  float x\n) => (y) {\n  ## First.\n  ## Second.\n  #@ metadata_props: [\"a\": $0, \"b\": _]\n  y = Relu(x) # trailing\n}\n";
+    assert_eq!(findings(source), CLEAN);
+    let parsed = parse_model(source);
+    let graph = parsed.tree.graph.expect("a graph");
+    assert_eq!(parsed.tree.notes.fields().count(), 1);
+    assert_eq!(graph.notes.docs().len(), 1);
+    assert_eq!(graph.body[0].notes.docs().len(), 2);
+    assert_eq!(graph.inputs.expect("inputs").items[0].notes.fields().count(), 1);
+    assert_eq!(parsed.comments.len(), 1);
+}
+
+#[test]
+fn a_missing_bracket_is_reported_where_the_list_ends() {
+    assert_eq!(body("t = Add(x, x\ny = Relu(t)"), ["2:13: missing `)`"]);
+    assert_eq!(body("t = LeakyRelu <alpha = 1.0 (x)\ny = Relu(t)"), ["2:27: missing `>`"]);
+    assert_eq!(body("t = Clip <a = [1, 2> (x)\ny = Relu(t)"), ["2:20: missing `]`"]);
+    assert_eq!(findings("g (float x) => (float y) {\n y = Relu(x)\n"), ["2:13: missing `}`"]);
+    assert_eq!(findings("g (float[N x) => (float y) { y = Relu(x) }"), ["1:11: missing `]`"]);
+}
+
+#[test]
+fn missing_punctuation_is_reported_where_it_belongs() {
+    assert_eq!(body("y = Add(x x)"), ["2:10: missing `,` before `x`"]);
+    assert_eq!(body("y Relu(x)"), ["2:2: missing `=` before `Relu`"]);
+    assert_eq!(findings("g (float x) (float y) { y = Relu(x) }"), ["1:12: missing `=>` before `(`"]);
+    assert_eq!(findings("g (float x) = > (float y) { y = Relu(x) }"), ["1:13: `=` and `>` are apart"]);
+    assert_eq!(
+        findings("g (float x,\n float z\n float w) => (float y) { y = Relu(x) }"),
+        ["2:9: missing `,` before `float`"]
+    );
+}
+
+#[test]
+fn stray_punctuation_is_reported_where_it_is() {
+    assert_eq!(findings("g (float x,) => (float y) { y = Relu(x) }"), ["1:11: unexpected `,`"]);
+    assert_eq!(body("a = Abs(x), y = Relu(a)"), ["2:11: unexpected `,`"]);
+    assert_eq!(body("y = Relu(x);"), ["2:12: unexpected `;`"]);
+    assert_eq!(body("y = Relu(x]"), ["2:11: expected `)`, found `]`"]);
+}
+
+#[test]
+fn a_missing_value_costs_one_attribute() {
+    assert_eq!(body("y = LeakyRelu <alpha = >(x)"), ["2:24: expected an attribute value, found `>`"]);
+    assert_eq!(body("y = Op <a = , b = 1>(x)"), ["2:13: expected an attribute value, found `,`"]);
+}
+
+#[test]
+fn ten_mistakes_are_ten_findings() {
+    let source = "<ir_version: 0x1F, opset_import: [\"\" 21]>
+g (float[N] x float[N] w) = > (float[N] y) {
+  a = Add(x, w
+  b Relu(a)
+  c = LeakyRelu <alpha = >(b)
+  d = Relu(/l/T);
+  e = Clip <min = [1, 2> (d)
+  f = Op <s = \"open> (e)
+  y = Relu(c]
+";
+    let found = findings(source);
+    let lines: Vec<_> = found.iter().map(|f| f.split(':').next().unwrap_or_default()).collect();
+    assert_eq!(lines, ["1", "1", "2", "2", "3", "4", "5", "6", "6", "7", "8", "9", "9"], "{found:#?}");
+}
+
+#[test]
+fn any_truncation_is_a_clean_failure() {
+    let source = "<ir_version: 10>\ng (float[N] x, seq(float) s) => (y) <float[2] w = {1, 2}> {\n [n] y = d.Op:o <a: int = 1, g = h (z) => (z) { z = Abs(x) }, t = float[1] {\"s\"}> (x, , w)\n}\n<domain: \"l\"> f <a> (x) => (y) { y = Abs(x) }";
+    for end in 0..source.len() {
+        let parsed = parse_model(&source[..end]);
+        let text = &source[..end];
+        let whole = text.trim_end().ends_with('}') && text.matches('{').count() == text.matches('}').count();
+        assert!(whole || text.contains("<domain") || !parsed.diagnostics.is_empty(), "{text}");
+    }
+}
