@@ -253,6 +253,8 @@ pub enum Data {
     External(List<Element>),
     /// `{raw_data: b"…", …}`: a tensor whose fields do not fit each other, as stored.
     Record(List<Field>),
+    /// `{values = float[1] {1}, indices = int64[1] {5}}`: the parts of a sparse initializer.
+    Sparse(List<Attr>),
     /// Stored elements to be printed; never made by the parser.
     Stored(Box<Stored>),
 }
@@ -265,6 +267,7 @@ impl Data {
             Data::Elements(l) => l.span,
             Data::External(l) => l.span,
             Data::Record(r) => r.span,
+            Data::Sparse(p) => p.span,
             Data::Stored(s) => s.at,
         }
     }

@@ -372,7 +372,7 @@ fn dim(inp: &mut Inp<'_, '_>) -> Out<Dim> {
 
 // ---- tensors ----
 
-/// `data = numbers | "{" (scalar ("," scalar)*)? "}" | record | elements`
+/// `data = numbers | "{" (scalar ("," scalar)*)? "}" | record | parts | elements`
 fn data(inp: &mut Inp<'_, '_>) -> Out<Data> {
     match (peek(inp, 0), peek(inp, 2)) {
         (Some(Kind::Numbers), _) => {
@@ -380,6 +380,7 @@ fn data(inp: &mut Inp<'_, '_>) -> Out<Data> {
             Ok(Data::Numbers(last_span(inp)))
         }
         (Some(Kind::LBrace), Some(Kind::Colon)) => Ok(Data::Record(record(inp)?)),
+        (Some(Kind::LBrace), Some(Kind::Equals)) => Ok(Data::Sparse(parts(inp)?)),
         (Some(Kind::LBrace), _) => Ok(Data::Elements(inp.parse(list(Kind::LBrace, production(scalar)))?)),
         (Some(Kind::LBracket), _) => Ok(Data::External(elements(inp)?)),
         _ => Err(Failure::expected(position(inp), Want::Data)),
