@@ -1,5 +1,6 @@
 //! Graphs, nodes and attributes.
 
+use super::late::{Late, decode_late};
 use super::tensor::{SparseParts, read_sparse_tensor, read_tensor};
 use super::types::read_type;
 use super::{entries, name};
@@ -11,6 +12,12 @@ use onnx_ir::{
 };
 use smallvec::SmallVec;
 
+/// The lists of a graph that can be long.
+pub(super) const LATE: [u32; 3] = [NODE, INITIALIZER, VALUE_INFO];
+const NODE: u32 = 1;
+const INITIALIZER: u32 = 5;
+const VALUE_INFO: u32 = 13;
+
 /// Fills one body.
 pub(super) struct GraphReader<'m, 'd> {
     pub(super) b: BodyBuilder<'m>,
@@ -18,7 +25,8 @@ pub(super) struct GraphReader<'m, 'd> {
 }
 
 impl GraphReader<'_, '_> {
-    pub(super) fn graph(&mut self, message: pb::GraphProto, owner: Option<NodeId>) -> GraphId {
+    /// A graph; elements of its long lists may be late.
+    pub(super) fn graph(&mut self, message: pb::GraphProto, late: &Late, owner: Option<NodeId>) -> GraphId {
         let pb::GraphProto {
             node,
             name: graph_name,
@@ -39,8 +47,11 @@ impl GraphReader<'_, '_> {
             self.b.input_port(port);
         }
         for tensor in initializer {
-            let tensor = read_tensor(tensor, self.b.names, self.diagnostics);
-            self.b.initializer(tensor);
+            self.initializer(tensor);
+        }
+        for tensor in late.values(INITIALIZER) {
+            let tensor = decode_late(tensor, self.diagnostics);
+            self.initializer(tensor);
         }
         for tensor in sparse_initializer {
             let tensor = self.sparse_tensor(tensor);
@@ -49,11 +60,20 @@ impl GraphReader<'_, '_> {
         for node in node {
             self.node(node);
         }
+        for node in late.values(NODE) {
+            let node = decode_late(node, self.diagnostics);
+            self.node(node);
+        }
         for output in output {
             let port = self.port(output);
             self.b.output_port(port);
         }
         for info in value_info {
+            let port = self.port(info);
+            self.b.value_info(port);
+        }
+        for info in late.values(VALUE_INFO) {
+            let info = decode_late(info, self.diagnostics);
             let port = self.port(info);
             self.b.value_info(port);
         }
@@ -74,6 +94,11 @@ impl GraphReader<'_, '_> {
         graph.quantization = quantization;
         self.b.end_graph();
         id
+    }
+
+    fn initializer(&mut self, message: pb::TensorProto) {
+        let tensor = read_tensor(message, self.b.names, self.diagnostics);
+        self.b.initializer(tensor);
     }
 
     pub(super) fn port(&mut self, message: pb::ValueInfoProto) -> Port {
@@ -142,7 +167,7 @@ impl GraphReader<'_, '_> {
         values.extend(message.i.map(AttrValue::Int));
         values.extend(message.s.map(AttrValue::String));
         values.extend(message.t.map(|t| AttrValue::Tensor(self.tensor(*t))));
-        values.extend(message.g.map(|g| AttrValue::Graph(self.graph(*g, node))));
+        values.extend(message.g.map(|g| AttrValue::Graph(self.graph(*g, &Late::none(), node))));
         values.extend(list(message.floats).map(AttrValue::Floats));
         values.extend(list(message.ints).map(AttrValue::Ints));
         values.extend(list(message.strings).map(AttrValue::Strings));
@@ -150,10 +175,9 @@ impl GraphReader<'_, '_> {
             list(message.tensors)
                 .map(|ts| AttrValue::Tensors(ts.into_iter().map(|t| self.tensor(t)).collect())),
         );
-        values.extend(
-            list(message.graphs)
-                .map(|gs| AttrValue::Graphs(gs.into_iter().map(|g| self.graph(g, node)).collect())),
-        );
+        values.extend(list(message.graphs).map(|gs| {
+            AttrValue::Graphs(gs.into_iter().map(|g| self.graph(g, &Late::none(), node)).collect())
+        }));
         values.extend(message.tp.map(|ty| AttrValue::Type(self.ty(*ty))));
         values.extend(
             list(message.type_protos)

@@ -5,6 +5,7 @@
 
 mod data;
 mod graph;
+mod late;
 mod tensor;
 mod types;
 
@@ -14,6 +15,7 @@ use crate::wire::{self, Finding, Malformed, What};
 use crate::{FileKind, pb};
 use bytes::Bytes;
 use graph::GraphReader;
+use late::{Late, decode_late};
 use onnx_ir::diag::{Place, Span, code};
 use onnx_ir::{
     BodyBuilder, BodyId, DeviceConfiguration, Diagnostic, Entry, Function, Model, Name, Names, OpsetImport,
@@ -30,8 +32,8 @@ const MAX_REPORTED: usize = 50;
 pub fn read(bytes: Bytes) -> (Model, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut model = Model::new();
-    if let Some(message) = decode::<pb::ModelProto>(bytes, FileKind::Model, &mut diagnostics) {
-        read_model(message, &mut model, &mut diagnostics);
+    if let Some(bytes) = readable(bytes, FileKind::Model, &mut diagnostics) {
+        read_model(&bytes, &mut model, &mut diagnostics);
     }
     (model, diagnostics)
 }
@@ -42,6 +44,12 @@ pub(crate) fn decode<M: prost::Message + Default>(
     kind: FileKind,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<M> {
+    Some(decode_late(readable(bytes, kind, diagnostics)?, diagnostics))
+}
+
+/// The bytes of a message in a form that the structs do not misread, usually as they are; `None` if they are no such
+/// message. Reports what the structs leave out.
+fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> Option<Bytes> {
     let mut misread = false;
     let mut unknown = 0;
     let walked = wire::walk(&bytes, kind.message(), wire::Look::Structure, &mut |finding| {
@@ -61,14 +69,10 @@ pub(crate) fn decode<M: prost::Message + Default>(
         let message = format!("{} more fields are not known", unknown - MAX_REPORTED);
         diagnostics.push(Diagnostic::new(&code::UNKNOWN_FIELD, Place::Nowhere, message));
     }
-    let bytes =
-        if misread { wire::normalize(&bytes, kind.message()).unwrap_or_default().into() } else { bytes };
-    M::decode(bytes)
-        .map_err(|error| {
-            let message = format!("the bytes are no {}: {error}", kind.name());
-            diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
-        })
-        .ok()
+    if misread {
+        return wire::normalize(&bytes, kind.message()).ok().map(Bytes::from);
+    }
+    Some(bytes)
 }
 
 fn undecodable(malformed: &Malformed, kind: FileKind) -> Diagnostic {
@@ -95,7 +99,12 @@ fn place(start: usize, end: usize) -> Place {
     }
 }
 
-fn read_model(message: pb::ModelProto, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) {
+const MODEL_GRAPH: u32 = 7;
+const MODEL_FUNCTIONS: u32 = 25;
+const FUNCTION_NODE: u32 = 7;
+
+fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) {
+    let (rest, late) = split(bytes, &[MODEL_GRAPH, MODEL_FUNCTIONS]);
     let pb::ModelProto {
         ir_version,
         producer_name,
@@ -103,13 +112,13 @@ fn read_model(message: pb::ModelProto, model: &mut Model, diagnostics: &mut Vec<
         domain,
         model_version,
         doc_string,
-        graph,
+        graph: _,
         opset_import,
         metadata_props,
         training_info,
-        functions,
+        functions: _,
         configuration,
-    } = message;
+    } = decode_late(rest, diagnostics);
 
     let names = &mut model.names;
     model.header.ir_version = ir_version;
@@ -129,15 +138,19 @@ fn read_model(message: pb::ModelProto, model: &mut Model, diagnostics: &mut Vec<
         })
         .collect();
 
-    model.main = graph.map(|graph| read_graph(graph, model, diagnostics));
-    for function in functions {
-        let function = read_function(function, model, diagnostics);
+    model.main = late.value(MODEL_GRAPH).map(|graph| {
+        let (rest, late) = split(&graph, &graph::LATE);
+        read_graph(decode_late(rest, diagnostics), &late, model, diagnostics)
+    });
+    for function in late.values(MODEL_FUNCTIONS) {
+        let function = read_function(&function, model, diagnostics);
         model.functions.push(function);
     }
+    let mut graph = |message, model: &mut Model| read_graph(message, &Late::none(), model, diagnostics);
     for message in training_info {
         let info = TrainingInfo {
-            initialization: message.initialization.map(|graph| read_graph(graph, model, diagnostics)),
-            algorithm: message.algorithm.map(|graph| read_graph(graph, model, diagnostics)),
+            initialization: message.initialization.map(|message| graph(message, model)),
+            algorithm: message.algorithm.map(|message| graph(message, model)),
             initialization_bindings: entries(message.initialization_binding, &mut model.names),
             update_bindings: entries(message.update_binding, &mut model.names),
         };
@@ -145,23 +158,30 @@ fn read_model(message: pb::ModelProto, model: &mut Model, diagnostics: &mut Vec<
     }
 }
 
-fn read_graph(message: pb::GraphProto, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> BodyId {
+/// Splits a message that has been walked over, so there is nothing left that could be malformed.
+fn split(bytes: &Bytes, late: &[u32]) -> (Bytes, Late) {
+    Late::split(bytes, late).unwrap_or_else(|_| (Bytes::new(), Late::none()))
+}
+
+fn read_graph(
+    message: pb::GraphProto,
+    late: &Late,
+    model: &mut Model,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> BodyId {
     let mut reader = GraphReader { b: BodyBuilder::new(model), diagnostics };
-    reader.graph(message, None);
+    reader.graph(message, late, None);
     reader.b.finish()
 }
 
-fn read_function(
-    message: pb::FunctionProto,
-    model: &mut Model,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Function {
+fn read_function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> Function {
+    let (rest, late) = split(bytes, &[FUNCTION_NODE]);
     let pb::FunctionProto {
         name: function_name,
         input,
         output,
         attribute,
-        node,
+        node: _,
         doc_string,
         opset_import,
         domain,
@@ -169,7 +189,7 @@ fn read_function(
         value_info,
         overload,
         metadata_props,
-    } = message;
+    } = decode_late(rest, diagnostics);
 
     let mut reader = GraphReader { b: BodyBuilder::new(model), diagnostics };
     reader.b.begin_graph(None, None);
@@ -177,7 +197,8 @@ fn read_function(
         let name = reader.b.names.intern_bytes(&input);
         reader.b.input(name, None);
     }
-    for node in node {
+    for node in late.values(FUNCTION_NODE) {
+        let node = decode_late(node, reader.diagnostics);
         reader.node(node);
     }
     for output in output {

@@ -75,10 +75,14 @@ pub(crate) struct Varint {
 }
 
 /// The key of a field.
+///
+/// The small fields come first: in a `Result`, an error then overlaps with one of them and not with a part of the
+/// number, which would be stored whole and read in pieces, and half of a walk's time would be waiting for that.
+#[repr(C)]
 pub(crate) struct Key {
-    pub(crate) number: u32,
-    pub(crate) wire: WireType,
     pub(crate) shortest: bool,
+    pub(crate) wire: WireType,
+    pub(crate) number: u32,
 }
 
 impl<'a> Cursor<'a> {
@@ -124,6 +128,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[cold]
     fn long_varint(&mut self) -> Result<Varint, Reason> {
         let mut value = 0;
         for (shift, &byte) in (0..).step_by(7).zip(self.rest().iter().take(10)) {

@@ -119,7 +119,12 @@ pub(crate) fn walk(
     found: &mut dyn FnMut(Finding<'_>),
 ) -> Result<(), Malformed> {
     let start = Step { field: &ROOT, index: 0 };
-    Walker { path: [start; MAX_DEPTH], depth: 0, look, found }.message(Cursor::new(bytes, 0), root)
+    let mut walker = Walker { path: [start; MAX_DEPTH], depth: 0, look, stopped_at: None, found };
+    walker.message(Cursor::new(bytes, 0), root).map_err(|reason| Malformed {
+        path: walker.path().to_string(),
+        offset: walker.stopped_at.unwrap_or(0),
+        reason,
+    })
 }
 
 /// Fills the unused part of the path.
@@ -129,6 +134,8 @@ struct Walker<'f> {
     path: [Step; MAX_DEPTH],
     depth: usize,
     look: Look,
+    /// Where the field begins that cannot be read.
+    stopped_at: Option<usize>,
     found: &'f mut dyn FnMut(Finding<'_>),
 }
 
@@ -141,64 +148,94 @@ struct Seen {
     alternative: u32,
 }
 
+/// A field whose value has been stepped over.
+struct Occurrence<'a> {
+    field: &'static Field,
+    key: Key,
+    start: usize,
+    end: usize,
+    value: Cursor<'a>,
+    /// How often the field was there before.
+    index: u32,
+    numbers_are_usual: bool,
+}
+
 impl Walker<'_> {
-    fn message(&mut self, mut cursor: Cursor<'_>, message: &'static Message) -> Result<(), Malformed> {
+    fn path(&self) -> Path<'_> {
+        Path(self.path.get(..self.depth).unwrap_or_default())
+    }
+
+    fn message(&mut self, mut cursor: Cursor<'_>, message: &'static Message) -> Result<(), Reason> {
         let mut seen = Seen { counts: [0; NUMBERS], highest: 0, alternative: 0 };
         while !cursor.is_at_end() {
             let start = cursor.at;
-            if let Err(reason) = self.field(&mut cursor, message, &mut seen)? {
-                let path = Path(self.path.get(..self.depth).unwrap_or_default()).to_string();
-                return Err(Malformed { path, offset: start, reason });
-            }
+            self.field(&mut cursor, message, &mut seen).inspect_err(|_| {
+                // The innermost message comes here first.
+                self.stopped_at.get_or_insert(start);
+            })?;
         }
         Ok(())
     }
 
-    /// One field. The outer error comes from inside a nested message, and has its place already.
     fn field(
         &mut self,
         cursor: &mut Cursor<'_>,
         message: &'static Message,
         seen: &mut Seen,
-    ) -> Result<Result<(), Reason>, Malformed> {
+    ) -> Result<(), Reason> {
         let start = cursor.at;
-        let key = match cursor.key() {
-            Ok(key) => key,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let key = cursor.key()?;
         let field = message.field(key.number);
         let Some(field) = field.filter(|field| fits(field, key.wire)) else {
-            if let Err(reason) = cursor.skip_value(key.number, key.wire, self.depth) {
-                return Ok(Err(reason));
-            }
+            cursor.skip_value(key.number, key.wire, self.depth)?;
             let what = if field.is_some() { What::WrongType } else { What::Unknown };
             self.report(&key, field, start..cursor.at, what);
-            return Ok(Ok(()));
+            return Ok(());
         };
-        let (value, length_is_shortest) = match value(cursor, field, key.wire) {
-            Ok(value) => value,
-            Err(reason) => return Ok(Err(reason)),
-        };
-
+        let (value, mut usual) = value(cursor, field, key.wire)?;
+        if self.look == Look::Numbers && key.wire == WireType::Bytes {
+            usual &= numbers_are_usual(field, value.rest())?;
+        }
         let count = seen.counts.get_mut(field.number as usize);
         let index = count.map_or(0, |count| std::mem::replace(count, count.saturating_add(1)));
-        let mut is_usual = key.shortest && length_is_shortest;
-        if self.look == Look::Numbers && key.wire == WireType::Bytes {
-            match numbers_are_usual(field, value.rest()) {
-                Ok(usual) => is_usual &= usual,
-                Err(reason) => return Ok(Err(reason)),
-            }
+
+        let is_next = field.number > seen.highest || (index > 0 && field.number == seen.highest);
+        let has_one_form = matches!(field.kind, Kind::String | Kind::Bytes | Kind::Message(_))
+            || (field.repeat == Repeat::Once || key.wire != WireType::Bytes)
+                && field.repeat != Repeat::Packed;
+        let is_plain = key.shortest && usual && is_next && has_one_form && !field.oneof;
+        let is_repeated = index > 0 && field.repeat == Repeat::Once;
+        let occurrence =
+            Occurrence { field, key, start, end: cursor.at, value, index, numbers_are_usual: usual };
+        if !is_plain || is_repeated {
+            self.look_closer(&occurrence, seen);
         }
+        seen.highest = seen.highest.max(field.number);
+
+        let Kind::Message(inner) = field.kind else { return Ok(()) };
+        let step = self.path.get_mut(self.depth).ok_or(Reason::TooDeep)?;
+        *step = Step { field, index };
+        self.depth += 1;
+        self.message(occurrence.value, inner)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Reports what is unusual about a field.
+    fn look_closer(&mut self, occurrence: &Occurrence<'_>, seen: &mut Seen) {
+        let Occurrence { field, ref key, start, end, ref value, index, numbers_are_usual } = *occurrence;
         let mut unusual = |yes: bool, what: What| {
             if yes {
-                self.report(&key, Some(field), start..cursor.at, what);
+                self.report(key, Some(field), start..end, what);
             }
         };
-        unusual(!is_usual, What::LongNumber);
-        unusual(key.number < seen.highest, What::OutOfOrder);
+        unusual(!key.shortest || !numbers_are_usual, What::LongNumber);
+        unusual(field.number < seen.highest, What::OutOfOrder);
         unusual(index > 0 && field.repeat == Repeat::Once, What::Again);
-        let is_other = field.oneof && seen.alternative != 0 && seen.alternative != field.number;
-        unusual(is_other, What::OtherAlternative);
+        if field.oneof {
+            unusual(![0, field.number].contains(&seen.alternative), What::OtherAlternative);
+            seen.alternative = field.number;
+        }
         if matches!(field.kind, Kind::Int32 | Kind::Int64 | Kind::Fixed32 | Kind::Fixed64) {
             let is_packed = key.wire == WireType::Bytes;
             unusual(is_packed && field.repeat == Repeat::Each, What::Packed);
@@ -206,18 +243,6 @@ impl Walker<'_> {
             unusual(is_packed && index > 0, What::Pieces);
             unusual(is_packed && value.is_at_end(), What::EmptyPacked);
         }
-        seen.highest = seen.highest.max(field.number);
-        if field.oneof {
-            seen.alternative = field.number;
-        }
-
-        let Kind::Message(inner) = field.kind else { return Ok(Ok(())) };
-        let Some(step) = self.path.get_mut(self.depth) else { return Ok(Err(Reason::TooDeep)) };
-        *step = Step { field, index };
-        self.depth += 1;
-        self.message(value, inner)?;
-        self.depth -= 1;
-        Ok(Ok(()))
     }
 
     fn report(&mut self, key: &Key, field: Option<&'static Field>, range: Range<usize>, what: What) {

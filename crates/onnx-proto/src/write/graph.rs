@@ -10,6 +10,9 @@ use onnx_ir::{
     ShardingSpec, SimpleSharding, SparseTensor, TensorId, TypeId, ValueId,
 };
 
+/// The number of `GraphProto.node`, the lowest there.
+const NODE: u32 = 1;
+
 /// Writes what is in one body.
 pub(super) struct GraphWriter<'m> {
     pub(super) model: &'m Model,
@@ -22,11 +25,27 @@ impl GraphWriter<'_> {
         self.body.root().map(|root| self.graph(root)).unwrap_or_default()
     }
 
+    /// The nodes of the root graph, encoded one by one, and the rest of it, which follows them.
+    pub(super) fn root_pieces(&self) -> (Vec<u8>, pb::GraphProto) {
+        let Some(root) = self.body.root().map(|root| &self.body.graphs[root]) else {
+            return (Vec::new(), pb::GraphProto::default());
+        };
+        let mut nodes = Vec::new();
+        for &node in &root.nodes {
+            prost::encoding::message::encode(NODE, &self.node(node), &mut nodes);
+        }
+        (nodes, self.graph_without_nodes(root))
+    }
+
     fn graph(&self, id: GraphId) -> pb::GraphProto {
         let graph = &self.body.graphs[id];
+        pb::GraphProto { node: self.nodes(graph), ..self.graph_without_nodes(graph) }
+    }
+
+    fn graph_without_nodes(&self, graph: &Graph) -> pb::GraphProto {
         let strings = self.strings;
         pb::GraphProto {
-            node: self.nodes(graph),
+            node: Vec::new(),
             name: strings.get(graph.name),
             initializer: graph.initializers.iter().map(|init| self.tensor(init.tensor)).collect(),
             doc_string: strings.get(graph.doc),

@@ -11,6 +11,8 @@ use crate::pb;
 use bytes::Bytes;
 use graph::GraphWriter;
 use onnx_ir::{BodyId, EntityId as _, Entry, Function, Model, Name, Names, OpsetImport};
+use prost::Message as _;
+use prost::encoding::{WireType, encode_key, encode_varint};
 
 /// A message of more bytes than protobuf readers accept: 2 GiB - 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,21 +35,45 @@ impl std::error::Error for TooLarge {}
 ///
 /// The message would not fit into what protobuf can read: keep the weights in files of their own.
 pub fn write(model: &Model) -> Result<Vec<u8>, TooLarge> {
-    encode(&model_message(model))
+    let strings = &Strings::new(&model.names);
+    // A message is the sum of its pieces, so the graph can be written apart, and its nodes, which are many, apart from
+    // it. The pieces are those before the graph (7), the graph (first its nodes, 1), and those after it.
+    let before = before_graph(model, strings);
+    let after = after_graph(model, strings);
+    let main = model.main.map(|body| GraphWriter { model, body: &model.bodies[body], strings });
+    let graph = main.as_ref().map(GraphWriter::root_pieces);
+    let graph_len = graph.as_ref().map(|(nodes, rest)| nodes.len() + rest.encoded_len());
+
+    let size = before.encoded_len() + graph_len.map_or(0, |len| len + MAX_PREFIX) + after.encoded_len();
+    check_size(size)?;
+    let mut out = Vec::with_capacity(size);
+    before.encode_raw(&mut out);
+    if let (Some((nodes, rest)), Some(len)) = (graph, graph_len) {
+        encode_key(GRAPH, WireType::LengthDelimited, &mut out);
+        encode_varint(len as u64, &mut out);
+        out.extend_from_slice(&nodes);
+        rest.encode_raw(&mut out);
+    }
+    after.encode_raw(&mut out);
+    Ok(out)
 }
+
+/// The number of `ModelProto.graph`.
+const GRAPH: u32 = 7;
+/// At most so many bytes of key and length precede a message.
+const MAX_PREFIX: usize = 16;
 
 fn encode(message: &impl prost::Message) -> Result<Vec<u8>, TooLarge> {
-    let size = message.encoded_len();
-    match i32::try_from(size) {
-        Ok(_) => Ok(message.encode_to_vec()),
-        Err(_) => Err(TooLarge { size }),
-    }
+    check_size(message.encoded_len())?;
+    Ok(message.encode_to_vec())
 }
 
-fn model_message(model: &Model) -> pb::ModelProto {
-    let strings = &Strings::new(&model.names);
+fn check_size(size: usize) -> Result<(), TooLarge> {
+    i32::try_from(size).map(|_| ()).map_err(|_| TooLarge { size })
+}
+
+fn before_graph(model: &Model, strings: &Strings) -> pb::ModelProto {
     let header = &model.header;
-    let graph = |body: BodyId| GraphWriter { model, body: &model.bodies[body], strings }.root();
     pb::ModelProto {
         ir_version: header.ir_version,
         producer_name: strings.get(header.producer_name),
@@ -55,7 +81,14 @@ fn model_message(model: &Model) -> pb::ModelProto {
         domain: strings.get(header.domain),
         model_version: header.model_version,
         doc_string: strings.get(header.doc),
-        graph: model.main.map(graph),
+        ..pb::ModelProto::default()
+    }
+}
+
+fn after_graph(model: &Model, strings: &Strings) -> pb::ModelProto {
+    let header = &model.header;
+    let graph = |body: BodyId| GraphWriter { model, body: &model.bodies[body], strings }.root();
+    pb::ModelProto {
         opset_import: opset_imports(&header.opset_imports, strings),
         metadata_props: entries(&header.metadata, strings),
         training_info: model
@@ -82,6 +115,7 @@ fn model_message(model: &Model) -> pb::ModelProto {
                 device: configuration.devices.iter().map(|&device| strings.of(device)).collect(),
             })
             .collect(),
+        ..pb::ModelProto::default()
     }
 }
 

@@ -1,0 +1,71 @@
+//! Decodes the long lists of a message one element at a time.
+//!
+//! A model of 100,000 nodes as structs takes ten times the memory of its file. So its nodes are decoded one by one, each
+//! after the one before it has gone into the IR.
+
+use super::{Bytes, code};
+use crate::wire::{Cursor, Reason, WireType};
+use onnx_ir::Diagnostic;
+use onnx_ir::diag::Place;
+use std::ops::Range;
+
+/// Fields of a message that are still encoded.
+pub(super) struct Late {
+    bytes: Bytes,
+    /// Number and value, in the order of the bytes.
+    fields: Vec<(u32, Range<usize>)>,
+}
+
+impl Late {
+    /// Nothing is late.
+    pub(super) fn none() -> Late {
+        Late { bytes: Bytes::new(), fields: Vec::new() }
+    }
+
+    /// Takes the fields of these numbers out of a message; what remains of it is decoded as usual.
+    pub(super) fn split(bytes: &Bytes, late: &[u32]) -> Result<(Bytes, Late), Reason> {
+        let mut rest = Vec::new();
+        let mut fields = Vec::new();
+        let mut cursor = Cursor::new(bytes, 0);
+        while !cursor.is_at_end() {
+            let start = cursor.at;
+            let key = cursor.key()?;
+            if key.wire == WireType::Bytes && late.contains(&key.number) {
+                let (length, _) = cursor.length()?;
+                let value = cursor.at;
+                cursor.skip(length)?;
+                fields.push((key.number, value..cursor.at));
+            } else {
+                cursor.skip_value(key.number, key.wire, 0)?;
+                rest.extend_from_slice(bytes.get(start..cursor.at).unwrap_or_default());
+            }
+        }
+        Ok((rest.into(), Late { bytes: bytes.clone(), fields }))
+    }
+
+    /// The encoded values of a field.
+    pub(super) fn values(&self, number: u32) -> impl Iterator<Item = Bytes> + '_ {
+        let fields = self.fields.iter().filter(move |(field, _)| *field == number);
+        fields.map(|(_, range)| self.bytes.slice(range.clone()))
+    }
+
+    /// The encoded value of a message field that is there once. On the wire it may come in pieces; a message is the
+    /// sum of its pieces.
+    pub(super) fn value(&self, number: u32) -> Option<Bytes> {
+        let mut values = self.values(number);
+        let first = values.next()?;
+        match values.next() {
+            None => Some(first),
+            Some(second) => Some([first, second].into_iter().chain(values).flatten().collect()),
+        }
+    }
+}
+
+/// Decodes a message whose encoding has been walked over.
+pub(super) fn decode_late<M: prost::Message + Default>(bytes: Bytes, diagnostics: &mut Vec<Diagnostic>) -> M {
+    M::decode(bytes).unwrap_or_else(|error| {
+        let message = format!("a part of the model cannot be decoded: {error}");
+        diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
+        M::default()
+    })
+}
