@@ -12,6 +12,7 @@
 pub mod ast;
 mod lex;
 mod parse;
+pub mod render;
 
 pub use lex::{ANNOTATED, MAX_NESTING};
 pub use parse::{

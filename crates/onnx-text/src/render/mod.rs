@@ -1,0 +1,113 @@
+//! Findings for people and for programs.
+//!
+//! A [`Source`] is a text that findings are about: the file itself, or what a binary model looks like when it is
+//! printed. Five forms of a finding: [`human`] shows the lines it is about; [`short`], [`json`], [`github`] are one line
+//! each; [`Sarif`] is one document for a whole run. All of them give lines and columns from 1, columns in characters.
+//!
+//! ```text
+//! error[E0203]: use of undefined value `q`
+//!    ╭─[ m.onnxtxt:2:15 ]
+//!  2 │    y = Add(x, q)
+//!    │               ┬
+//!    │               ╰── no input, initializer or earlier node gives it
+//! ───╯
+//! ```
+//!
+//! This folder is the only one that names ariadne.
+
+mod human;
+mod lines;
+mod plain;
+mod structured;
+mod window;
+
+pub use human::{Style, human};
+pub use lines::{LineIndex, Position};
+pub use plain::{github, short};
+pub use structured::{Sarif, json};
+
+use onnx_ir::diag::{Entity, Place, Span};
+
+/// A text that findings are about.
+pub struct Source<'a> {
+    /// What to call it: the path as the user gave it.
+    name: &'a str,
+    text: &'a str,
+    lines: LineIndex,
+    locate: Option<&'a dyn Fn(Entity) -> Option<Span>>,
+    of: Of,
+}
+
+/// What the text of a [`Source`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Of {
+    /// The file's own: spans of findings are places in it.
+    Text,
+    /// What the file looks like printed: spans of findings are bytes of the file, entities are places in the text.
+    Binary,
+}
+
+/// Where a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Spot {
+    /// In the text of the source.
+    Text(Span),
+    /// A byte of a binary file.
+    Byte(u32),
+    Nowhere,
+}
+
+impl<'a> Source<'a> {
+    /// A text under a name.
+    pub fn new(name: &'a str, text: &'a str, of: Of) -> Self {
+        Source { name, text, lines: LineIndex::new(text), locate: None, of }
+    }
+
+    /// Says where the entities of the model are in the text; without it, findings about them have no place.
+    #[must_use]
+    pub fn locating(mut self, locate: &'a dyn Fn(Entity) -> Option<Span>) -> Self {
+        self.locate = Some(locate);
+        self
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Line and column of a byte.
+    pub fn position(&self, offset: u32) -> Position {
+        self.lines.position(self.text, offset)
+    }
+
+    /// The place as a span of the text, if it has one.
+    pub fn span(&self, place: Place) -> Option<Span> {
+        match self.spot(place) {
+            Spot::Text(span) => Some(span),
+            Spot::Byte(_) | Spot::Nowhere => None,
+        }
+    }
+
+    fn spot(&self, place: Place) -> Spot {
+        let span = match (place, self.of) {
+            (Place::Source(span), Of::Text) => Some(span),
+            (Place::Source(span), Of::Binary) => return Spot::Byte(span.start),
+            (Place::Entity(entity), _) => self.locate.and_then(|locate| locate(entity)),
+            (Place::Nowhere, _) => None,
+        };
+        span.map_or(Spot::Nowhere, |span| Spot::Text(self.clip(span)))
+    }
+
+    /// The span within the text and on boundaries of characters, whatever it was.
+    fn clip(&self, span: Span) -> Span {
+        let fit = |at: u32| {
+            let mut at = (at as usize).min(self.text.len());
+            while !self.text.is_char_boundary(at) {
+                at -= 1;
+            }
+            u32::try_from(at).unwrap_or(u32::MAX)
+        };
+        let start = fit(span.start);
+        Span::new(start, fit(span.end).max(start))
+    }
+}

@@ -1,0 +1,54 @@
+//! One line for each finding, for editors and for the log of a build.
+
+use super::{Source, Spot};
+use onnx_ir::Diagnostic;
+
+/// `m.onnxtxt:3:7: error[E0203]: use of undefined value`, without a line break.
+pub fn short(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
+    let Diagnostic { code, severity, message, .. } = diagnostic;
+    let place = match source.spot(diagnostic.primary.place) {
+        Spot::Text(span) => {
+            let position = source.position(span.start);
+            format!(":{}:{}", position.line, position.column)
+        }
+        Spot::Byte(byte) => format!(": byte {byte}"),
+        Spot::Nowhere => String::new(),
+    };
+    one_line(&format!("{}{place}: {}[{}]: {message}", source.name(), severity.name(), code.id))
+}
+
+/// `::error file=m.onnxtxt,line=3,col=7,title=E0203::use of undefined value`: an annotation of a GitHub workflow.
+pub fn github(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
+    let Diagnostic { code, severity, message, .. } = diagnostic;
+    let mut out = format!("::{} file={}", severity.name(), property(source.name()));
+    let mut message = message.clone();
+    match source.spot(diagnostic.primary.place) {
+        Spot::Text(span) => {
+            let (start, end) = (source.position(span.start), source.position(span.end));
+            out += &format!(",line={},col={}", start.line, start.column);
+            if end.line == start.line && end.column > start.column {
+                out += &format!(",endColumn={}", end.column);
+            }
+        }
+        Spot::Byte(byte) => message += &format!(" (at byte {byte})"),
+        Spot::Nowhere => {}
+    }
+    if let Some(help) = &diagnostic.help {
+        message += &format!("; {help}");
+    }
+    out += &format!(",title={} {}::{}", code.id, code.name, data(&message));
+    out
+}
+
+/// Control characters as spaces: a name in a message must not break the line, or reach the terminal as a command.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
