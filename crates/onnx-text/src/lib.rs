@@ -11,10 +11,12 @@
 
 pub mod ast;
 mod lex;
+mod lower;
 mod parse;
 pub mod render;
 
 pub use lex::{ANNOTATED, MAX_NESTING};
+pub use lower::{Lowered, lower, read_model};
 pub use parse::{
     Parsed, parse_attribute, parse_function, parse_graph, parse_model, parse_node, parse_type,
     parse_value_info,

@@ -309,6 +309,15 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
+/// `` `a`, `b` or `c` ``
+pub(crate) fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|w| format!("`{w}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

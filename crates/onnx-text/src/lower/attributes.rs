@@ -1,0 +1,403 @@
+//! Attributes.
+
+use super::literals::{Escapes, float32};
+use super::notes::keys;
+use super::tensors::is_special;
+use super::{Cx, Fields, int_at};
+use crate::ast::{self, Notes, Scalar, ScalarKind};
+use crate::lex::shown;
+use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
+use onnx_ir::{Attr, AttrType, AttrValue, BodyBuilder, NodeId, SparseTensor, TensorId, TypeId};
+use smallvec::{SmallVec, smallvec};
+
+impl Cx<'_> {
+    /// An attribute; `None` where an error left no value. `owner` is the node that it belongs to.
+    pub(super) fn attr(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        attr: &ast::Attr,
+        owner: Option<NodeId>,
+    ) -> Option<Attr> {
+        let name = self.name(b.names, attr.name);
+        let stated = attr.ty.and_then(|t| self.attr_type(t));
+        let mut out = Attr { name: Some(name), ty: stated, ..Attr::default() };
+        let Some(value) = &attr.value else {
+            let d = Diagnostic::new(
+                &code::ATTRIBUTE_MISMATCH,
+                attr.span,
+                format!("attribute `{}` has no value", &b.names[name]),
+            );
+            self.report(d.label("expected `= value`"));
+            return None;
+        };
+        match value {
+            ast::AttrValue::Reference(parameter) => {
+                out.reference = Some(self.name(b.names, *parameter));
+                if attr.ty.is_none() {
+                    let d = Diagnostic::new(
+                        &code::UNTYPED_REFERENCE,
+                        attr.span,
+                        "a reference does not say its type",
+                    )
+                    .label("the attribute gets no type")
+                    .help("write the type, as in `alpha: float = @alpha`");
+                    self.report(d);
+                }
+            }
+            ast::AttrValue::Record(parts) => self.attr_record(b, parts, owner, &mut out),
+            value => {
+                let value = self.attr_value(b, value, stated, &attr.notes, owner, attr.span)?;
+                if out.ty.is_none() {
+                    out.ty = value.as_ref().map(AttrValue::ty);
+                }
+                out.values.extend(value);
+            }
+        }
+        self.attr_notes(b, &attr.notes, &mut out);
+        Some(out)
+    }
+
+    fn attr_notes(&mut self, b: &mut BodyBuilder<'_>, notes: &Notes, attr: &mut Attr) {
+        attr.doc = self.doc_lines(b.names, notes);
+        for field in notes.fields() {
+            match self.text(field.key) {
+                keys::DOC => attr.doc = Fields::NOTE.text(self, b.names, &field.value),
+                keys::NAN => {
+                    for (index, bits) in self.nan_bits(&field.value) {
+                        #[allow(clippy::cast_possible_truncation, reason = "a float has 32 bits")]
+                        let float = f32::from_bits(bits as u32);
+                        match attr.values.first_mut() {
+                            Some(AttrValue::Float(f)) => *f = float,
+                            Some(AttrValue::Floats(list)) if index < list.len() => list[index] = float,
+                            _ => self.wrong_kind(field.value.span(), "the position of a float"),
+                        }
+                    }
+                }
+                keys::DENOTATION => {
+                    if let Some(AttrValue::Type(ty)) = attr.values.first_mut() {
+                        *ty = self.denotations(b.names, b.types, *ty, &field.value);
+                    }
+                }
+                keys::UNSET => {
+                    for what in Fields::NOTE.texts(self, b.names, &field.value) {
+                        if &b.names[what] == "name" {
+                            attr.name = None;
+                        }
+                    }
+                }
+                keys::TENSOR => {}
+                _ => self.unknown_key(
+                    field.key,
+                    &[keys::DOC, keys::TENSOR, keys::NAN, keys::DENOTATION, keys::UNSET],
+                ),
+            }
+        }
+    }
+
+    fn attr_type(&mut self, span: Span) -> Option<AttrType> {
+        let text = self.text(span);
+        let ty = AttrType::from_name(text);
+        if ty.is_none() {
+            let near = did_you_mean(text, AttrType::ALL.iter().filter_map(|t| t.name()));
+            let d = Diagnostic::new(
+                &code::UNKNOWN_TYPE,
+                span,
+                format!("unknown attribute type `{}`", shown(text)),
+            )
+            .label("no attribute type has this name")
+            .maybe_help(near.map(|n| format!("did you mean `{n}`?")));
+            self.report(d);
+        }
+        ty
+    }
+
+    fn mismatch(&mut self, span: Span, stated: AttrType, found: &str) {
+        let name = stated.name().unwrap_or("?");
+        let d = Diagnostic::new(
+            &code::ATTRIBUTE_MISMATCH,
+            span,
+            format!("expected a value of type `{name}`, found {found}"),
+        );
+        self.report(d.label(format!("the attribute is stated to be `{name}`")));
+    }
+
+    /// The value of an attribute. The inner `None` is an empty list.
+    fn attr_value(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        value: &ast::AttrValue,
+        stated: Option<AttrType>,
+        notes: &Notes,
+        owner: Option<NodeId>,
+        span: Span,
+    ) -> Option<Option<AttrValue>> {
+        let lowered = match value {
+            ast::AttrValue::Scalar(scalar) => self.scalar(*scalar, stated)?,
+            ast::AttrValue::Type(ast::Type::Tensor { elem, dims: None }) if is_special(self.text(*elem)) => {
+                self.scalar(Scalar { kind: ScalarKind::Special, span: *elem }, stated)?
+            }
+            ast::AttrValue::Type(ty) => AttrValue::Type(self.ty(b, ty)),
+            ast::AttrValue::Graph(graph) => AttrValue::Graph(self.graph(b, graph, owner)),
+            ast::AttrValue::Tensor(literal) => {
+                let tensor = self.literal_tensor(b, literal, notes);
+                AttrValue::Tensor(b.tensor(tensor))
+            }
+            ast::AttrValue::Sparse(literal) => {
+                AttrValue::SparseTensor(Box::new(self.sparse(b, &literal.dims.items, &literal.parts)))
+            }
+            ast::AttrValue::List(list) => {
+                let discarded = list.items.first().is_some_and(|e| !is_plain(self, &e.value));
+                if discarded {
+                    self.warn_discarded(list.span);
+                }
+                return self.attr_list(b, list, stated, owner, span);
+            }
+            ast::AttrValue::Braced(list) => return self.attr_list(b, list, stated, owner, span),
+            ast::AttrValue::Reference(at) | ast::AttrValue::Record(ast::List { span: at, .. }) => {
+                self.wrong_kind(*at, "a value");
+                return None;
+            }
+        };
+        if let Some(stated) = stated
+            && lowered.ty() != stated
+        {
+            self.mismatch(value.span(), stated, &format!("`{}`", lowered.ty().name().unwrap_or("?")));
+        }
+        Some(Some(lowered))
+    }
+
+    fn warn_discarded(&mut self, list: Span) {
+        let fixed = vec![
+            Edit { span: Span::new(list.start, list.start + 1), text: "{".into() },
+            Edit { span: Span::new(list.end - 1, list.end), text: "}".into() },
+        ];
+        let place = Span::new(list.start, list.start + 1);
+        let d = Diagnostic::new(
+            &code::LIST_DISCARDED,
+            place,
+            "the reference parser discards a list of this kind",
+        )
+        .label("a list of tensors, graphs, types or references in brackets")
+        .help("write it in braces")
+        .fix("use braces", fixed, true);
+        self.report(d);
+    }
+
+    fn scalar(&mut self, scalar: Scalar, stated: Option<AttrType>) -> Option<AttrValue> {
+        let Scalar { kind, span } = scalar;
+        let text = self.text(span);
+        match (kind, stated) {
+            (ScalarKind::Int, Some(AttrType::FLOAT)) | (ScalarKind::Float | ScalarKind::Special, _) => {
+                let value = float32(text);
+                if value.is_none() {
+                    self.wrong_kind(span, "a number");
+                }
+                value.map(AttrValue::Float)
+            }
+            (ScalarKind::Int, _) => int_at(self, span).map(AttrValue::Int),
+            (ScalarKind::String, _) => Some(AttrValue::String(self.bytes(span, Escapes::Literal))),
+        }
+    }
+
+    fn attr_list(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        list: &ast::List<ast::AttrElement>,
+        stated: Option<AttrType>,
+        owner: Option<NodeId>,
+        span: Span,
+    ) -> Option<Option<AttrValue>> {
+        let Some(first) = list.items.first() else {
+            if stated.is_none() {
+                let d = Diagnostic::new(
+                    &code::ATTRIBUTE_MISMATCH,
+                    list.span,
+                    "an empty list does not say its type",
+                );
+                self.report(
+                    d.label("elements of which type?").help("write the type, as in `axes: ints = []`"),
+                );
+            }
+            return Some(None);
+        };
+        let out = match &first.value {
+            value if is_number(self, value) => self.number_list(list, stated),
+            ast::AttrValue::Scalar(_) => {
+                let mut strings = Vec::with_capacity(list.items.len());
+                for element in &list.items {
+                    match &element.value {
+                        ast::AttrValue::Scalar(Scalar { kind: ScalarKind::String, span }) => {
+                            strings.push(self.bytes(*span, Escapes::Literal));
+                        }
+                        other => self.wrong_kind(other.span(), "a string"),
+                    }
+                }
+                AttrValue::Strings(strings)
+            }
+            _ => self.other_list(b, list, owner)?,
+        };
+        if let Some(stated) = stated
+            && out.ty() != stated
+        {
+            self.mismatch(span, stated, &format!("`{}`", out.ty().name().unwrap_or("?")));
+        }
+        Some(Some(out))
+    }
+
+    /// Integers, or floats: as stated, or as the first element says.
+    fn number_list(&mut self, list: &ast::List<ast::AttrElement>, stated: Option<AttrType>) -> AttrValue {
+        let is_int =
+            |value: &ast::AttrValue| matches!(value, ast::AttrValue::Scalar(s) if s.kind == ScalarKind::Int);
+        let ints = stated != Some(AttrType::FLOATS) && is_int(&list.items[0].value);
+        if ints && list.items.iter().all(|e| is_int(&e.value)) {
+            let values = list.items.iter().map(|e| int_at(self, e.value.span()).unwrap_or(0));
+            return AttrValue::Ints(values.collect());
+        }
+        if ints {
+            let first = list.items[0].value.span();
+            let text = format!("{}.0", self.text(first));
+            let d = Diagnostic::new(&code::ATTRIBUTE_MISMATCH, first, "integers and floats in one list")
+                .label("the first element makes it a list of integers")
+                .fix("make it a float", vec![Edit { span: first, text }], true);
+            self.report(d);
+        }
+        let mut values = Vec::with_capacity(list.items.len());
+        for element in &list.items {
+            let at = element.value.span();
+            match float32(self.text(at)) {
+                Some(value) if is_number(self, &element.value) => values.push(value),
+                _ => self.wrong_kind(at, "a number"),
+            }
+        }
+        AttrValue::Floats(values)
+    }
+
+    /// Tensors, graphs, types or sparse tensors.
+    fn other_list(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        list: &ast::List<ast::AttrElement>,
+        owner: Option<NodeId>,
+    ) -> Option<AttrValue> {
+        let (mut tensors, mut graphs, mut types, mut sparse) =
+            (Vec::<TensorId>::new(), Vec::new(), Vec::<TypeId>::new(), Vec::<SparseTensor>::new());
+        for element in &list.items {
+            match &element.value {
+                ast::AttrValue::Tensor(literal) => {
+                    let notes = self.tensor_notes(b.names, &element.notes);
+                    let name = literal.name.map(|n| self.name(b.names, n)).or(self.left_out);
+                    let tensor = self.tensor_with(
+                        b.names,
+                        Some(&literal.ty),
+                        name,
+                        &literal.data,
+                        notes,
+                        literal.span,
+                    );
+                    tensors.push(b.tensor(tensor));
+                }
+                ast::AttrValue::Graph(graph) => graphs.push(self.graph(b, graph, owner)),
+                ast::AttrValue::Type(ty) => {
+                    let mut ty = self.ty(b, ty);
+                    for field in element.notes.fields() {
+                        if self.text(field.key) == keys::DENOTATION {
+                            ty = self.denotations(b.names, b.types, ty, &field.value);
+                        }
+                    }
+                    types.push(ty);
+                }
+                ast::AttrValue::Sparse(literal) => {
+                    sparse.push(self.sparse(b, &literal.dims.items, &literal.parts))
+                }
+                other => {
+                    self.wrong_kind(other.span(), "an element of the kind of the first");
+                    return None;
+                }
+            }
+        }
+        let kinds = [!tensors.is_empty(), !graphs.is_empty(), !types.is_empty(), !sparse.is_empty()];
+        if kinds.iter().filter(|k| **k).count() > 1 {
+            let d = Diagnostic::new(
+                &code::ATTRIBUTE_MISMATCH,
+                list.span,
+                "elements of different kinds in one list",
+            );
+            self.report(d.label("a list holds tensors, graphs, types or sparse tensors"));
+        }
+        Some(match kinds {
+            [true, ..] => AttrValue::Tensors(tensors),
+            [_, true, ..] => AttrValue::Graphs(graphs),
+            [_, _, true, _] => AttrValue::Types(types),
+            _ => AttrValue::SparseTensors(sparse),
+        })
+    }
+
+    /// `attribute {type = 1, f = 1.0, i = 2}`: the fields as they are.
+    fn attr_record(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        parts: &ast::List<ast::Attr>,
+        owner: Option<NodeId>,
+        out: &mut Attr,
+    ) {
+        const FIELDS: [(&str, AttrType); 14] = [
+            ("f", AttrType::FLOAT),
+            ("i", AttrType::INT),
+            ("s", AttrType::STRING),
+            ("t", AttrType::TENSOR),
+            ("g", AttrType::GRAPH),
+            ("floats", AttrType::FLOATS),
+            ("ints", AttrType::INTS),
+            ("strings", AttrType::STRINGS),
+            ("tensors", AttrType::TENSORS),
+            ("graphs", AttrType::GRAPHS),
+            ("tp", AttrType::TYPE_PROTO),
+            ("type_protos", AttrType::TYPE_PROTOS),
+            ("sparse_tensor", AttrType::SPARSE_TENSOR),
+            ("sparse_tensors", AttrType::SPARSE_TENSORS),
+        ];
+        let mut values: SmallVec<[(usize, AttrValue); 2]> = smallvec![];
+        for part in &parts.items {
+            let Some(value) = &part.value else {
+                self.wrong_kind(part.span, "`field = value`");
+                continue;
+            };
+            match self.text(part.name) {
+                "type" => {
+                    out.ty = int_at(self, value.span()).and_then(|n| i32::try_from(n).ok()).map(AttrType)
+                }
+                "ref_attr_name" => out.reference = Some(self.name(b.names, value.span())),
+                key => {
+                    let Some(order) = FIELDS.iter().position(|(k, _)| *k == key) else {
+                        let known: Vec<_> =
+                            FIELDS.iter().map(|(k, _)| *k).chain(["type", "ref_attr_name"]).collect();
+                        self.unknown_key(part.name, &known);
+                        continue;
+                    };
+                    let stated = Some(FIELDS[order].1);
+                    if let Some(Some(value)) =
+                        self.attr_value(b, value, stated, &part.notes, owner, part.span)
+                    {
+                        values.push((order, value));
+                    }
+                }
+            }
+        }
+        values.sort_by_key(|(order, _)| *order);
+        out.values = values.into_iter().map(|(_, v)| v).collect();
+    }
+}
+
+/// Whether the reference keeps a list of such values.
+fn is_plain(cx: &Cx<'_>, value: &ast::AttrValue) -> bool {
+    matches!(value, ast::AttrValue::Scalar(_)) || is_number(cx, value)
+}
+
+/// A number literal, `inf` and `nan` included (which the parser cannot tell from types).
+fn is_number(cx: &Cx<'_>, value: &ast::AttrValue) -> bool {
+    match value {
+        ast::AttrValue::Scalar(s) => s.kind != ScalarKind::String,
+        ast::AttrValue::Type(ast::Type::Tensor { elem, dims: None }) => is_special(cx.text(*elem)),
+        _ => false,
+    }
+}

@@ -1,0 +1,152 @@
+//! Values of header and annotation fields, with a diagnostic where one is of the wrong kind.
+
+use super::literals::Escapes;
+use super::{Cx, int_at};
+use crate::ast::{Element, Field, FieldValue, List};
+use onnx_ir::diag::{Diagnostic, Span, code};
+use onnx_ir::{Entry, Name, Names};
+
+/// Reads the fields of one header, record or annotation.
+pub(super) struct Fields {
+    /// How strings in it are read.
+    pub(super) escapes: Escapes,
+}
+
+impl Fields {
+    /// Header of a model or function: the reference reads it too.
+    pub(super) const HEADER: Fields = Fields { escapes: Escapes::Literal };
+    /// Annotations and records: ours alone.
+    pub(super) const NOTE: Fields = Fields { escapes: Escapes::Bytes };
+
+    /// A string, a word, or `$n`; `None` for `_`, which is a part left out.
+    pub(super) fn text(&self, cx: &mut Cx<'_>, names: &mut Names, value: &FieldValue) -> Option<Name> {
+        match value {
+            FieldValue::String(span) => Some(cx.name_with(names, *span, self.escapes)),
+            FieldValue::Word(span) if cx.text(*span) == "_" => None,
+            FieldValue::Shared(span) => shared(cx, *span),
+            FieldValue::Int(_)
+            | FieldValue::Float(_)
+            | FieldValue::Word(_)
+            | FieldValue::List(_)
+            | FieldValue::Record(_)
+            | FieldValue::Graph(_) => {
+                cx.wrong_kind(value.span(), "a string");
+                None
+            }
+        }
+    }
+
+    /// An integer; `None` for `_`.
+    pub(super) fn int(&self, cx: &mut Cx<'_>, value: &FieldValue) -> Option<i64> {
+        match value {
+            FieldValue::Int(span) => int_at(cx, *span),
+            FieldValue::Word(span) if cx.text(*span) == "_" => None,
+            _ => {
+                cx.wrong_kind(value.span(), "an integer");
+                None
+            }
+        }
+    }
+
+    /// An integer of 32 bits.
+    pub(super) fn int32(&self, cx: &mut Cx<'_>, value: &FieldValue) -> Option<i32> {
+        let wide = self.int(cx, value)?;
+        i32::try_from(wide).ok().or_else(|| {
+            let d = Diagnostic::new(
+                &code::NUMBER_OUT_OF_RANGE,
+                value.span(),
+                format!("`{wide}` does not fit 32 bits"),
+            );
+            cx.report(d.label("this field has 32 bits"));
+            None
+        })
+    }
+
+    /// `["key": "value", …]`
+    pub(super) fn entries(&self, cx: &mut Cx<'_>, names: &mut Names, value: &FieldValue) -> Vec<Entry> {
+        match list(cx, value, "a list of `\"key\": \"value\"` pairs") {
+            Some(list) => self.pairs(cx, names, list),
+            None => Vec::new(),
+        }
+    }
+
+    /// The elements of `["key": "value", …]`.
+    pub(super) fn pairs(&self, cx: &mut Cx<'_>, names: &mut Names, list: &List<Element>) -> Vec<Entry> {
+        let mut out = Vec::with_capacity(list.items.len());
+        for element in &list.items {
+            let Some(key) = &element.key else {
+                cx.wrong_kind(element.value.span(), "a `\"key\": \"value\"` pair");
+                continue;
+            };
+            let key = self.text(cx, names, key);
+            out.push(Entry { key, value: self.text(cx, names, &element.value) });
+        }
+        out
+    }
+
+    /// `["a", "b"]`, or words.
+    pub(super) fn texts(&self, cx: &mut Cx<'_>, names: &mut Names, value: &FieldValue) -> Vec<Name> {
+        let Some(list) = list(cx, value, "a list of names") else { return Vec::new() };
+        let mut out = Vec::with_capacity(list.items.len());
+        for element in &list.items {
+            match &element.value {
+                FieldValue::Word(span) => out.push(cx.name(names, *span)),
+                value => out.extend(self.text(cx, names, value)),
+            }
+        }
+        out
+    }
+
+    /// `[1, 2]`
+    pub(super) fn ints(&self, cx: &mut Cx<'_>, value: &FieldValue) -> Vec<i64> {
+        let Some(list) = list(cx, value, "a list of integers") else { return Vec::new() };
+        list.items.iter().filter_map(|e| self.int(cx, &e.value)).collect()
+    }
+
+    /// `[{…}, {…}]`
+    pub(super) fn records<'f>(&self, cx: &mut Cx<'_>, value: &'f FieldValue) -> Vec<&'f List<Field>> {
+        match value {
+            FieldValue::Record(record) => vec![record],
+            FieldValue::List(list) => list.items.iter().filter_map(|e| self.record(cx, &e.value)).collect(),
+            _ => {
+                cx.wrong_kind(value.span(), "a record");
+                Vec::new()
+            }
+        }
+    }
+
+    /// `{key: value, …}`
+    pub(super) fn record<'f>(&self, cx: &mut Cx<'_>, value: &'f FieldValue) -> Option<&'f List<Field>> {
+        match value {
+            FieldValue::Record(record) => Some(record),
+            _ => {
+                cx.wrong_kind(value.span(), "a record");
+                None
+            }
+        }
+    }
+}
+
+fn list<'f>(cx: &mut Cx<'_>, value: &'f FieldValue, wanted: &str) -> Option<&'f List<Element>> {
+    match value {
+        FieldValue::List(list) => Some(list),
+        _ => {
+            cx.wrong_kind(value.span(), wanted);
+            None
+        }
+    }
+}
+
+fn shared(cx: &mut Cx<'_>, span: Span) -> Option<Name> {
+    let number = int_at(cx, Span::new(span.start + 1, span.end))?;
+    let name = cx.shared.get(&number).copied();
+    if name.is_none() {
+        let d = Diagnostic::new(
+            &code::UNKNOWN_SHARED_STRING,
+            span,
+            format!("the file has no string `${number}`"),
+        );
+        cx.report(d.label("not in the table of `#@ strings`"));
+    }
+    name
+}

@@ -1,0 +1,180 @@
+//! Graphs, functions and nodes.
+
+use super::{Cx, Fields};
+use crate::ast;
+use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::{BodyBuilder, Function, GraphId, Model, Name, NodeId, NodeSpec, Origin, Port};
+
+impl Cx<'_> {
+    /// Lowers a graph into the builder's current place.
+    pub(super) fn graph(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        graph: &ast::Graph,
+        owner: Option<NodeId>,
+    ) -> GraphId {
+        let name = self.name(b.names, graph.name);
+        let id = b.begin_graph(Some(name), owner);
+        self.graph_notes(b, &graph.notes, owner.is_none());
+        let inputs = graph.inputs.as_ref().map_or(&[][..], |l| &l.items);
+        for input in inputs {
+            let port = self.port(b, input);
+            b.input_port(port);
+        }
+        let values = graph.values.as_ref().map_or(&[][..], |l| &l.items);
+        for initializer in inputs.iter().chain(values) {
+            self.initializer(b, initializer);
+        }
+        for node in &graph.body {
+            self.node(b, node);
+        }
+        for output in &graph.outputs.items {
+            self.no_data(output, "output");
+            let port = self.port(b, output);
+            b.output_port(port);
+        }
+        for value in values.iter().filter(|v| v.data.is_none()) {
+            let port = self.port(b, value);
+            b.value_info(port);
+        }
+        b.end_graph();
+        id
+    }
+
+    fn no_data(&mut self, value: &ast::ValueInfo, what: &str) {
+        if let Some(data) = &value.data {
+            let message = format!("an {what} has no elements");
+            self.report(
+                Diagnostic::new(&code::WRONG_KIND, data.span(), message)
+                    .label("only inputs and initializers do"),
+            );
+        }
+    }
+
+    fn port(&mut self, b: &mut BodyBuilder<'_>, value: &ast::ValueInfo) -> Port {
+        let name = self.name(b.names, value.name);
+        let ty = value.ty.as_ref().map(|t| self.ty(b, t));
+        let mut port = Port { name: Some(name), ty, ..Port::default() };
+        self.port_notes(b, &value.notes, &mut port, value.data.is_some());
+        port
+    }
+
+    fn initializer(&mut self, b: &mut BodyBuilder<'_>, value: &ast::ValueInfo) {
+        let Some(data) = &value.data else { return };
+        let name = self.name(b.names, value.name);
+        if let ast::Data::Sparse(parts) = data {
+            let dims = match &value.ty {
+                Some(ast::Type::Tensor { dims: Some(dims), .. }) => dims.items.as_slice(),
+                _ => &[],
+            };
+            let sparse = self.sparse(b, dims, parts);
+            if let Some(values) = sparse.values {
+                b.body_mut().tensors[values].name.get_or_insert(name);
+            }
+            b.sparse_initializer(sparse);
+            return;
+        }
+        let tensor = self.tensor(b, value.ty.as_ref(), Some(name), data, &value.notes, value.span);
+        b.initializer(tensor);
+    }
+
+    fn node(&mut self, b: &mut BodyBuilder<'_>, node: &ast::Node) {
+        let name = node.name.map(|n| self.name(b.names, n));
+        let domain = match node.domain {
+            Some(domain) => Some(self.domain(b, domain)),
+            None => self.left_out,
+        };
+        let op = self.name(b.names, node.op);
+        let overload = node.overload.map(|o| self.name(b.names, o));
+        let spec = NodeSpec { name, op: Some(op), domain, overload, origin: Origin(node.span.start) };
+        let inputs: smallvec::SmallVec<[Name; 8]> =
+            node.inputs.iter().map(|&i| self.name(b.names, i)).collect();
+        let id = b.begin_node(spec, inputs);
+        if let Some(attrs) = &node.attrs {
+            b.body_mut().nodes[id].attrs.reserve_exact(attrs.items.len());
+            for attr in &attrs.items {
+                if let Some(attr) = self.attr(b, attr, Some(id)) {
+                    b.attr(id, attr);
+                }
+            }
+        }
+        if !node.notes.is_empty() {
+            self.node_notes(b, &node.notes, id);
+        }
+        let outputs: smallvec::SmallVec<[Name; 4]> =
+            node.outputs.iter().map(|&o| self.name(b.names, o)).collect();
+        b.end_node(id, outputs);
+    }
+
+    /// The words before the operator. Quoted, a domain is one string; otherwise white space in it means nothing.
+    fn domain(&mut self, b: &mut BodyBuilder<'_>, span: onnx_ir::diag::Span) -> Name {
+        let text = self.text(span);
+        if text.contains(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.' || c == '"'))
+            && !text.starts_with('"')
+        {
+            let words: String = text.lines().map(|l| l.split('#').next().unwrap_or("")).collect::<String>();
+            let words: String = words.split_whitespace().collect();
+            return b.names.intern(&words);
+        }
+        self.name(b.names, span)
+    }
+
+    pub(super) fn function(&mut self, model: &mut Model, function: &ast::Function) {
+        let name = self.name(&mut model.names, function.name);
+        let mut b = BodyBuilder::new(model);
+        b.begin_graph(None, None);
+        for input in &function.inputs.items {
+            self.no_data(input, "input of a function");
+            let name = self.name(b.names, input.name);
+            b.input(name, None);
+        }
+        let mut attributes = Vec::new();
+        let mut attribute_defaults = Vec::new();
+        for attr in function.attrs.iter().flat_map(|l| &l.items) {
+            if attr.value.is_none() && attr.ty.is_none() {
+                attributes.push(self.name(b.names, attr.name));
+            } else if let Some(default) = self.attr(&mut b, attr, None) {
+                attribute_defaults.push(default);
+            }
+        }
+        for node in &function.body {
+            self.node(&mut b, node);
+        }
+        for output in &function.outputs.items {
+            self.no_data(output, "output of a function");
+            let name = self.name(b.names, output.name);
+            b.output(name, None);
+        }
+        let io = function.inputs.items.iter().chain(&function.outputs.items).filter(|v| v.ty.is_some());
+        for value in io.chain(function.values.iter().flat_map(|l| &l.items)) {
+            let port = self.port(&mut b, value);
+            b.value_info(port);
+        }
+        b.end_graph();
+        let body = b.finish();
+        let mut lowered = Function {
+            name: Some(name),
+            domain: None,
+            overload: None,
+            attributes,
+            attribute_defaults,
+            opset_imports: Vec::new(),
+            doc: None,
+            metadata: Vec::new(),
+            body,
+        };
+        for field in function.header.iter().flat_map(|h| &h.items) {
+            match self.text(field.key) {
+                "opset_import" => {
+                    lowered.opset_imports.extend(self.opset_imports(&mut model.names, &field.value))
+                }
+                "domain" => lowered.domain = Fields::HEADER.text(self, &mut model.names, &field.value),
+                "overload" => lowered.overload = Fields::HEADER.text(self, &mut model.names, &field.value),
+                "doc_string" => lowered.doc = Fields::HEADER.text(self, &mut model.names, &field.value),
+                _ => self.unknown_key(field.key, &["opset_import", "domain", "overload", "doc_string"]),
+            }
+        }
+        self.function_notes(model, &function.notes, &mut lowered);
+        model.functions.push(lowered);
+    }
+}

@@ -1,0 +1,108 @@
+//! The header of a model.
+
+use super::{Cx, Fields};
+use crate::ast::{self, Element, FieldValue};
+use onnx_ir::diag::{Diagnostic, Span, code};
+use onnx_ir::{BodyBuilder, BodyId, Model, Names, OpsetImport, TrainingInfo};
+
+const KEYS: [&str; 9] = [
+    "ir_version",
+    "opset_import",
+    "producer_name",
+    "producer_version",
+    "domain",
+    "model_version",
+    "doc_string",
+    "metadata_props",
+    "training_info",
+];
+
+impl Cx<'_> {
+    pub(super) fn header(&mut self, model: &mut Model, file: &ast::File) {
+        let fields = Fields::HEADER;
+        let mut seen: Vec<(&str, Span)> = Vec::new();
+        for field in file.header.iter().flat_map(|h| &h.items) {
+            let key = self.text(field.key);
+            if let Some(&(_, first)) = seen.iter().find(|(k, _)| *k == key && *k != "training_info") {
+                let d = Diagnostic::new(&code::REPEATED_KEY, field.key, format!("`{key}` is given twice"));
+                self.report(d.label("given again here").related(first, "given first here"));
+            }
+            seen.push((key, field.key));
+            let (names, value) = (&mut model.names, &field.value);
+            match key {
+                "ir_version" => model.header.ir_version = fields.int(self, value),
+                "model_version" => model.header.model_version = fields.int(self, value),
+                "opset_import" => model.header.opset_imports.extend(self.opset_imports(names, value)),
+                "producer_name" => model.header.producer_name = fields.text(self, names, value),
+                "producer_version" => model.header.producer_version = fields.text(self, names, value),
+                "domain" => model.header.domain = fields.text(self, names, value),
+                "doc_string" => model.header.doc = fields.text(self, names, value),
+                "metadata_props" => model.header.metadata.extend(fields.entries(self, names, value)),
+                // Bodies stand in the model in the order of the wire format: training comes last.
+                "training_info" => {}
+                _ => self.unknown_key(field.key, &KEYS),
+            }
+        }
+    }
+
+    pub(super) fn training(&mut self, model: &mut Model, file: &ast::File) {
+        for field in file.header.iter().flat_map(|h| &h.items) {
+            if self.text(field.key) == "training_info"
+                && let Some(info) = self.training_info(model, &field.value)
+            {
+                model.training.push(info);
+            }
+        }
+    }
+
+    /// `["": 21, "com.acme": 1]`
+    pub(super) fn opset_imports(&mut self, names: &mut Names, value: &FieldValue) -> Vec<OpsetImport> {
+        let FieldValue::List(list) = value else {
+            self.wrong_kind(value.span(), "a list such as `[\"\": 21]`");
+            return Vec::new();
+        };
+        let mut out = Vec::with_capacity(list.items.len());
+        for Element { key, value } in &list.items {
+            let Some(key) = key else {
+                self.wrong_kind(value.span(), "a pair such as `\"\": 21`");
+                continue;
+            };
+            let domain = Fields::HEADER.text(self, names, key);
+            out.push(OpsetImport { domain, version: Fields::HEADER.int(self, value) });
+        }
+        out
+    }
+
+    /// `{initialization: g () => (…) {…}, algorithm: …, initialization_binding: […], update_binding: […]}`
+    fn training_info(&mut self, model: &mut Model, value: &FieldValue) -> Option<TrainingInfo> {
+        let record = Fields::NOTE.record(self, value)?;
+        let mut info = TrainingInfo::default();
+        for field in &record.items {
+            match self.text(field.key) {
+                "initialization" => info.initialization = self.graph_value(model, &field.value),
+                "algorithm" => info.algorithm = self.graph_value(model, &field.value),
+                "initialization_binding" => {
+                    info.initialization_bindings = Fields::NOTE.entries(self, &mut model.names, &field.value);
+                }
+                "update_binding" => {
+                    info.update_bindings = Fields::NOTE.entries(self, &mut model.names, &field.value);
+                }
+                _ => self.unknown_key(
+                    field.key,
+                    &["initialization", "algorithm", "initialization_binding", "update_binding"],
+                ),
+            }
+        }
+        Some(info)
+    }
+
+    fn graph_value(&mut self, model: &mut Model, value: &FieldValue) -> Option<BodyId> {
+        let FieldValue::Graph(graph) = value else {
+            self.wrong_kind(value.span(), "a graph");
+            return None;
+        };
+        let mut b = BodyBuilder::new(model);
+        self.graph(&mut b, graph, None);
+        Some(b.finish())
+    }
+}

@@ -1,0 +1,188 @@
+//! Syntax tree to IR.
+//!
+//! Nothing is refused: whatever the tree says is put into the model as far as the model can hold it, and what is wrong
+//! is told. Names are resolved by [`BodyBuilder`]; judging the model is the verifier's work.
+
+mod attributes;
+mod fields;
+mod graphs;
+mod header;
+pub(crate) mod literals;
+mod notes;
+mod numbers;
+mod tensors;
+mod types;
+
+use crate::ast;
+use crate::parse::{self, Parsed};
+use fields::Fields;
+use literals::{Escapes, check_escapes, unquote};
+use onnx_ir::diag::{Diagnostic, Span, code, did_you_mean};
+use onnx_ir::{BodyBuilder, Model, Name, Names};
+use std::collections::HashMap;
+
+pub(crate) use notes::keys;
+
+/// A model read from text, with everything that was wrong.
+#[derive(Clone, Debug, Default)]
+pub struct Lowered {
+    /// The model, as much of it as the text says.
+    pub model: Model,
+    /// What was wrong, in the order of the source. Does not repeat what the parser has found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses and lowers a model. Everything that is wrong is told, in the order of the source.
+pub fn read_model(source: &str) -> Lowered {
+    if u32::try_from(source.len()).is_err() {
+        let d = Diagnostic::new(
+            &code::SOURCE_TOO_LARGE,
+            onnx_ir::diag::Place::Nowhere,
+            "the text is larger than 4 GiB",
+        );
+        return Lowered { model: Model::new(), diagnostics: vec![d] };
+    }
+    let mut parsed = parse::parse_model(source);
+    let mut lowered = lower(source, &parsed);
+    parsed.diagnostics.append(&mut lowered.diagnostics);
+    parse::sort(&mut parsed.diagnostics);
+    Lowered { diagnostics: parsed.diagnostics, ..lowered }
+}
+
+/// Lowers a parsed model.
+pub fn lower(source: &str, parsed: &Parsed<ast::File>) -> Lowered {
+    let mut model = Model::new();
+    let mut cx = Cx::new(source, parsed.annotated.is_some());
+    let file = &parsed.tree;
+    let first = file.graph.as_ref().map(|g| &g.notes);
+    // Notes of the file are those before the header; without one, the graph's.
+    let file_notes = if file.header.is_some() { &file.notes } else { first.unwrap_or(&file.notes) };
+    cx.file_notes(&mut model.names, file_notes);
+    cx.header(&mut model, file);
+    if let Some(graph) = &file.graph {
+        let mut builder = BodyBuilder::new(&mut model);
+        cx.graph(&mut builder, graph, None);
+        let body = builder.finish();
+        model.main = Some(body);
+    } else if parsed.diagnostics.is_empty() {
+        let end = u32::try_from(source.trim_end().len()).unwrap_or(u32::MAX);
+        cx.report(
+            Diagnostic::new(&code::NO_GRAPH, Span::at(end), "the model has no graph")
+                .label("expected a graph"),
+        );
+    }
+    for function in &file.functions {
+        cx.function(&mut model, function);
+    }
+    cx.training(&mut model, file);
+    cx.model_notes(&mut model, file_notes);
+    parse::sort(&mut cx.diagnostics);
+    Lowered { model, diagnostics: cx.diagnostics }
+}
+
+/// Which field of a tensor a plain list of elements is stored in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Storage {
+    /// The typed field of the element type.
+    #[default]
+    Typed,
+    /// `raw_data`.
+    Raw,
+}
+
+/// What lowering carries along.
+struct Cx<'s> {
+    source: &'s str,
+    diagnostics: Vec<Diagnostic>,
+    /// The file's default for tensors.
+    storage: Storage,
+    /// `$n`
+    shared: HashMap<i64, Name>,
+    /// The domain of a node without a prefix, and the name of an attribute's tensor without one: the reference parser
+    /// sets them to the empty string; in a file with annotations they are absent, as most writers of models have it.
+    left_out: Option<Name>,
+}
+
+impl<'s> Cx<'s> {
+    fn new(source: &'s str, annotated: bool) -> Self {
+        let left_out = (!annotated).then(Name::empty);
+        Cx { source, diagnostics: Vec::new(), storage: Storage::Typed, shared: HashMap::new(), left_out }
+    }
+
+    fn text(&self, span: Span) -> &'s str {
+        &self.source[span.range()]
+    }
+
+    #[cold]
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// The name that a spelling stands for.
+    fn name(&mut self, names: &mut Names, span: Span) -> Name {
+        self.name_with(names, span, Escapes::Literal)
+    }
+
+    fn name_with(&mut self, names: &mut Names, span: Span, escapes: Escapes) -> Name {
+        let spelling = self.text(span);
+        match spelling.as_bytes() {
+            [b'"' | b'b', ..] if spelling.ends_with('"') => {
+                if escapes == Escapes::Literal && spelling.contains('\\') {
+                    self.diagnostics.extend(check_escapes(spelling, span));
+                }
+                names.intern_bytes(&unquote(spelling, escapes))
+            }
+            _ => names.intern(spelling),
+        }
+    }
+
+    fn unknown_key(&mut self, key: Span, known: &[&'static str]) {
+        let text = self.text(key);
+        let near = did_you_mean(text, known.iter().copied());
+        let mut d = Diagnostic::new(&code::UNKNOWN_KEY, key, format!("unknown key `{text}`"))
+            .label(format!("expected {}", crate::lex::one_of(known)))
+            .maybe_help(near.map(|n| format!("did you mean `{n}`?")));
+        if let Some(near) = near {
+            d = d.fix(
+                format!("write `{near}`"),
+                vec![onnx_ir::diag::Edit { span: key, text: near.into() }],
+                false,
+            );
+        }
+        self.report(d);
+    }
+
+    fn wrong_kind(&mut self, at: Span, wanted: &str) {
+        let found = crate::lex::shown(self.text(at));
+        self.report(
+            Diagnostic::new(&code::WRONG_KIND, at, format!("expected {wanted}, found `{found}`"))
+                .label(format!("expected {wanted}")),
+        );
+    }
+}
+
+/// Reads an integer of the text where one belongs; tells what is wrong and gives `None` if there is none.
+fn int_at(cx: &mut Cx<'_>, span: Span) -> Option<i64> {
+    match literals::int(cx.text(span)) {
+        Ok(value) => Some(value),
+        Err(literals::Refused::Range) => {
+            let text = crate::lex::shown(cx.text(span));
+            cx.report(
+                Diagnostic::new(
+                    &code::NUMBER_OUT_OF_RANGE,
+                    span,
+                    format!("`{text}` does not fit a 64-bit integer"),
+                )
+                .label("integers go from -2^63 to 2^63 - 1"),
+            );
+            None
+        }
+        // The lexer has told what is wrong with its spelling, or it is a float.
+        Err(literals::Refused::Kind) => {
+            if literals::float64(cx.text(span)).is_some() {
+                cx.wrong_kind(span, "an integer");
+            }
+            None
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! Tensors: elements from literals into the payload that a model would store.
+
+use super::literals::{Escapes, Refused, float32, float64, int, special, unquote};
+use super::notes::TensorNotes;
+use super::numbers::{BadNumber, Why, read_list};
+use super::types::plural;
+use super::{Cx, Fields, Storage, int_at};
+use crate::ast::{self, Data, FieldValue, Notes, Scalar, ScalarKind};
+use crate::lex::shown;
+use bytes::Bytes;
+use onnx_ir::diag::{Diagnostic, Edit, Span, code};
+use onnx_ir::{BodyBuilder, DataLocation, ElemType, Field, Name, Names, Payload, SparseTensor, Tensor};
+use smallvec::SmallVec;
+
+impl Cx<'_> {
+    /// An initializer or the tensor of an attribute.
+    pub(super) fn tensor(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        ty: Option<&ast::Type>,
+        name: Option<Name>,
+        data: &Data,
+        notes: &Notes,
+        span: Span,
+    ) -> Tensor {
+        let notes = self.tensor_notes(b.names, notes);
+        self.tensor_with(b.names, ty, name, data, notes, span)
+    }
+
+    pub(super) fn tensor_with(
+        &mut self,
+        names: &mut Names,
+        ty: Option<&ast::Type>,
+        name: Option<Name>,
+        data: &Data,
+        notes: TensorNotes,
+        span: Span,
+    ) -> Tensor {
+        let (elem, dims) = self.tensor_type(ty, span);
+        let mut tensor = Tensor { name, elem, dims, ..Tensor::default() };
+        let storage = notes.storage.unwrap_or(self.storage);
+        match data {
+            Data::Numbers(_) | Data::Elements(_) => {
+                let errors = self.diagnostics.len();
+                let count = self.elements(&mut tensor, data, storage);
+                if self.diagnostics[errors..].iter().all(|d| !d.is_error()) {
+                    self.check_count(&tensor, count, data.span(), ty.map_or(span, ast::Type::span));
+                }
+            }
+            Data::External(pairs) => {
+                let external = Fields::HEADER.pairs(self, names, pairs);
+                let extra = tensor.extra_mut();
+                (extra.external, extra.location) = (external, Some(DataLocation::EXTERNAL));
+            }
+            Data::Record(record) => self.tensor_record(names, &mut tensor, record),
+            Data::Sparse(parts) => self.wrong_kind(parts.span, "the elements of the tensor"),
+            Data::Stored(stored) => {
+                let bytes = stored.bytes.clone();
+                tensor.data.push(Payload::Entries { field: stored.field, bytes });
+            }
+        }
+        self.finish_tensor(names, notes, &mut tensor, span);
+        tensor
+    }
+
+    fn tensor_type(&mut self, ty: Option<&ast::Type>, span: Span) -> (Option<ElemType>, SmallVec<[i64; 4]>) {
+        let Some(ty) = ty else {
+            let d = Diagnostic::new(&code::TENSOR_SHAPE, span, "a tensor needs a type");
+            self.report(d.label("write its type before the name, as in `float[2] w = {1, 2}`"));
+            return (None, SmallVec::new());
+        };
+        let (elem, dims) = match ty {
+            ast::Type::Tensor { elem, dims } => (*elem, dims.as_ref()),
+            ast::Type::Call { head, .. } if self.text(*head) == "elem_type" => (ty.span(), None),
+            ast::Type::Call { .. } | ast::Type::Unset(_) => {
+                self.wrong_kind(ty.span(), "a tensor type");
+                return (None, SmallVec::new());
+            }
+        };
+        let elem = self.elem_type(elem);
+        let mut shape = SmallVec::new();
+        for dim in dims.map_or(&[][..], |d| &d.items) {
+            match *dim {
+                ast::Dim::Int(at) => shape.push(int_at(self, at).unwrap_or(0)),
+                ast::Dim::Unknown(at) | ast::Dim::Param(at) => {
+                    let d = Diagnostic::new(&code::TENSOR_SHAPE, at, "the shape of a tensor is fixed");
+                    self.report(d.label("expected a number"));
+                }
+            }
+        }
+        (elem, shape)
+    }
+
+    fn check_count(&mut self, tensor: &Tensor, found: usize, data: Span, ty: Span) {
+        let Some(elem) = tensor.elem else { return };
+        let Some(wanted) = tensor.element_count() else { return };
+        let per_element = per_element(elem);
+        if wanted.checked_mul(per_element) == u64::try_from(found).ok() {
+            return;
+        }
+        let place = if data.len() > 80 { Span::new(data.start, data.start + 1) } else { data };
+        let what = if per_element == 2 { "number" } else { "element" };
+        let shape = shown(self.text(ty));
+        let message = format!(
+            "`{shape}` has {} and {} given",
+            plural(usize::try_from(wanted.saturating_mul(per_element)).unwrap_or(usize::MAX), what),
+            if found == 1 { "1 is".to_owned() } else { format!("{found} are") }
+        );
+        let d = Diagnostic::new(&code::ELEMENT_COUNT, place, message)
+            .label(format!("{} here", plural(found, what)));
+        self.report(d.related(ty, "the shape asks for them"));
+    }
+
+    /// Reads a list of elements into the payload. Returns how many literals there were.
+    fn elements(&mut self, tensor: &mut Tensor, data: &Data, storage: Storage) -> usize {
+        let Some(elem) = tensor.elem else { return 0 };
+        if elem == ElemType::STRING {
+            return self.strings(tensor, data);
+        }
+        let packed = elem.bits().is_some_and(|b| b < 8);
+        let doubled = matches!(data, Data::Numbers(s) if self.text(*s).starts_with("{{"));
+        let count;
+        let payload = match elem.field() {
+            Some(Field::Float) => {
+                let values: Vec<f32> = self.floats(data, float32);
+                count = values.len();
+                Payload::floats(values)
+            }
+            Some(Field::Double) => {
+                let values: Vec<f64> = self.floats(data, float64);
+                count = values.len();
+                Payload::doubles(values)
+            }
+            Some(field) => {
+                let (low, high) = bounds(elem);
+                let values = self.ints(data, elem, low, high);
+                count = values.len();
+                if packed && !doubled && count > 0 {
+                    self.warn_packed(data, elem);
+                }
+                integer_payload(elem, field, &values, storage)
+            }
+            None => {
+                let d = Diagnostic::new(
+                    &code::UNKNOWN_TYPE,
+                    data.span(),
+                    "elements of an element type without a name",
+                );
+                self.report(d.label("write its fields, as in `{raw_data: b\"\\x00\"}`"));
+                return 0;
+            }
+        };
+        if count == 0 {
+            return 0;
+        }
+        let payload = match (storage, payload) {
+            // The entries of these fields are the raw bytes already.
+            (
+                Storage::Raw,
+                Payload::Entries { bytes, field: Field::Float | Field::Double | Field::Int64 },
+            ) => Payload::Entries { field: Field::Raw, bytes },
+            (_, payload) => payload,
+        };
+        tensor.data.push(payload);
+        count
+    }
+
+    #[cold]
+    fn warn_packed(&mut self, data: &Data, elem: ElemType) {
+        let place = data.span();
+        let name = elem.name().unwrap_or_default();
+        let open = Span::new(place.start, place.start + 1);
+        let fixed = vec![
+            Edit { span: Span::at(place.start), text: "{".into() },
+            Edit { span: Span::at(place.end), text: "}".into() },
+        ];
+        let d = Diagnostic::new(
+            &code::PACKED_ELEMENTS,
+            open,
+            format!("the reference parser misreads elements of `{name}`"),
+        )
+        .label("several elements share a byte; the reference stores one to an entry")
+        .help("write them in double braces, which the reference refuses")
+        .fix("double the braces", fixed, true);
+        self.report(d);
+    }
+
+    fn strings(&mut self, tensor: &mut Tensor, data: &Data) -> usize {
+        let Data::Elements(list) = data else {
+            self.wrong_kind(data.span(), "strings");
+            return 0;
+        };
+        let mut out = Vec::with_capacity(list.items.len());
+        for scalar in &list.items {
+            if scalar.kind != ScalarKind::String {
+                self.wrong_kind(scalar.span, "a string");
+                continue;
+            }
+            out.push(self.bytes(scalar.span, Escapes::Literal));
+        }
+        let count = out.len();
+        if count > 0 {
+            tensor.data.push(Payload::Strings(out));
+        }
+        count
+    }
+
+    /// The bytes of a string literal.
+    pub(super) fn bytes(&mut self, span: Span, escapes: Escapes) -> Bytes {
+        let spelling = self.text(span);
+        if escapes == Escapes::Literal && spelling.contains('\\') {
+            self.diagnostics.extend(super::check_escapes(spelling, span));
+        }
+        Bytes::copy_from_slice(&unquote(spelling, escapes))
+    }
+
+    fn floats<F: super::numbers::Number>(&mut self, data: &Data, read: fn(&str) -> Option<F>) -> Vec<F> {
+        let mut out = Vec::new();
+        match data {
+            Data::Numbers(span) => {
+                let list = self.list_text(*span);
+                // A literal and its comma take two bytes at least.
+                out.reserve(list.len() / 8);
+                let result = read_list(list.as_bytes(), |v: F, _| {
+                    out.push(v);
+                    Ok(())
+                });
+                out.shrink_to_fit();
+                self.bad_number(*span, result, "a number");
+            }
+            Data::Elements(list) => {
+                for scalar in &list.items {
+                    match read(self.text(scalar.span)) {
+                        Some(value) if scalar.kind != ScalarKind::String => out.push(value),
+                        _ => self.bad_scalar(scalar, "a number"),
+                    }
+                }
+            }
+            Data::External(_) | Data::Record(_) | Data::Sparse(_) | Data::Stored(_) => {}
+        }
+        out
+    }
+
+    fn ints(&mut self, data: &Data, elem: ElemType, low: i128, high: i128) -> Vec<i128> {
+        let mut out = Vec::new();
+        let name = elem.name().unwrap_or_default();
+        let wanted = format!("an integer that fits `{name}`");
+        match data {
+            Data::Numbers(span) => {
+                let list = self.list_text(*span);
+                let result = read_list(list.as_bytes(), |v: i128, _| {
+                    out.push(v);
+                    if (low..=high).contains(&v) { Ok(()) } else { Err(Refused::Range) }
+                });
+                self.bad_number(*span, result, &wanted);
+            }
+            Data::Elements(list) => {
+                for scalar in &list.items {
+                    match self.text(scalar.span).parse::<i128>() {
+                        Ok(value) if (low..=high).contains(&value) => out.push(value),
+                        _ => self.bad_scalar(scalar, &wanted),
+                    }
+                }
+            }
+            Data::External(_) | Data::Record(_) | Data::Sparse(_) | Data::Stored(_) => {}
+        }
+        out
+    }
+
+    /// What is between the braces.
+    fn list_text(&self, span: Span) -> &str {
+        let text = self.text(span);
+        let doubled = usize::from(text.starts_with("{{"));
+        &text[1 + doubled..text.len() - 1 - doubled]
+    }
+
+    fn bad_number(&mut self, list: Span, result: Result<(), BadNumber>, wanted: &str) {
+        let Err(bad) = result else { return };
+        let inside = list.start + if self.text(list).starts_with("{{") { 2 } else { 1 };
+        let at = |i: usize| inside + u32::try_from(i).unwrap_or(0);
+        let place = Span::new(at(bad.start), at(bad.end));
+        let text = shown(self.text(place));
+        let d = match bad.why {
+            Why::Separator if text == "," => {
+                Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
+                    .label("no number stands behind it")
+            }
+            Why::Separator => {
+                Diagnostic::new(&code::MISSING_PUNCTUATION, place, "missing `,`").label("expected `,`")
+            }
+            Why::Number(Refused::Range) => {
+                Diagnostic::new(&code::ELEMENT_OUT_OF_RANGE, place, format!("`{text}` is out of range"))
+                    .label(format!("expected {wanted}"))
+            }
+            Why::Number(Refused::Kind) => {
+                Diagnostic::new(&code::WRONG_KIND, place, format!("expected {wanted}, found `{text}`"))
+                    .label(format!("expected {wanted}"))
+            }
+        };
+        self.report(d);
+    }
+
+    fn bad_scalar(&mut self, scalar: &Scalar, wanted: &str) {
+        let text = shown(self.text(scalar.span));
+        let d = match scalar.kind {
+            ScalarKind::Int => {
+                Diagnostic::new(&code::ELEMENT_OUT_OF_RANGE, scalar.span, format!("`{text}` is out of range"))
+            }
+            ScalarKind::Float | ScalarKind::Special | ScalarKind::String => {
+                Diagnostic::new(&code::WRONG_KIND, scalar.span, format!("expected {wanted}, found `{text}`"))
+            }
+        };
+        self.report(d.label(format!("expected {wanted}")));
+    }
+
+    /// `{raw_data: b"…", data_location: 1, …}`: the fields as they are.
+    fn tensor_record(&mut self, names: &mut Names, tensor: &mut Tensor, record: &ast::List<ast::Field>) {
+        const KEYS: [&str; 9] = [
+            "float_data",
+            "int32_data",
+            "string_data",
+            "int64_data",
+            "raw_data",
+            "double_data",
+            "uint64_data",
+            "external_data",
+            "data_location",
+        ];
+        let mut payloads: Vec<(usize, Payload)> = Vec::new();
+        for field in &record.items {
+            let key = self.text(field.key);
+            let order = KEYS.iter().position(|k| *k == key).unwrap_or(KEYS.len());
+            let value = &field.value;
+            let payload = match key {
+                "float_data" => Payload::floats(self.record_numbers(value, float32)),
+                "double_data" => Payload::doubles(self.record_numbers(value, float64)),
+                "int32_data" => Payload::int32s(self.record_numbers(value, |s| int(s).ok()?.try_into().ok())),
+                "int64_data" => Payload::int64s(self.record_numbers(value, |s| int(s).ok())),
+                "uint64_data" => Payload::uint64s(self.record_numbers(value, |s| s.parse().ok())),
+                "string_data" => {
+                    let FieldValue::List(list) = value else {
+                        self.wrong_kind(value.span(), "a list of strings");
+                        continue;
+                    };
+                    let spans = list.items.iter().map(|e| e.value.span());
+                    Payload::Strings(spans.map(|s| self.bytes(s, Escapes::Bytes)).collect())
+                }
+                "raw_data" => {
+                    Payload::Entries { field: Field::Raw, bytes: self.bytes(value.span(), Escapes::Bytes) }
+                }
+                "external_data" => {
+                    tensor.extra_mut().external = Fields::NOTE.entries(self, names, value);
+                    continue;
+                }
+                "data_location" => {
+                    tensor.extra_mut().location = Fields::NOTE.int32(self, value).map(DataLocation);
+                    continue;
+                }
+                _ => {
+                    self.unknown_key(field.key, &KEYS);
+                    continue;
+                }
+            };
+            payloads.push((order, payload));
+        }
+        payloads.sort_by_key(|(order, _)| *order);
+        tensor.data = payloads.into_iter().map(|(_, p)| p).collect();
+    }
+
+    fn record_numbers<N>(&mut self, value: &FieldValue, read: impl Fn(&str) -> Option<N>) -> Vec<N> {
+        let FieldValue::List(list) = value else {
+            self.wrong_kind(value.span(), "a list of numbers");
+            return Vec::new();
+        };
+        let mut out = Vec::with_capacity(list.items.len());
+        for element in &list.items {
+            let span = element.value.span();
+            match read(self.text(span)) {
+                Some(number) => out.push(number),
+                None => self.wrong_kind(span, "a number that fits the field"),
+            }
+        }
+        out
+    }
+
+    /// `sparse [3,4] {values = …, indices = …}`
+    pub(super) fn sparse(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        dims: &[ast::Dim],
+        parts: &ast::List<ast::Attr>,
+    ) -> SparseTensor {
+        let mut out = SparseTensor::default();
+        for dim in dims {
+            if let ast::Dim::Int(span) = *dim {
+                out.dims.push(int_at(self, span).unwrap_or(0));
+            } else {
+                self.wrong_kind(dim.span(), "a number");
+            }
+        }
+        for part in &parts.items {
+            let Some(ast::AttrValue::Tensor(literal)) = &part.value else {
+                self.wrong_kind(part.span, "a tensor");
+                continue;
+            };
+            let tensor = self.literal_tensor(b, literal, &part.notes);
+            let id = b.tensor(tensor);
+            match self.text(part.name) {
+                "values" => out.values = Some(id),
+                "indices" => out.indices = Some(id),
+                _ => self.unknown_key(part.name, &["values", "indices"]),
+            }
+        }
+        out
+    }
+
+    /// The tensor of an attribute, whose annotations are under `tensor` of the attribute's.
+    pub(super) fn literal_tensor(
+        &mut self,
+        b: &mut BodyBuilder<'_>,
+        literal: &ast::TensorLiteral,
+        notes: &Notes,
+    ) -> Tensor {
+        let notes = self.attr_tensor_notes(b.names, notes);
+        let name = literal.name.map(|n| self.name(b.names, n)).or(self.left_out);
+        self.tensor_with(b.names, Some(&literal.ty), name, &literal.data, notes, literal.span)
+    }
+}
+
+/// Literals for one element.
+fn per_element(elem: ElemType) -> u64 {
+    if matches!(elem, ElemType::COMPLEX64 | ElemType::COMPLEX128) { 2 } else { 1 }
+}
+
+/// The integers that a literal of this type may be; bit patterns for the narrow floats.
+fn bounds(elem: ElemType) -> (i128, i128) {
+    let bits = elem.bits().unwrap_or(64);
+    use ElemType as E;
+    match elem {
+        E::INT8 | E::INT16 | E::INT32 | E::INT64 | E::INT4 | E::INT2 => {
+            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        }
+        E::BOOL => (0, 1),
+        _ => (0, (1 << bits) - 1),
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "literals have been checked against the bounds"
+)]
+fn integer_payload(elem: ElemType, field: Field, values: &[i128], storage: Storage) -> Payload {
+    let bits = elem.bits().unwrap_or(64);
+    let raw = |bytes: Vec<u8>| Payload::Entries { field: Field::Raw, bytes: bytes.into() };
+    match (storage, bits) {
+        (_, 2 | 4) => {
+            let per_entry = 8 / bits as usize;
+            let mask = (1u8 << bits) - 1;
+            let pack = |chunk: &[i128]| {
+                chunk
+                    .iter()
+                    .enumerate()
+                    .fold(0u8, |byte, (i, &v)| byte | ((v as u8 & mask) << (i * bits as usize)))
+            };
+            let packed = values.chunks(per_entry).map(pack);
+            match storage {
+                Storage::Raw => raw(packed.collect()),
+                Storage::Typed => Payload::int32s(packed.map(i32::from).collect()),
+            }
+        }
+        (Storage::Raw, 6) => raw(pack_six(values)),
+        (Storage::Raw, 8) => raw(values.iter().map(|&v| v as u8).collect()),
+        (Storage::Raw, 16) => raw(values.iter().flat_map(|&v| (v as u16).to_le_bytes()).collect()),
+        (Storage::Raw, 32) => raw(values.iter().flat_map(|&v| (v as u32).to_le_bytes()).collect()),
+        (Storage::Raw, _) => raw(values.iter().flat_map(|&v| (v as u64).to_le_bytes()).collect()),
+        (Storage::Typed, _) => match field {
+            Field::Int64 => Payload::int64s(values.iter().map(|&v| v as i64).collect()),
+            Field::Uint64 => Payload::uint64s(values.iter().map(|&v| v as u64).collect()),
+            _ => Payload::int32s(values.iter().map(|&v| v as i32).collect()),
+        },
+    }
+}
+
+/// Six bits an element, one after the other, low bits first.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "six bits are taken")]
+fn pack_six(values: &[i128]) -> Vec<u8> {
+    let mut out = vec![0u8; (values.len() * 6).div_ceil(8)];
+    for (i, &value) in values.iter().enumerate() {
+        let bit = i * 6;
+        let shifted = (value as u16 & 0x3f) << (bit % 8);
+        out[bit / 8] |= shifted as u8;
+        if shifted > 0xff {
+            out[bit / 8 + 1] |= (shifted >> 8) as u8;
+        }
+    }
+    out
+}
+
+/// Puts the bit patterns of an annotation into elements that are NaN; `false` if one names none.
+pub(super) fn patch_nans(tensor: &mut Tensor, nans: &[(usize, u64)]) -> bool {
+    let Some(Payload::Entries { field, bytes }) = tensor.data.first_mut() else { return false };
+    let size = match (&*field, tensor.elem) {
+        (Field::Float, _) | (Field::Raw, Some(ElemType::FLOAT | ElemType::COMPLEX64)) => 4,
+        (Field::Double, _) | (Field::Raw, Some(ElemType::DOUBLE | ElemType::COMPLEX128)) => 8,
+        _ => return false,
+    };
+    // A copy: the patterns are rare, and the payload may be shared.
+    let mut patched = bytes.to_vec();
+    for &(index, bits) in nans {
+        let Some(slot) = index.checked_mul(size).and_then(|at| patched.get_mut(at..at + size)) else {
+            return false;
+        };
+        slot.copy_from_slice(&bits.to_le_bytes()[..size]);
+    }
+    *bytes = patched.into();
+    true
+}
+
+/// Whether a word is a number: `inf`, `nan`.
+pub(super) fn is_special(text: &str) -> bool {
+    special(text).is_some()
+}

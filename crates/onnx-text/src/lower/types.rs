@@ -1,0 +1,214 @@
+//! Types.
+
+use super::{Cx, int_at};
+use crate::ast;
+use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
+use onnx_ir::{BodyBuilder, Dim, DimValue, ElemType, Name, Names, TensorType, Type, TypeId, TypeKind, Types};
+
+/// Words that begin a type with parentheses.
+const HEADS: [&str; 5] = ["seq", "map", "optional", "sparse_tensor", "opaque"];
+
+impl Cx<'_> {
+    pub(super) fn ty(&mut self, b: &mut BodyBuilder<'_>, ty: &ast::Type) -> TypeId {
+        self.type_id(b.names, b.types, ty)
+    }
+
+    fn type_id(&mut self, names: &mut Names, types: &mut Types, ty: &ast::Type) -> TypeId {
+        let kind = self.type_kind(names, types, ty);
+        types.intern(kind.into())
+    }
+
+    fn type_kind(&mut self, names: &mut Names, types: &mut Types, ty: &ast::Type) -> TypeKind {
+        match ty {
+            ast::Type::Unset(_) => TypeKind::Unset,
+            ast::Type::Tensor { elem, dims } => TypeKind::Tensor(TensorType {
+                elem: self.elem_type(*elem),
+                shape: self.shape(names, dims.as_ref()),
+            }),
+            ast::Type::Call { head, args } => match self.text(*head) {
+                "seq" => TypeKind::Sequence(self.one_type(names, types, *head, args)),
+                "optional" => TypeKind::Optional(self.one_type(names, types, *head, args)),
+                "sparse_tensor" => match self.args(*head, args, 0..=1).first() {
+                    Some(ast::TypeArg::Type(ast::Type::Tensor { elem, dims })) => {
+                        TypeKind::SparseTensor(TensorType {
+                            elem: self.elem_type(*elem),
+                            shape: self.shape(names, dims.as_ref()),
+                        })
+                    }
+                    None => TypeKind::SparseTensor(TensorType::default()),
+                    Some(other) => {
+                        let at = arg_span(other);
+                        self.wrong_kind(at, "a tensor type");
+                        TypeKind::SparseTensor(TensorType::default())
+                    }
+                },
+                "map" => {
+                    let args = self.args(*head, args, 0..=2);
+                    let key = args.first().and_then(|a| match a {
+                        ast::TypeArg::Type(ast::Type::Tensor { elem, dims: None }) => self.elem_type(*elem),
+                        ast::TypeArg::Type(call @ ast::Type::Call { .. }) => self.elem_type(call.span()),
+                        other => {
+                            let at = arg_span(other);
+                            if !at.is_empty() {
+                                self.wrong_kind(at, "an element type");
+                            }
+                            None
+                        }
+                    });
+                    let value = args.get(1).and_then(|a| self.type_arg(names, types, a));
+                    TypeKind::Map { key, value }
+                }
+                "opaque" => {
+                    let args = self.args(*head, args, 0..=2);
+                    let mut parts = [None, None];
+                    for (part, arg) in parts.iter_mut().zip(args) {
+                        *part = self.opaque_part(names, arg);
+                    }
+                    match (args.len(), parts) {
+                        (2, [domain, name]) => TypeKind::Opaque { domain, name },
+                        (_, [name, _]) => TypeKind::Opaque { domain: None, name },
+                    }
+                }
+                // `elem_type(99)` without dimensions.
+                "elem_type" => {
+                    TypeKind::Tensor(TensorType { elem: self.elem_type(ty.span()), shape: Some(Vec::new()) })
+                }
+                _ => {
+                    self.unknown_type(*head);
+                    TypeKind::Unset
+                }
+            },
+        }
+    }
+
+    fn one_type(
+        &mut self,
+        names: &mut Names,
+        types: &mut Types,
+        head: Span,
+        args: &ast::List<ast::TypeArg>,
+    ) -> Option<TypeId> {
+        let arg = self.args(head, args, 0..=1).first()?;
+        self.type_arg(names, types, arg)
+    }
+
+    fn type_arg(&mut self, names: &mut Names, types: &mut Types, arg: &ast::TypeArg) -> Option<TypeId> {
+        match arg {
+            ast::TypeArg::Type(ty) => Some(self.type_id(names, types, ty)),
+            ast::TypeArg::Name(span) => {
+                if !span.is_empty() {
+                    self.wrong_kind(*span, "a type");
+                }
+                None
+            }
+        }
+    }
+
+    fn args<'a>(
+        &mut self,
+        head: Span,
+        args: &'a ast::List<ast::TypeArg>,
+        count: std::ops::RangeInclusive<usize>,
+    ) -> &'a [ast::TypeArg] {
+        if let Some(extra) = args.items.get(*count.end()) {
+            let text = format!("`{}` takes {} at most", self.text(head), plural(*count.end(), "argument"));
+            self.report(Diagnostic::new(&code::WRONG_KIND, arg_span(extra), text).label("one too many"));
+        }
+        &args.items[..args.items.len().min(*count.end())]
+    }
+
+    fn opaque_part(&mut self, names: &mut Names, arg: &ast::TypeArg) -> Option<Name> {
+        match arg {
+            ast::TypeArg::Name(span) if span.is_empty() => None,
+            ast::TypeArg::Name(span) => Some(self.name(names, *span)),
+            ast::TypeArg::Type(ast::Type::Tensor { elem, dims: None }) => Some(self.name(names, *elem)),
+            ast::TypeArg::Type(ty) => {
+                self.wrong_kind(ty.span(), "a name");
+                None
+            }
+        }
+    }
+
+    /// `float`, `elem_type(99)`, or `elem_type()` for one that is not set.
+    pub(super) fn elem_type(&mut self, span: Span) -> Option<ElemType> {
+        let text = self.text(span);
+        if let Some(elem) = ElemType::from_name(text) {
+            return Some(elem);
+        }
+        if let Some(number) = text.strip_prefix("elem_type").and_then(|t| t.trim_start().strip_prefix('(')) {
+            let digits = number.trim_end().trim_end_matches(')').trim();
+            if digits.is_empty() {
+                return None;
+            }
+            if let Ok(number) = digits.parse() {
+                return Some(ElemType(number));
+            }
+            self.wrong_kind(span, "the number of an element type");
+            return None;
+        }
+        self.unknown_type(span);
+        None
+    }
+
+    fn unknown_type(&mut self, span: Span) {
+        let text = self.text(span);
+        let names = ElemType::ALL.iter().filter_map(|e| e.name()).chain(HEADS);
+        let near = did_you_mean(text, names);
+        let mut d =
+            Diagnostic::new(&code::UNKNOWN_TYPE, span, format!("unknown type `{}`", crate::lex::shown(text)))
+                .label("no type has this name")
+                .maybe_help(near.map(|n| format!("did you mean `{n}`?")));
+        if let Some(near) = near {
+            d = d.fix(format!("write `{near}`"), vec![Edit { span, text: near.into() }], false);
+        }
+        self.report(d);
+    }
+
+    fn shape(&mut self, names: &mut Names, dims: Option<&ast::List<ast::Dim>>) -> Option<Vec<Dim>> {
+        let Some(dims) = dims else { return Some(Vec::new()) };
+        if dims.items.is_empty() {
+            return None;
+        }
+        let dim = |d: &ast::Dim| match *d {
+            ast::Dim::Unknown(_) => DimValue::Unknown,
+            ast::Dim::Int(span) => int_at(self, span).map_or(DimValue::Unknown, DimValue::Value),
+            ast::Dim::Param(span) => DimValue::Param(self.name(names, span)),
+        };
+        Some(dims.items.iter().map(dim).map(Dim::from).collect())
+    }
+
+    /// A type with the denotations that an annotation gives: `["": "IMAGE", "0": "DATA_BATCH", "elem.1": "…"]`.
+    pub(super) fn denote(
+        &mut self,
+        types: &mut Types,
+        ty: TypeId,
+        path: &str,
+        denotation: Name,
+    ) -> Option<TypeId> {
+        let mut new: Type = types[ty].clone();
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        match (first, &mut new.kind) {
+            ("", _) => new.denotation = Some(denotation),
+            ("elem", TypeKind::Sequence(Some(inner)) | TypeKind::Optional(Some(inner)))
+            | ("value", TypeKind::Map { value: Some(inner), .. }) => {
+                *inner = self.denote(types, *inner, rest, denotation)?;
+            }
+            (axis, TypeKind::Tensor(t) | TypeKind::SparseTensor(t)) => {
+                t.shape.as_mut()?.get_mut(axis.parse::<usize>().ok()?)?.denotation = Some(denotation);
+            }
+            _ => return None,
+        }
+        Some(types.intern(new))
+    }
+}
+
+fn arg_span(arg: &ast::TypeArg) -> Span {
+    match arg {
+        ast::TypeArg::Type(ty) => ty.span(),
+        ast::TypeArg::Name(span) => *span,
+    }
+}
+
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
