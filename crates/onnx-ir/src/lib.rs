@@ -18,8 +18,10 @@ pub mod diag;
 pub mod entity;
 mod model;
 mod names;
+mod show;
 mod tensor;
 mod types;
+pub mod verify;
 
 pub use body::{
     Attr, AttrType, AttrValue, Body, DeviceGroup, Graph, GraphId, Initializer, Node, NodeDeviceConfiguration,
@@ -36,3 +38,4 @@ pub use model::{
 pub use names::{Name, Names};
 pub use tensor::{DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorExtra, TensorId};
 pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
+pub use verify::{Level, VerifyOptions, verify};

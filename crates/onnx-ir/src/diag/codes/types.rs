@@ -40,10 +40,10 @@ super::codes! { TYPES, Spec:
     /// optional, key and value type of a map, the name of an opaque type. Source: onnx.proto, TypeProto.
     ///
     /// ```text
-    /// g (opaque() x) => (opaque() y) { y = Identity(x) }
+    /// <ir_version: 14, opset_import: ["": 21]> g (opaque() x) => (opaque() y) { y = Identity(x) }
     /// ```
     /// ```text
-    /// g (opaque(blob) x) => (opaque(blob) y) { y = Identity(x) }
+    /// <ir_version: 14, opset_import: ["": 21]> g (opaque(blob) x) => (opaque(blob) y) { y = Identity(x) }
     /// ```
     Error TYPE_INCOMPLETE = "E0704", "type-incomplete", "Y04";
 

@@ -1,0 +1,355 @@
+//! Attributes: A01–A07, S09 (one of each name), and for defaults of functions F14.
+
+use super::scene::{Findings, Role, Scene, Seen, index};
+use crate::body::{Attr, AttrType, AttrValue};
+use crate::diag::{Code, Diagnostic, Entity, Severity, code};
+use crate::model::Function;
+use crate::names::Name;
+
+pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+    let mut seen = Seen::new(scene.model);
+    let mut parameters: Seen<Option<AttrType>> = Seen::new(scene.model);
+    for view in &scene.bodies {
+        let function = match view.role {
+            Role::Function(f) => {
+                let function = &scene.model.functions[f];
+                for (i, attr) in function.attribute_defaults.iter().enumerate() {
+                    default(scene, found, attr, Entity::FunctionAttributeDefault(f, index(i)));
+                }
+                declare(function, &mut parameters);
+                Some(function)
+            }
+            Role::Main | Role::Initialization(_) | Role::Algorithm(_) => None,
+        };
+        for node in view.layout.nodes() {
+            let attrs = &view.body.nodes[node].attrs;
+            seen.clear();
+            for (i, attr) in attrs.iter().enumerate() {
+                let place = Entity::Attr(view.id, node, index(i));
+                let name = attr.name.unwrap_or(Name::empty());
+                if !name.is_empty()
+                    && let Some(first) = seen.first(name, index(i))
+                {
+                    let message = format!("attribute `{}` is given twice", scene.text(name));
+                    let first = Entity::Attr(view.id, node, first);
+                    found.push(
+                        Diagnostic::new(&code::ATTRIBUTE_REPEATED, place, message)
+                            .related(first, "first given here"),
+                    );
+                }
+                attribute(scene, found, attr, place, function, &parameters);
+            }
+        }
+    }
+}
+
+/// Remembers the attribute parameters of a function, with the type of those that have a default.
+fn declare(function: &Function, parameters: &mut Seen<Option<AttrType>>) {
+    parameters.clear();
+    for &name in &function.attributes {
+        parameters.set(name, None);
+    }
+    for attr in &function.attribute_defaults {
+        if let Some(name) = attr.name {
+            parameters.set(name, attr.ty);
+        }
+    }
+}
+
+/// `attribute `alpha``, or what there is to say about one without a name.
+fn subject(scene: &Scene<'_>, attr: &Attr) -> String {
+    match attr.name.filter(|n| !n.is_empty()) {
+        Some(name) => format!("attribute `{}`", scene.text(name)),
+        None => "attribute without a name".to_owned(),
+    }
+}
+
+fn type_name(ty: AttrType) -> String {
+    ty.name().map_or_else(|| ty.0.to_string(), str::to_owned)
+}
+
+/// The first mistake of an attribute in itself, whether it refers to a parameter or not.
+fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code, Severity, String)> {
+    let subject = subject(scene, attr);
+    if attr.name.is_none_or(Name::is_empty) {
+        return Some((codes.name_type, Severity::Error, subject));
+    }
+    let ty = match attr.ty {
+        // Before IR 2 the value told the type.
+        None if scene.ir_version < 2 => return None,
+        None => return Some((codes.name_type, Severity::Error, format!("{subject} states no type"))),
+        Some(ty) if ty.name().is_none() => {
+            return Some((
+                codes.name_type,
+                Severity::Error,
+                format!("{subject} has type {}, which does not exist", ty.0),
+            ));
+        }
+        Some(ty) => ty,
+    };
+    if attr.reference.is_some_and(|r| !r.is_empty()) {
+        return None;
+    }
+    match &attr.values[..] {
+        [value] if value.ty() == ty => None,
+        [value] => {
+            let (states, has) = (type_name(ty), type_name(value.ty()));
+            Some((
+                codes.value_field,
+                Severity::Error,
+                format!("{subject} is of type `{states}`, but its value is of type `{has}`"),
+            ))
+        }
+        [] if ty.is_list() => None,
+        [] => {
+            let zero = matches!(ty, AttrType::FLOAT | AttrType::INT | AttrType::STRING);
+            let severity = if zero && codes.zero_is_legal { Severity::Warning } else { Severity::Error };
+            Some((codes.no_value, severity, format!("{subject} of type `{}` has no value", type_name(ty))))
+        }
+        values => {
+            let all: Vec<_> = values.iter().map(|v| format!("`{}`", type_name(v.ty()))).collect();
+            let message = format!("{subject} has {} values, of types {}", values.len(), all.join(", "));
+            Some((codes.value_field, Severity::Error, message))
+        }
+    }
+}
+
+/// Which codes the mistakes of an attribute have.
+struct Codes {
+    name_type: &'static Code,
+    value_field: &'static Code,
+    no_value: &'static Code,
+    zero_is_legal: bool,
+}
+
+fn attribute(
+    scene: &Scene<'_>,
+    found: &mut Findings,
+    attr: &Attr,
+    place: Entity,
+    function: Option<&Function>,
+    parameters: &Seen<Option<AttrType>>,
+) {
+    let codes = Codes {
+        name_type: &code::ATTR_NAME_TYPE,
+        value_field: &code::ATTR_VALUE_FIELD,
+        no_value: &code::ATTR_NO_VALUE,
+        zero_is_legal: true,
+    };
+    if let Some((code, severity, message)) = form(scene, attr, &codes) {
+        found.push(Diagnostic::new(code, place, message).severity(severity));
+        return;
+    }
+    match attr.reference.filter(|r| !r.is_empty()) {
+        Some(parameter) => reference(scene, found, attr, place, parameter, function, parameters),
+        None => utf8(scene, found, attr, place),
+    }
+}
+
+fn reference(
+    scene: &Scene<'_>,
+    found: &mut Findings,
+    attr: &Attr,
+    place: Entity,
+    parameter: Name,
+    function: Option<&Function>,
+    parameters: &Seen<Option<AttrType>>,
+) {
+    let (subject, text) = (subject(scene, attr), scene.text(parameter));
+    let Some(function) = function else {
+        let message = format!("{subject} refers to parameter `{text}`, but this is no function");
+        found.push(Diagnostic::new(&code::ATTR_REF_OUTSIDE_FUNCTION, place, message).help("write the value"));
+        return;
+    };
+    if !attr.values.is_empty() {
+        let message = format!("{subject} refers to parameter `{text}` and has a value as well");
+        found.push(Diagnostic::new(&code::ATTR_REF_WITH_VALUE, place, message).help("remove the value"));
+        return;
+    }
+    match (parameters.get(parameter), attr.ty) {
+        (None, _) => {
+            let defaults = function.attribute_defaults.iter().filter_map(|a| a.name);
+            let names = function.attributes.iter().copied().chain(defaults).map(|n| scene.text(n));
+            let len = function.attributes.len() + function.attribute_defaults.len();
+            let help = found.suggest(text, len, names);
+            let of = scene.model.text(function.name);
+            let message = format!("function `{of}` has no attribute parameter `{text}`");
+            let help =
+                help.unwrap_or_else(|| format!("declare `{text}` in `<…>` after the name of the function"));
+            found.push(Diagnostic::new(&code::ATTR_REF_UNDECLARED, place, message).help(help));
+        }
+        (Some(Some(declared)), Some(ty)) if declared != ty => {
+            let message = format!(
+                "{subject} is of type `{}`, but parameter `{text}` is of type `{}`",
+                type_name(ty),
+                type_name(declared)
+            );
+            found.push(Diagnostic::new(&code::ATTR_REF_UNDECLARED, place, message));
+        }
+        (Some(_), _) => {}
+    }
+}
+
+fn utf8(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
+    let strings = attr.values.iter().flat_map(|v| match v {
+        AttrValue::String(s) => std::slice::from_ref(s),
+        AttrValue::Strings(list) => list,
+        AttrValue::Float(_)
+        | AttrValue::Int(_)
+        | AttrValue::Tensor(_)
+        | AttrValue::Graph(_)
+        | AttrValue::Floats(_)
+        | AttrValue::Ints(_)
+        | AttrValue::Tensors(_)
+        | AttrValue::Graphs(_)
+        | AttrValue::Type(_)
+        | AttrValue::Types(_)
+        | AttrValue::SparseTensor(_)
+        | AttrValue::SparseTensors(_) => &[],
+    });
+    for bytes in strings {
+        if let Err(error) = std::str::from_utf8(bytes) {
+            let message = format!("{} is not UTF-8 at byte {}", subject(scene, attr), error.valid_up_to());
+            found.push(Diagnostic::new(&code::ATTR_STRING_NOT_UTF8, place, message));
+            return;
+        }
+    }
+}
+
+fn default(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
+    let code = &code::FUNCTION_DEFAULT_ATTRIBUTE;
+    let codes = Codes { name_type: code, value_field: code, no_value: code, zero_is_legal: false };
+    let message = match form(scene, attr, &codes) {
+        Some((_, _, message)) => message,
+        None if attr.reference.is_some_and(|r| !r.is_empty()) => {
+            format!("the default of {} is a reference", subject(scene, attr))
+        }
+        None => return,
+    };
+    found.push(Diagnostic::new(code, place, message));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::{BodyId, FunctionId, Model};
+    use bytes::Bytes;
+    use smallvec::smallvec;
+
+    /// A model with a `LeakyRelu` whose attribute is given.
+    fn with(attr: impl FnOnce(&mut Model) -> Attr) -> Vec<String> {
+        let mut model = relu();
+        let attr = attr(&mut model);
+        only(&mut main(&mut model).nodes).attrs.push(attr);
+        findings(&model)
+    }
+
+    fn named(model: &mut Model) -> Attr {
+        Attr { name: Some(model.names.intern("alpha")), ty: Some(AttrType::FLOAT), ..Attr::default() }
+    }
+
+    #[test]
+    fn an_attribute_has_a_name_a_type_and_one_value_of_it() {
+        let float = || AttrValue::Float(0.5);
+        assert_eq!(with(|m| Attr { values: smallvec![float()], ..named(m) }), [""; 0]);
+        assert_eq!(with(|m| Attr { name: None, ..named(m) }), ["E0401 attribute without a name"]);
+        assert_eq!(
+            with(|m| Attr { ty: None, values: smallvec![float()], ..named(m) }),
+            ["E0401 attribute `alpha` states no type"]
+        );
+        assert_eq!(
+            with(|m| Attr { ty: Some(AttrType(0)), values: smallvec![float()], ..named(m) }),
+            ["E0401 attribute `alpha` has type 0, which does not exist"]
+        );
+        assert_eq!(
+            with(|m| Attr { ty: Some(AttrType::INT), values: smallvec![float()], ..named(m) }),
+            ["E0402 attribute `alpha` is of type `int`, but its value is of type `float`"]
+        );
+        assert_eq!(
+            with(|m| Attr { values: smallvec![float(), AttrValue::Int(1)], ..named(m) }),
+            ["E0402 attribute `alpha` has 2 values, of types `float`, `int`"]
+        );
+    }
+
+    #[test]
+    fn only_lists_may_have_no_value() {
+        assert_eq!(with(|m| Attr { ty: Some(AttrType::INTS), ..named(m) }), [""; 0]);
+        assert_eq!(
+            with(|m| Attr { ty: Some(AttrType::TENSOR), ..named(m) }),
+            ["E0403 attribute `alpha` of type `tensor` has no value"]
+        );
+        let mut model = relu();
+        let attr = named(&mut model);
+        only(&mut main(&mut model).nodes).attrs.push(attr);
+        let list = super::super::verify(&model, &Default::default());
+        assert_eq!(list.iter().map(|d| d.severity).collect::<Vec<_>>(), [Severity::Warning]);
+    }
+
+    #[test]
+    fn a_string_that_is_not_utf8_is_a_warning() {
+        let value = AttrValue::Strings(vec![Bytes::from_static(b"ok"), Bytes::from_static(b"a\xff")]);
+        let attr = |m: &mut Model| Attr { ty: Some(AttrType::STRINGS), values: smallvec![value], ..named(m) };
+        assert_eq!(with(attr), ["W0407 attribute `alpha` is not UTF-8 at byte 1"]);
+    }
+
+    #[test]
+    fn each_attribute_is_given_once() {
+        let mut model = relu();
+        let attr = Attr { values: smallvec![AttrValue::Float(0.5)], ..named(&mut model) };
+        only(&mut main(&mut model).nodes).attrs = vec![attr.clone(), attr];
+        assert_eq!(findings(&model), ["E0408 attribute `alpha` is given twice"]);
+    }
+
+    fn with_function(fill: impl FnOnce(&mut Draft<'_>)) -> (Model, FunctionId) {
+        let mut model = draft(|d| d.graph("g", &["x"], &["y"], |d| d.node("l.f", &["x"], &["y"])));
+        let f = function(&mut model, "f", |d| {
+            d.graph("f", &["a"], &["b"], |d| d.holder("LeakyRelu", &["a"], &["b"], fill));
+        });
+        (model, f)
+    }
+
+    #[test]
+    fn a_reference_names_a_parameter_of_the_function() {
+        let (mut model, f) = with_function(|d| d.reference("alpha", AttrType::FLOAT, "slope"));
+        assert_eq!(findings(&model), ["E0406 function `f` has no attribute parameter `slope`"]);
+        let slope = model.names.intern("slope");
+        model.functions[f].attributes.push(slope);
+        assert_eq!(findings(&model), [""; 0]);
+        model.functions[f].attributes.clear();
+        model.functions[f].attribute_defaults.push(Attr::new(slope, AttrValue::Int(1)));
+        assert_eq!(
+            findings(&model),
+            ["E0406 attribute `alpha` is of type `float`, but parameter `slope` is of type `int`"]
+        );
+        model.functions[f].attribute_defaults[0] = Attr::new(slope, AttrValue::Float(1.0));
+        assert_eq!(findings(&model), [""; 0]);
+        let body: BodyId = model.functions[f].body;
+        only(&mut model.bodies[body].nodes).attrs[0].values.push(AttrValue::Float(2.0));
+        assert_eq!(
+            findings(&model),
+            ["E0405 attribute `alpha` refers to parameter `slope` and has a value as well"]
+        );
+        let attr = model.bodies[body].nodes.values().next().expect("a node").attrs[0].clone();
+        let mut model = relu();
+        let (alpha, slope) = (model.names.intern("alpha"), model.names.intern("slope"));
+        let attr = Attr { name: Some(alpha), reference: Some(slope), values: smallvec![], ..attr };
+        only(&mut main(&mut model).nodes).attrs.push(attr);
+        assert_eq!(
+            findings(&model),
+            ["E0404 attribute `alpha` refers to parameter `slope`, but this is no function"]
+        );
+    }
+
+    #[test]
+    fn defaults_are_sound_attributes() {
+        let (mut model, f) = with_function(|_| {});
+        let alpha = named(&mut model);
+        model.functions[f].attribute_defaults.push(alpha.clone());
+        assert_eq!(findings(&model), ["E0814 attribute `alpha` of type `float` has no value"]);
+        model.functions[f].attribute_defaults[0] = Attr { reference: alpha.name, ..alpha };
+        assert_eq!(findings(&model), ["E0814 the default of attribute `alpha` is a reference"]);
+        model.functions[f].attribute_defaults[0].name = None;
+        assert_eq!(findings(&model), ["E0814 attribute without a name"]);
+    }
+}

@@ -1,0 +1,304 @@
+//! External data: what the model says of it (X01, X02, X05, X06, X09, X11–X13), and what a file must be to fit
+//! (X03, X04, X07, X08, X10).
+//!
+//! This crate reads no file. Whoever does tells [`check_file`] what it saw:
+//!
+//! ```
+//! use onnx_ir::verify::{FileFacts, check_file};
+//! # use onnx_ir::{DataLocation, ElemType, Model, Tensor, diag::Place};
+//! # let mut model = Model::new();
+//! # let (key, value) = (model.names.intern("location"), model.names.intern("w.bin"));
+//! # let mut tensor = Tensor { elem: Some(ElemType::FLOAT), ..Tensor::default() };
+//! # tensor.dims.push(2);
+//! # tensor.extra_mut().location = Some(DataLocation::EXTERNAL);
+//! # tensor.extra_mut().external.push(onnx_ir::Entry { key: Some(key), value: Some(value) });
+//! // float[2] w = ["location": "w.bin"]
+//! let facts = FileFacts { exists: true, regular: true, linked: false, size: 4, sha1: None };
+//! let found = check_file(&model, &tensor, Place::Nowhere, &facts);
+//! assert_eq!(found[0].code.name, "length-vs-shape");
+//! ```
+
+use super::scene::{Findings, Scene, count};
+use super::tensors::At;
+use crate::diag::{Diagnostic, Place, code, did_you_mean};
+use crate::model::Model;
+use crate::show::tensor_text;
+use crate::tensor::Tensor;
+use crate::types::ElemType;
+
+/// The keys of ExternalData.md; `basepath` is set by loaders.
+const KEYS: [&str; 5] = ["location", "offset", "length", "checksum", "basepath"];
+
+/// What is known of a file of external data.
+#[derive(Clone, Copy, Debug)]
+pub struct FileFacts {
+    /// Whether there is something at the path.
+    pub exists: bool,
+    /// Whether it is a regular file, not a folder or device.
+    pub regular: bool,
+    /// Whether a part of the path is a symbolic link, or the file has several hard links.
+    pub linked: bool,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The SHA-1 of its content, if that was asked for.
+    pub sha1: Option<[u8; 20]>,
+}
+
+/// A tensor whose data is inline has no entries about a file.
+pub(super) fn entries_of_inline(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor) {
+    if !tensor.extra().external.is_empty() {
+        let subject = at.subject(scene, tensor);
+        let message = format!("{subject} has entries of external data, but its data is inline");
+        found.push(Diagnostic::new(&code::EXTERNAL_KEYS, at.place, message));
+    }
+}
+
+/// The first part of a path that leads out of the folder it is relative to.
+fn leads_out(path: &str) -> Option<&'static str> {
+    if path.starts_with('/') {
+        Some("is absolute")
+    } else if path.split(['/', '\\']).any(|part| part == "..") {
+        Some("leads out of the model's folder")
+    } else {
+        None
+    }
+}
+
+/// What about a path means something else on another system or to the reference.
+fn not_portable(path: &str) -> Option<&'static str> {
+    let drive = path.as_bytes().get(..2).is_some_and(|b| b[0].is_ascii_alphabetic() && b[1] == b':');
+    match () {
+        () if path.contains('\\') => Some("has a backslash"),
+        () if drive => Some("has a drive letter"),
+        () if path.starts_with('#') => {
+            Some("begins with `#`, which the reference takes for a place in memory")
+        }
+        () => None,
+    }
+}
+
+pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor, elem: ElemType) {
+    let subject = at.subject(scene, tensor);
+    let names = &scene.model.names;
+    let mut push = |diagnostic: Diagnostic| found.push(diagnostic);
+    let new = |code, message: String| Diagnostic::new(code, at.place, message);
+    if elem == ElemType::STRING {
+        let message = format!("{subject} is a tensor of strings, whose data cannot be external");
+        return push(new(&code::EXTERNAL_STRINGS, message).help("keep the strings in the model"));
+    }
+    if let Some(payload) = tensor.data.iter().find(|p| !p.is_empty()) {
+        let message =
+            format!("{subject} is external, but has values in `{}` as well", payload.field().name());
+        push(new(&code::EXTERNAL_WITH_INLINE, message));
+    }
+    let mut given = [false; KEYS.len()];
+    for entry in &tensor.extra().external {
+        let key = scene.model.text(entry.key);
+        let Some(i) = KEYS.iter().position(|&k| k == key) else {
+            let help = did_you_mean(key, KEYS).map(|k| format!("did you mean `{k}`?"));
+            let message = format!("{subject} has the unknown entry `{key}`");
+            push(new(&code::EXTERNAL_KEYS, message).maybe_help(help));
+            continue;
+        };
+        if std::mem::replace(&mut given[i], true) {
+            push(new(&code::EXTERNAL_KEYS, format!("{subject} has two entries `{key}`")));
+        }
+    }
+    match tensor.external(names, "location").map(|l| &names[l]).filter(|l| !l.is_empty()) {
+        None => push(
+            new(&code::LOCATION_MISSING, format!("{subject} does not say in which file its data is"))
+                .help("add a `location`"),
+        ),
+        Some(path) => {
+            if let Some(what) = leads_out(path) {
+                push(new(&code::LOCATION_OUTSIDE, format!("location `{path}` of {subject} {what}")));
+            } else if let Some(what) = not_portable(path) {
+                push(new(&code::LOCATION_PORTABILITY, format!("location `{path}` of {subject} {what}")));
+            }
+        }
+    }
+    for key in ["offset", "length"] {
+        let Some(text) = tensor.external(names, key).map(|n| &names[n]) else { continue };
+        match number(text) {
+            None => {
+                let message = format!("{key} `{text}` of {subject} is no number of bytes");
+                push(new(&code::OFFSET_LENGTH_SYNTAX, message));
+            }
+            Some(n) if key == "offset" && n % 4096 != 0 => {
+                let message = format!("offset {n} of {subject} is no multiple of 4096");
+                push(new(&code::OFFSET_ALIGNMENT, message));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// A decimal number without sign.
+fn number(text: &str) -> Option<u64> {
+    Some(text).filter(|t| t.bytes().all(|b| b.is_ascii_digit())).and_then(|t| t.parse().ok())
+}
+
+/// Checks the file that an external tensor names (X03, X04, X07, X08, X10). What [`verify`](super::verify) says of the
+/// tensor itself is not repeated: `location`, `offset` and `length` that are not sound are passed over.
+pub fn check_file(
+    model: &Model,
+    tensor: &Tensor,
+    at: impl Into<Place>,
+    facts: &FileFacts,
+) -> Vec<Diagnostic> {
+    let (at, names) = (at.into(), &model.names);
+    let text = |key| tensor.external(names, key).map(|n| &names[n]);
+    let path = text("location").unwrap_or("");
+    let new = |code, message: String| Diagnostic::new(code, at, message);
+    if !facts.exists {
+        return vec![new(&code::LOCATION_NOT_A_FILE, format!("no file `{path}` beside the model"))];
+    }
+    if facts.linked {
+        return vec![
+            new(&code::LOCATION_LINK, format!("path `{path}` goes through a link")).help("copy the file"),
+        ];
+    }
+    if !facts.regular {
+        return vec![new(&code::LOCATION_NOT_A_FILE, format!("`{path}` is no regular file"))];
+    }
+    let mut found = Vec::new();
+    let name = model.text(tensor.name);
+    let offset = text("offset").map_or(Some(0), number);
+    let length = text("length").map(number);
+    if let (Some(offset), None | Some(Some(_))) = (offset, length) {
+        let rest = facts.size.checked_sub(offset);
+        let length = length.flatten().or(rest).unwrap_or(0);
+        let need = tensor.element_count().zip(tensor.elem).and_then(|(n, elem)| elem.raw_size(n));
+        if offset.checked_add(length).is_none_or(|end| end > facts.size) {
+            let message = format!(
+                "`{name}` is at byte {offset} of `{path}`, {} long, but the file has {}",
+                count(length, "byte"),
+                count(facts.size, "byte")
+            );
+            found.push(new(&code::RANGE_BEYOND_FILE, message));
+        } else if let Some(need) = need.filter(|&need| need != length) {
+            let message = format!(
+                "`{name}` has {} in `{path}`, but `{}` takes {need}",
+                count(length, "byte"),
+                tensor_text(names, tensor),
+            );
+            found.push(new(&code::LENGTH_VS_SHAPE, message));
+        }
+    }
+    if let (Some(stated), Some(actual)) = (text("checksum"), facts.sha1) {
+        let hex: String = actual.iter().map(|b| format!("{b:02x}")).collect();
+        if !stated.eq_ignore_ascii_case(&hex) {
+            let message = format!("checksum of `{path}` is {hex}, but `{name}` states `{stated}`");
+            found.push(new(&code::CHECKSUM, message));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Level, VerifyOptions, verify};
+    use super::*;
+    use crate::tensor::{DataLocation, Entry, Payload};
+    use smallvec::smallvec;
+
+    fn tensor(model: &mut Model, entries: &[(&str, &str)]) -> Tensor {
+        let mut tensor = Tensor { elem: Some(ElemType::FLOAT), dims: smallvec![2], ..Tensor::default() };
+        tensor.name = Some(model.names.intern("w"));
+        tensor.extra_mut().location = Some(DataLocation::EXTERNAL);
+        tensor.extra_mut().external = (entries.iter())
+            .map(|(k, v)| Entry { key: Some(model.names.intern(k)), value: Some(model.names.intern(v)) })
+            .collect();
+        tensor
+    }
+
+    fn with(entries: &[(&str, &str)], edit: impl FnOnce(&mut Tensor)) -> Vec<String> {
+        let mut model = draft(|d| {
+            d.graph("g", &["x"], &["y"], |d| {
+                d.floats("w", &[1.0, 2.0]);
+                d.node("Relu", &["w"], &["y"]);
+            });
+        });
+        let mut external = tensor(&mut model, entries);
+        edit(&mut external);
+        *only(&mut main(&mut model).tensors) = external;
+        let list = verify(&model, &VerifyOptions { level: Level::Strict, ..VerifyOptions::default() });
+        let list = list.iter().filter(|d| d.code.id[1..].starts_with("06"));
+        list.map(|d| format!("{} {}", d.code.id, d.message)).collect()
+    }
+
+    fn external(entries: &[(&str, &str)]) -> Vec<String> {
+        with(entries, |_| {})
+    }
+
+    #[test]
+    fn a_location_stays_below_the_models_folder() {
+        assert_eq!(external(&[("location", "a/w..bin")]), [""; 0]);
+        assert_eq!(external(&[]), ["E0601 `w` does not say in which file its data is"]);
+        assert_eq!(external(&[("location", "")]).len(), 1);
+        assert_eq!(
+            external(&[("location", "/etc/passwd")]),
+            ["E0602 location `/etc/passwd` of `w` is absolute"]
+        );
+        let expected = ["E0602 location `a/../../w` of `w` leads out of the model's folder"];
+        assert_eq!(external(&[("location", "a/../../w")]), expected);
+        assert_eq!(external(&[("location", "a\\w")]), ["W0613 location `a\\w` of `w` has a backslash"]);
+        assert_eq!(external(&[("location", "c:w")]), ["W0613 location `c:w` of `w` has a drive letter"]);
+        assert!(external(&[("location", "#w")])[0].starts_with("W0613"));
+    }
+
+    #[test]
+    fn entries_are_numbers_and_known_and_single() {
+        let location = ("location", "w");
+        assert_eq!(external(&[location, ("offset", "4096"), ("length", "8"), ("checksum", "0")]), [""; 0]);
+        assert_eq!(
+            external(&[location, ("offset", "-4")]),
+            ["E0606 offset `-4` of `w` is no number of bytes"]
+        );
+        assert_eq!(external(&[location, ("length", "")]), ["E0606 length `` of `w` is no number of bytes"]);
+        assert_eq!(external(&[location, ("offset", "4")]), ["W0609 offset 4 of `w` is no multiple of 4096"]);
+        assert_eq!(external(&[location, ("ofset", "4")]), ["W0611 `w` has the unknown entry `ofset`"]);
+        assert_eq!(external(&[location, location]), ["W0611 `w` has two entries `location`"]);
+    }
+
+    #[test]
+    fn external_tensors_have_no_values_and_no_strings() {
+        let entries = [("location", "w")];
+        let inline = |t: &mut Tensor| t.data.push(Payload::floats(vec![1.0, 2.0]));
+        assert_eq!(with(&entries, inline), ["E0605 `w` is external, but has values in `float_data` as well"]);
+        let strings = |t: &mut Tensor| t.elem = Some(ElemType::STRING);
+        assert_eq!(
+            with(&entries, strings),
+            ["E0612 `w` is a tensor of strings, whose data cannot be external"]
+        );
+    }
+
+    #[test]
+    fn files_are_regular_and_large_enough_and_unchanged() {
+        let good = FileFacts { exists: true, regular: true, linked: false, size: 8, sha1: None };
+        let ids = |entries: &[(&str, &str)], facts: FileFacts| {
+            let mut model = Model::new();
+            let tensor = tensor(&mut model, entries);
+            check_file(&model, &tensor, Place::Nowhere, &facts).iter().map(|d| d.code.id).collect::<Vec<_>>()
+        };
+        let at = |offset| [("location", "w"), ("offset", offset)];
+        let location = &at("0")[..1];
+        assert_eq!(ids(location, good), [""; 0]);
+        assert_eq!(ids(location, FileFacts { exists: false, ..good }), ["E0603"]);
+        assert_eq!(ids(location, FileFacts { regular: false, ..good }), ["E0603"]);
+        assert_eq!(ids(location, FileFacts { linked: true, ..good }), ["E0604"]);
+        assert_eq!(ids(location, FileFacts { size: 4, ..good }), ["E0608"]);
+        assert_eq!(ids(location, FileFacts { size: 12, ..good }), ["E0608"]);
+        assert_eq!(ids(&at("4"), FileFacts { size: 12, ..good }), [""; 0]);
+        assert_eq!(ids(&at("100"), good), ["E0607"]);
+        assert_eq!(ids(&[("location", "w"), ("length", "1000")], good), ["E0607"]);
+        let far = [("location", "w"), ("offset", "18446744073709551615"), ("length", "8")];
+        assert_eq!(ids(&far, good), ["E0607"]);
+        let sum = "000102030405060708090a0b0c0d0e0f10111213";
+        let sha1 = Some(std::array::from_fn(|i| u8::try_from(i).expect("20 bytes")));
+        assert_eq!(ids(&[("location", "w"), ("checksum", sum)], FileFacts { sha1, ..good }), [""; 0]);
+        assert_eq!(ids(&[("location", "w"), ("checksum", "ab")], FileFacts { sha1, ..good }), ["E0610"]);
+        assert_eq!(ids(&[("location", "w"), ("checksum", sum)], good), [""; 0]);
+    }
+}

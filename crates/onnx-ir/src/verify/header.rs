@@ -1,0 +1,298 @@
+//! Header and operator-set imports: M02–M04, O01–O06, D04, and the imports of functions, F08.
+
+use super::layout::Step;
+use super::scene::{Findings, NEWEST_IR, Role, Scene, Seen, index};
+use crate::diag::{Diagnostic, Entity, code};
+use crate::model::OpsetImport;
+use crate::names::Name;
+
+/// The built-in domains with their newest versions: `onnx.defs.get_all_schemas_with_history()` of onnx 1.23.2.
+const BUILT_IN: [(&str, i64); 4] =
+    [("", 28), ("ai.onnx.ml", 5), ("ai.onnx.preview", 1), ("ai.onnx.preview.training", 1)];
+
+/// The first version of the default domain that each IR version was released with: `onnx.helper.VERSION_TABLE` of
+/// onnx 1.23.2, which has nothing below IR 3.
+const RELEASED_WITH: [(i64, i64); 11] =
+    [(28, 14), (25, 13), (24, 12), (23, 11), (21, 10), (19, 9), (15, 8), (12, 7), (11, 6), (10, 5), (9, 4)];
+
+/// The newest version of a built-in domain; `None` for a custom one.
+pub(super) fn newest_version(domain: &str) -> Option<i64> {
+    BUILT_IN.iter().find(|(name, _)| *name == domain).map(|&(_, version)| version)
+}
+
+/// The oldest IR version that a version of the default domain was released with.
+fn oldest_ir(opset: i64) -> i64 {
+    RELEASED_WITH.iter().find(|&&(first, _)| opset >= first).map_or(3, |&(_, ir)| ir)
+}
+
+pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+    let header = &scene.model.header;
+    let imports = &header.opset_imports;
+    match header.ir_version {
+        None if imports.is_empty() => found.push(
+            Diagnostic::new(&code::IR_VERSION, Entity::Header, "model has no header")
+                .help("begin the model with `<ir_version: 10, opset_import: [\"\": 21]>`"),
+        ),
+        None => found.push(
+            Diagnostic::new(&code::IR_VERSION, Entity::Header, "model does not state its `ir_version`")
+                .help("add `ir_version` to the header"),
+        ),
+        Some(version) if version < 1 => {
+            let message = format!("`ir_version` is {version}, the first version is 1");
+            found.push(Diagnostic::new(&code::IR_VERSION, Entity::IrVersion, message));
+        }
+        Some(version) if version > NEWEST_IR => {
+            let message = format!("`ir_version` is {version}, the newest that is known is {NEWEST_IR}");
+            found.push(Diagnostic::new(&code::IR_VERSION, Entity::IrVersion, message));
+        }
+        Some(version) if version < 3 && !imports.is_empty() => {
+            let message = format!("IR version {version} has no `opset_import`");
+            found.push(
+                Diagnostic::new(&code::OPSET_BEFORE_IR3, Entity::OpsetImport(0), message)
+                    .related(Entity::IrVersion, "stated here")
+                    .help("set `ir_version` to 3 or later"),
+            );
+        }
+        Some(version) if version >= 3 && imports.is_empty() => found.push(
+            Diagnostic::new(&code::OPSET_MISSING, Entity::Header, "model imports no operator set")
+                .help("add `opset_import` to the header"),
+        ),
+        Some(_) => {}
+    }
+    if scene.model.main.is_none() {
+        found.push(Diagnostic::new(&code::GRAPH_MISSING, Entity::Header, "model has no graph"));
+    }
+    if let Some(version) = header.model_version.filter(|&v| v < 0) {
+        let message = format!("`model_version` is {version}, which is negative");
+        found.push(Diagnostic::new(&code::MODEL_VERSION, Entity::ModelVersion, message));
+    }
+    recommended(scene, found);
+
+    let mut domains = Seen::new(scene.model);
+    imported(scene, found, imports, &mut domains, None);
+    opset_and_ir(scene, found);
+    used_domains(scene, found, &mut domains);
+}
+
+fn recommended(scene: &Scene<'_>, found: &mut Findings) {
+    let header = &scene.model.header;
+    let stated = [
+        ("producer_name", header.producer_name),
+        ("producer_version", header.producer_version),
+        ("domain", header.domain),
+    ];
+    let missing: Vec<_> = (stated.iter())
+        .filter(|(_, value)| value.is_none_or(Name::is_empty))
+        .map(|(key, _)| format!("`{key}`"))
+        .collect();
+    if !missing.is_empty() {
+        let message = format!("header does not state {}", missing.join(", "));
+        found.push(Diagnostic::new(&code::HEADER_RECOMMENDED, Entity::Header, message));
+    }
+}
+
+/// Checks a list of imports, of the model or of function `f`, and remembers their domains.
+fn imported(
+    scene: &Scene<'_>,
+    found: &mut Findings,
+    imports: &[OpsetImport],
+    domains: &mut Seen<u32>,
+    function: Option<crate::FunctionId>,
+) {
+    domains.clear();
+    let place = |i| match function {
+        Some(f) => Entity::FunctionOpsetImport(f, i),
+        None => Entity::OpsetImport(i),
+    };
+    for (i, import) in imports.iter().enumerate() {
+        let i = index(i);
+        let domain = scene.domain(import.domain);
+        let text = scene.domain_text(domain);
+        if let Some(first) = domains.first(domain, i) {
+            let code = if function.is_some() { &code::FUNCTION_IMPORTS } else { &code::OPSET_DUPLICATE };
+            let message = format!("domain `{text}` is imported twice");
+            found.push(Diagnostic::new(code, place(i), message).related(place(first), "first imported here"));
+        }
+        let version = import.version.unwrap_or(0);
+        let newest = newest_version(scene.text(domain)).unwrap_or(i64::from(i32::MAX));
+        let message = if import.version.is_none() {
+            format!("import of `{text}` states no version")
+        } else if version < 1 {
+            format!("`{text}` is imported in version {version}, the first version is 1")
+        } else if version > newest && newest == i64::from(i32::MAX) {
+            format!("version {version} of `{text}` does not fit 32 bits")
+        } else if version > newest {
+            format!("`{text}` is imported in version {version}, the newest that is known is {newest}")
+        } else {
+            continue;
+        };
+        found.push(Diagnostic::new(&code::OPSET_VERSION, place(i), message));
+    }
+}
+
+fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
+    let imports = &scene.model.header.opset_imports;
+    let Some((i, import)) = (imports.iter().enumerate()).find(|(_, m)| scene.domain(m.domain).is_empty())
+    else {
+        return;
+    };
+    // Below IR 3 the import itself is the mistake.
+    let Some(version) = import.version.filter(|_| scene.ir_version >= 3) else { return };
+    let needed = oldest_ir(version);
+    if scene.ir_version < needed {
+        let message = format!(
+            "version {version} of `ai.onnx` was released with IR version {needed}, the model states {}",
+            scene.ir_version
+        );
+        found.push(
+            Diagnostic::new(&code::OPSET_NEEDS_NEWER_IR, Entity::OpsetImport(index(i)), message)
+                .related(Entity::IrVersion, "stated here")
+                .help(format!("set `ir_version` to {needed}")),
+        );
+    }
+}
+
+/// Reports the first node of each domain that its model or function does not import. `domains` holds those that the
+/// model imports.
+fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mut Seen<u32>) {
+    let model_imports = &scene.model.header.opset_imports;
+    let mut own = Seen::new(scene.model);
+    for view in &scene.bodies {
+        let (imports, domains, code) = match view.role {
+            Role::Function(f) => {
+                let imports = &scene.model.functions[f].opset_imports;
+                imported(scene, found, imports, &mut own, Some(f));
+                (imports, &mut own, &code::FUNCTION_IMPORTS)
+            }
+            // A model without imports is one mistake; below IR 3 the default domain is implied.
+            Role::Main | Role::Initialization(_) | Role::Algorithm(_) => {
+                if model_imports.is_empty() {
+                    continue;
+                }
+                (model_imports, &mut *domains, &code::DOMAIN_NOT_IMPORTED)
+            }
+        };
+        for step in view.layout.steps() {
+            let Step::Node(node) = step else { continue };
+            let domain = scene.domain(view.body.nodes[node].domain);
+            if domains.first(domain, u32::MAX).is_some() {
+                continue;
+            }
+            let text = scene.domain_text(domain);
+            let candidates = imports.iter().map(|i| scene.domain_text(scene.domain(i.domain)));
+            let help = found.suggest(text, imports.len(), candidates);
+            let who = if view.role.is_function() { "function" } else { "model" };
+            let message = format!("domain `{text}` is not imported by the {who}");
+            let help = help.unwrap_or_else(|| format!("add `{}` to `opset_import`", quoted(scene, domain)));
+            found.push(Diagnostic::new(code, Entity::NodeOp(view.id, node), message).help(help));
+        }
+    }
+}
+
+/// An import as the text writes it, in the newest version where that is known.
+fn quoted(scene: &Scene<'_>, domain: Name) -> String {
+    let text = scene.text(domain);
+    format!("\"{text}\": {}", newest_version(text).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn released_versions_agree_with_the_reference() {
+        for (opset, ir) in
+            [(1, 3), (8, 3), (9, 4), (12, 7), (14, 7), (18, 8), (20, 9), (22, 10), (27, 13), (28, 14)]
+        {
+            assert_eq!(oldest_ir(opset), ir, "opset {opset}");
+        }
+    }
+
+    #[test]
+    fn a_model_without_header_is_one_mistake() {
+        let mut model = relu();
+        assert_eq!(findings(&model), [""; 0]);
+        model.header.ir_version = None;
+        assert_eq!(findings(&model), ["E0302 model does not state its `ir_version`"]);
+        model.header.opset_imports.clear();
+        assert_eq!(findings(&model), ["E0302 model has no header"]);
+        model.header.ir_version = Some(10);
+        assert_eq!(findings(&model), ["E0311 model imports no operator set"]);
+        model.header.ir_version = Some(2);
+        assert_eq!(findings(&model), [""; 0]);
+    }
+
+    #[test]
+    fn versions_lie_in_what_is_published() {
+        for (ir, message) in
+            [(99, "newest that is known is 14"), (0, "first version is 1"), (-1, "first version is 1")]
+        {
+            let mut model = relu();
+            model.header.ir_version = Some(ir);
+            assert!(findings(&model)[0].contains(message), "{:?}", findings(&model));
+        }
+        for (version, message) in [
+            (Some(0), "E0314 `ai.onnx` is imported in version 0, the first version is 1"),
+            (Some(99), "E0314 `ai.onnx` is imported in version 99, the newest that is known is 28"),
+            (None, "E0314 import of `ai.onnx` states no version"),
+        ] {
+            let mut model = relu();
+            model.header.ir_version = Some(14);
+            model.header.opset_imports[0].version = version;
+            assert_eq!(findings(&model), [message]);
+        }
+        let mut model = relu();
+        model.header.opset_imports[1].version = Some(1 << 40);
+        assert_eq!(findings(&model), ["E0314 version 1099511627776 of `l` does not fit 32 bits"]);
+    }
+
+    #[test]
+    fn both_spellings_of_the_default_domain_are_one() {
+        let mut model = draft(|d| d.graph("g", &["x"], &["y"], |d| d.node("ai.onnx.Relu", &["x"], &["y"])));
+        assert_eq!(findings(&model), [""; 0]);
+        let ai_onnx = model.names.intern("ai.onnx");
+        model.header.opset_imports.push(OpsetImport { domain: Some(ai_onnx), version: Some(13) });
+        assert_eq!(findings(&model), ["W0313 domain `ai.onnx` is imported twice"]);
+    }
+
+    #[test]
+    fn the_first_node_of_a_domain_that_is_not_imported_is_reported() {
+        let mut model = draft(|d| {
+            d.graph("g", &["x"], &["y"], |d| {
+                d.node("com.acme.A", &["x"], &["t"]);
+                d.node("com.acme.B", &["t"], &["y"]);
+            });
+        });
+        function(&mut model, "f", |d| {
+            d.graph("f", &["a"], &["b"], |d| d.node("com.acme.A", &["a"], &["b"]));
+        });
+        let expected = [
+            "E0315 domain `com.acme` is not imported by the model",
+            "E0808 domain `com.acme` is not imported by the function",
+        ];
+        assert_eq!(findings(&model), expected);
+    }
+
+    #[test]
+    fn an_old_ir_version_does_not_have_new_operators() {
+        let mut model = relu();
+        model.header.ir_version = Some(4);
+        assert_eq!(
+            findings(&model),
+            ["W0316 version 21 of `ai.onnx` was released with IR version 10, the model states 4"]
+        );
+    }
+
+    #[test]
+    fn a_model_has_a_graph_and_counts_up() {
+        let mut model = relu();
+        model.main = None;
+        model.header.model_version = Some(-5);
+        assert_eq!(
+            findings(&model),
+            ["E0303 model has no graph", "W0324 `model_version` is -5, which is negative"]
+        );
+        assert!(at_level(&relu(), super::super::Level::Strict)[0].starts_with("W0304 header does not state"));
+    }
+}

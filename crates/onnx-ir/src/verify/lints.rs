@@ -1,0 +1,253 @@
+//! Lints, on the level `strict`: nothing is unused (G11), names are identifiers and nodes have their own (N06).
+
+use super::layout::Step;
+use super::scene::{Findings, Role, Scene, Seen, View, index, is_identifier};
+use crate::body::{GraphId, ValueDef, ValueId};
+use crate::diag::{Diagnostic, Entity, code};
+use crate::entity::SecondaryMap;
+use crate::names::Name;
+
+pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+    if found.wants(&code::UNUSED) {
+        for view in &scene.bodies {
+            values(scene, found, view);
+        }
+        imports_and_functions(scene, found);
+    }
+    if found.wants(&code::NAME_HYGIENE) {
+        names(scene, found);
+    }
+}
+
+fn unused(found: &mut Findings, place: Entity, message: String) {
+    found.push(Diagnostic::new(&code::UNUSED, place, message));
+}
+
+/// Reports nodes, initializers and inputs that nothing reads. What only unused nodes read counts as used: one
+/// finding at a time is enough to follow the chain.
+fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
+    let (id, body) = (view.id, view.body);
+    let mut used: SecondaryMap<ValueId, bool> = SecondaryMap::with_len(false, body.values.len());
+    for step in view.layout.steps() {
+        match step {
+            Step::Node(node) => body.nodes[node].inputs.iter().flatten().for_each(|&v| used[v] = true),
+            Step::Leave(graph) => {
+                body.graphs[graph].outputs.iter().filter_map(|p| p.value).for_each(|v| used[v] = true);
+            }
+            Step::Enter(_) | Step::NodeEnd(_) => {}
+        }
+    }
+    // The training step may read any value of the main graph.
+    let public = match (view.role, view.body.root()) {
+        (Role::Main, Some(root)) if !scene.model.training.is_empty() => Some(root),
+        _ => None,
+    };
+    let is_public = |graph: GraphId| Some(graph) == public;
+    for step in view.layout.steps() {
+        match step {
+            Step::Enter(graph) if !is_public(graph) => {
+                let g = &body.graphs[graph];
+                let is_input = |v: ValueId| matches!(body.values[v].def, ValueDef::Input(_));
+                if view.role == Role::Main && Some(graph) == body.root() {
+                    for (i, port) in g.inputs.iter().enumerate() {
+                        if port.value.is_some_and(|v| !used[v]) {
+                            let message =
+                                format!("graph input `{}` is not used", scene.model.text(port.name));
+                            unused(found, Entity::Input(id, graph, index(i)), message);
+                        }
+                    }
+                    if g.outputs.is_empty() {
+                        unused(found, Entity::Graph(id, graph), "graph has no outputs".to_owned());
+                    }
+                }
+                for (i, init) in g.initializers.iter().enumerate() {
+                    if !used[init.value] && !is_input(init.value) {
+                        let name = scene.text(body.values[init.value].name);
+                        let message = format!("initializer `{name}` is not used");
+                        unused(found, Entity::Initializer(id, graph, index(i)), message);
+                    }
+                }
+                for (i, init) in g.sparse_initializers.iter().enumerate() {
+                    if !used[init.value] && !is_input(init.value) {
+                        let name = scene.text(body.values[init.value].name);
+                        let message = format!("initializer `{name}` is not used");
+                        unused(found, Entity::SparseInitializer(id, graph, index(i)), message);
+                    }
+                }
+            }
+            Step::Node(node) if !view.layout.owner(node).is_some_and(is_public) => {
+                let outputs = &body.nodes[node].outputs;
+                if !outputs.is_empty() && outputs.iter().flatten().all(|&v| !used[v]) {
+                    let op = scene.model.text(body.nodes[node].op);
+                    unused(found, Entity::Node(id, node), format!("nothing reads what this `{op}` computes"));
+                }
+            }
+            Step::Enter(_) | Step::Node(_) | Step::NodeEnd(_) | Step::Leave(_) => {}
+        }
+    }
+}
+
+fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
+    let model = scene.model;
+    let mut domains: Seen<()> = Seen::new(model);
+    let mut called = std::collections::HashSet::new();
+    for view in &scene.bodies {
+        for node in view.layout.nodes() {
+            let node = &view.body.nodes[node];
+            let domain = scene.domain(node.domain);
+            domains.set(domain, ());
+            if !model.functions.is_empty() {
+                called.insert((
+                    domain,
+                    node.op.unwrap_or(Name::empty()),
+                    node.overload.unwrap_or(Name::empty()),
+                ));
+            }
+        }
+    }
+    for (i, import) in model.header.opset_imports.iter().enumerate() {
+        let domain = scene.domain(import.domain);
+        if !domain.is_empty() && domains.get(domain).is_none() {
+            let message = format!("no node uses the imported domain `{}`", scene.text(domain));
+            unused(found, Entity::OpsetImport(index(i)), message);
+        }
+    }
+    for (f, function) in model.functions.iter() {
+        let key = (
+            scene.domain(function.domain),
+            function.name.unwrap_or(Name::empty()),
+            function.overload.unwrap_or(Name::empty()),
+        );
+        if !called.contains(&key) {
+            let message = format!("nothing calls function `{}`", model.text(function.name));
+            unused(found, Entity::Function(f), message);
+        }
+    }
+}
+
+fn names(scene: &Scene<'_>, found: &mut Findings) {
+    let mut graphs: Seen<Option<Entity>> = Seen::new(scene.model);
+    for view in &scene.bodies {
+        let (id, body) = (view.id, view.body);
+        for graph in view.layout.graphs() {
+            let g = &body.graphs[graph];
+            if let Some(name) = g.name.filter(|n| !n.is_empty()) {
+                let place = Entity::Graph(id, graph);
+                if let Some(Some(first)) = graphs.first(name, Some(place)) {
+                    let message = format!("two graphs are named `{}`", scene.text(name));
+                    found.push(
+                        Diagnostic::new(&code::NAME_HYGIENE, place, message).related(first, "the first"),
+                    );
+                }
+            }
+            hygiene(scene, found, view, graph);
+        }
+    }
+}
+
+/// Names in one graph: the first that is no identifier, and names of nodes that are taken.
+fn hygiene(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>, graph: GraphId) {
+    let (id, body) = (view.id, view.body);
+    let g = &body.graphs[graph];
+    let mut odd: Option<(Entity, Name)> = None;
+    let mut others = 0u64;
+    let mut look = |name: Option<Name>, place: Entity| {
+        let Some(name) = name.filter(|&n| !n.is_empty() && !is_identifier(scene.text(n))) else { return };
+        if odd.is_some() { others += 1 } else { odd = Some((place, name)) }
+    };
+    look(g.name, Entity::Graph(id, graph));
+    for (i, port) in g.inputs.iter().enumerate() {
+        look(port.name, Entity::Input(id, graph, index(i)));
+    }
+    for (i, init) in g.initializers.iter().enumerate() {
+        if !matches!(body.values[init.value].def, ValueDef::Input(_)) {
+            look(Some(body.values[init.value].name), Entity::Initializer(id, graph, index(i)));
+        }
+    }
+    let mut nodes = std::collections::HashMap::new();
+    for &node in &g.nodes {
+        let n = &body.nodes[node];
+        look(n.name, Entity::Node(id, node));
+        for (i, value) in n.outputs.iter().enumerate() {
+            look(value.map(|v| body.values[v].name), Entity::NodeOutput(id, node, index(i)));
+        }
+        if let Some(name) = n.name.filter(|n| !n.is_empty()) {
+            let place = Entity::Node(id, node);
+            if let Some(&first) = nodes.get(&name) {
+                let message = format!("two nodes are named `{}`", scene.text(name));
+                found.push(Diagnostic::new(&code::NAME_HYGIENE, place, message).related(first, "the first"));
+            } else {
+                nodes.insert(name, place);
+            }
+        }
+    }
+    if let Some((place, name)) = odd {
+        let message = format!("name `{}` is no identifier", scene.text(name));
+        let mut diagnostic = Diagnostic::new(&code::NAME_HYGIENE, place, message);
+        if others > 0 {
+            diagnostic = diagnostic
+                .label(format!("and so are {} of this graph", super::scene::count(others, "other name")));
+        }
+        found.push(diagnostic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Level, VerifyOptions, verify};
+    use crate::Model;
+
+    fn lints(model: &Model) -> Vec<String> {
+        let list = verify(model, &VerifyOptions { level: Level::Strict, ..VerifyOptions::default() });
+        list.iter().filter(|d| d.code.id != "W0304").map(|d| format!("{} {}", d.code.id, d.message)).collect()
+    }
+
+    #[test]
+    fn what_nothing_reads_is_unused() {
+        let mut model = draft(|d| {
+            d.graph("g", &["x", "spare"], &["y"], |d| {
+                d.floats("w", &[1.0]);
+                d.floats("v", &[1.0]);
+                d.node("Add", &["x", "v"], &["y"]);
+                d.node("Abs", &["x"], &["dead"]);
+            });
+        });
+        function(&mut model, "f", |d| d.graph("f", &["a"], &["b"], |d| d.node("Abs", &["a"], &["b"])));
+        let expected = [
+            "W0211 no node uses the imported domain `l`",
+            "W0211 graph input `spare` is not used",
+            "W0211 initializer `w` is not used",
+            "W0211 nothing reads what this `Abs` computes",
+            "W0211 nothing calls function `f`",
+        ];
+        assert_eq!(lints(&model), expected);
+    }
+
+    #[test]
+    fn a_capture_is_a_use() {
+        let mut model = draft(|d| {
+            d.graph("g", &["x"], &["y"], |d| {
+                d.node("l.f", &["x"], &["t"]);
+                d.holder("If", &["x"], &["y"], |d| {
+                    d.graph("a", &[], &["p"], |d| d.node("Abs", &["t"], &["p"]));
+                });
+            });
+        });
+        function(&mut model, "f", |d| d.graph("f", &["a"], &["b"], |d| d.node("Abs", &["a"], &["b"])));
+        assert_eq!(lints(&model), [""; 0]);
+    }
+
+    #[test]
+    fn names_are_identifiers_and_nodes_have_their_own() {
+        let mut model = draft(|d| {
+            d.graph("g", &["layer/0"], &["y"], |d| {
+                d.node("l.A", &["layer/0"], &["a:0"]);
+                d.node("Abs", &["a:0"], &["y"]);
+            });
+        });
+        let name = model.names.intern("n");
+        main(&mut model).nodes.values_mut().for_each(|n| n.name = Some(name));
+        assert_eq!(lints(&model), ["W0226 name `layer/0` is no identifier", "W0226 two nodes are named `n`"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! The structural verifier: every rule of the specification that needs no operator schema.
+//!
+//! [`verify`] judges a model and never changes it. One mistake gives one finding, at the smallest place that is wrong,
+//! with a second place at its cause; what only follows from a mistake stays silent. Findings come in the order of the
+//! text, the same for the same model. All checks take time linear in the size of the model.
+//!
+//! What holds for a model without findings, chapter by chapter (the ids are those of the code table):
+//!
+//! **Header** (`header`, `metadata`, `versions`, `strings`). The IR version is known, operator sets are imported once
+//! each in versions that exist, and every node's domain is among them (M02–M05, O01–O06). Metadata keys are distinct
+//! and mean what they say (D01–D04). Types, functions and fields are used from the IR version that brought them
+//! (V03–V06).
+//!
+//! **Names and order** (`graph`, `declarations`). Each name is defined once in a graph, before it is read; a nested
+//! graph reads the values around it, hides none of them and returns its own; a function reads its own values only
+//! (G01–G10, N01–N05, V01, V02). Graphs nest at most 32 deep (G12). `lints` has what is only good style: nothing
+//! unused, names that are identifiers (G11, N06).
+//!
+//! **Attributes** (`attributes`). An attribute has a name, a type, and one value of that type, or refers to a
+//! parameter of the function around it; a node has each attribute once (A01–A07, S09).
+//!
+//! **Tensors** (`tensors`, `payload`, `sparse`, `external`). A stored tensor has a type, a shape, and in one field, the
+//! one for its type, as many values as the shape asks for, each in range (T01–T11). Sparse tensors have sorted indices
+//! within their shape (P01–P04). External data names a place below the model's folder (X01–X13).
+//!
+//! **Types** (`types`, `declarations`). What the main graph takes and returns has a type and a rank; types are complete;
+//! initializers fit their declarations and a symbol stands for one number (Y01–Y10, G09).
+//!
+//! **Functions** (`functions`, `calls`). Functions have distinct identities and formals, import what they use, do not
+//! call themselves, and are called as they are declared (F01–F14).
+//!
+//! **Training, quantization, devices** (`training`, `quantization`, `devices`). Bindings name what exists and fits
+//! (R01–R04), annotations name tensors of the graph (Z01), shardings name devices and axes that exist (C01–C06).
+
+mod attributes;
+mod calls;
+mod declarations;
+mod devices;
+mod external;
+mod functions;
+mod graph;
+mod header;
+mod layout;
+mod lints;
+mod metadata;
+mod order;
+mod payload;
+mod quantization;
+mod scene;
+mod sparse;
+mod strings;
+mod tensors;
+#[cfg(test)]
+mod testing;
+mod training;
+mod types;
+mod versions;
+
+pub use crate::diag::Level;
+pub use external::{FileFacts, check_file};
+
+use crate::diag::Diagnostic;
+use crate::model::Model;
+use scene::{Findings, Scene};
+
+/// What [`verify`] looks at.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// Findings of codes above this level are left out.
+    pub level: Level,
+    /// Whether to look at stored values where a rule is about them (ranges of narrow types, booleans, strings, sparse
+    /// indices). Floats and wide integers are never looked at.
+    pub payloads: bool,
+}
+
+impl Default for VerifyOptions {
+    /// The rules of the specification, stored values included.
+    fn default() -> Self {
+        VerifyOptions { level: Level::Spec, payloads: true }
+    }
+}
+
+/// Judges a model by every rule that needs no operator schema; see the [module](self) for what they are.
+pub fn verify(model: &Model, options: &VerifyOptions) -> Vec<Diagnostic> {
+    let scene = Scene::new(model, options);
+    let mut found = Findings::new(options);
+    header::check(&scene, &mut found);
+    strings::check(&scene, &mut found);
+    metadata::check(&scene, &mut found);
+    versions::check(&scene, &mut found);
+    graph::check(&scene, &mut found);
+    declarations::check(&scene, &mut found);
+    lints::check(&scene, &mut found);
+    attributes::check(&scene, &mut found);
+    tensors::check(&scene, &mut found);
+    types::check(&scene, &mut found);
+    functions::check(&scene, &mut found);
+    calls::check(&scene, &mut found);
+    training::check(&scene, &mut found);
+    quantization::check(&scene, &mut found);
+    devices::check(&scene, &mut found);
+    let mut list = found.into_list();
+    order::sort(&scene, &mut list);
+    list
+}

@@ -1,0 +1,189 @@
+//! What all chapters share: the model with its bodies laid out, and the list of findings.
+
+use super::layout::Layout;
+use super::{Level, VerifyOptions};
+use crate::body::Body;
+use crate::diag::{Code, Diagnostic, did_you_mean};
+use crate::entity::EntityId;
+use crate::model::{BodyId, FunctionId, Model};
+use crate::names::Name;
+
+/// The newest IR version that is known: onnx 1.23.
+pub(super) const NEWEST_IR: i64 = 14;
+
+/// What a body is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Main,
+    Function(FunctionId),
+    /// The graph that initializes entry `n` of `training_info`.
+    Initialization(u32),
+    /// The training step of entry `n` of `training_info`.
+    Algorithm(u32),
+}
+
+impl Role {
+    pub(super) fn is_function(self) -> bool {
+        matches!(self, Role::Function(_))
+    }
+}
+
+/// A body that the model uses.
+pub(super) struct View<'m> {
+    pub(super) id: BodyId,
+    pub(super) body: &'m Body,
+    pub(super) role: Role,
+    pub(super) layout: Layout,
+}
+
+/// The model, ready to be judged.
+pub(super) struct Scene<'m> {
+    pub(super) model: &'m Model,
+    pub(super) options: &'m VerifyOptions,
+    /// In the order of the text: main graph, functions, training.
+    pub(super) bodies: Vec<View<'m>>,
+    /// The stated IR version; the newest where none is stated, so that rules on versions stay silent.
+    pub(super) ir_version: i64,
+    ai_onnx: Option<Name>,
+}
+
+impl<'m> Scene<'m> {
+    pub(super) fn new(model: &'m Model, options: &'m VerifyOptions) -> Self {
+        let functions = model.functions.iter().map(|(f, function)| (Role::Function(f), function.body));
+        let training = model.training.iter().enumerate().flat_map(|(i, t)| {
+            let i = index(i);
+            let initialization = t.initialization.map(|b| (Role::Initialization(i), b));
+            initialization.into_iter().chain(t.algorithm.map(|b| (Role::Algorithm(i), b)))
+        });
+        let bodies = (model.main.map(|b| (Role::Main, b)).into_iter())
+            .chain(functions)
+            .chain(training)
+            .map(|(role, id)| {
+                let body = &model.bodies[id];
+                View { id, body, role, layout: Layout::new(body) }
+            })
+            .collect();
+        let ir_version = model.header.ir_version.filter(|&v| v >= 1).unwrap_or(NEWEST_IR);
+        Scene { model, options, bodies, ir_version, ai_onnx: model.names.find("ai.onnx") }
+    }
+
+    /// The text of a name.
+    pub(super) fn text(&self, name: Name) -> &'m str {
+        &self.model.names[name]
+    }
+
+    /// A domain, where the default one is the empty name by either of its spellings.
+    pub(super) fn domain(&self, domain: Option<Name>) -> Name {
+        domain.filter(|&d| Some(d) != self.ai_onnx).unwrap_or(Name::empty())
+    }
+
+    /// A domain for messages.
+    pub(super) fn domain_text(&self, domain: Name) -> &'m str {
+        if domain.is_empty() { "ai.onnx" } else { self.text(domain) }
+    }
+
+    /// The main graph's view.
+    pub(super) fn main(&self) -> Option<&View<'m>> {
+        self.bodies.iter().find(|v| v.role == Role::Main)
+    }
+}
+
+/// The findings so far.
+pub(super) struct Findings {
+    level: Level,
+    list: Vec<Diagnostic>,
+    /// How many candidates may still be compared: suggestions in a model of many mistakes must not take quadratic
+    /// time, so that later mistakes get none.
+    comparisons: usize,
+}
+
+impl Findings {
+    pub(super) fn new(options: &VerifyOptions) -> Self {
+        Findings { level: options.level, list: Vec::new(), comparisons: 2_000_000 }
+    }
+
+    /// Whether findings of this code are asked for; for checks that cost something.
+    pub(super) fn wants(&self, code: &Code) -> bool {
+        code.level <= self.level
+    }
+
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        if self.wants(diagnostic.code) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    pub(super) fn into_list(self) -> Vec<Diagnostic> {
+        self.list
+    }
+
+    /// `did you mean …?` for a name, from `candidates`, of which there are at most `len`.
+    pub(super) fn suggest<'a>(
+        &mut self,
+        word: &str,
+        len: usize,
+        candidates: impl IntoIterator<Item = &'a str>,
+    ) -> Option<String> {
+        self.comparisons = self.comparisons.checked_sub(len)?;
+        did_you_mean(word, candidates).map(|c| format!("did you mean `{c}`?"))
+    }
+}
+
+/// Remembers, for names, a fact since the last [`clear`](Self::clear), which takes no time.
+pub(super) struct Seen<T> {
+    marks: Vec<(u32, T)>,
+    epoch: u32,
+}
+
+impl<T: Copy + Default> Seen<T> {
+    pub(super) fn new(model: &Model) -> Self {
+        Seen { marks: vec![(0, T::default()); model.names.len()], epoch: 1 }
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        if self.epoch == u32::MAX {
+            self.marks.fill((0, T::default()));
+            self.epoch = 0;
+        }
+        self.epoch += 1;
+    }
+
+    /// What is known of a name.
+    pub(super) fn get(&self, name: Name) -> Option<T> {
+        self.marks.get(name.index()).filter(|m| m.0 == self.epoch).map(|m| m.1)
+    }
+
+    /// Remembers a fact about a name unless there is one, which is returned.
+    pub(super) fn first(&mut self, name: Name, fact: T) -> Option<T> {
+        let earlier = self.get(name);
+        if earlier.is_none() {
+            self.set(name, fact);
+        }
+        earlier
+    }
+
+    /// Remembers a fact about a name.
+    pub(super) fn set(&mut self, name: Name, fact: T) {
+        if let Some(mark) = self.marks.get_mut(name.index()) {
+            *mark = (self.epoch, fact);
+        }
+    }
+}
+
+/// A position in a list as diagnostics hold it.
+pub(super) fn index(i: usize) -> u32 {
+    u32::try_from(i).unwrap_or(u32::MAX)
+}
+
+/// A number with the word for it: `1 byte`, `2 bytes`.
+pub(super) fn count(n: u64, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+/// Whether a name is a C90 identifier.
+pub(super) fn is_identifier(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
