@@ -1,6 +1,6 @@
 """Holds proto/ against the installed `onnx` package: every name, number, type, label and enum value.
 
-    python check_protos.py crates/onnx-proto/src/pb/onnx.bin
+    python check_protos.py target/onnx.descriptors
 
 The argument is the descriptor set that `cargo xtask codegen` compiled from proto/. Prints each difference; exits
 with 1 if there is one. Names of files and options for code generators do not count.

@@ -115,7 +115,7 @@ fn field(
     seen: &mut u32,
 ) -> Result<i32, Reason> {
     let key = cursor.key()?;
-    let Some(field) = message.field(key.number).filter(|field| wire::fits(field, key.wire)) else {
+    let Some(field) = message.field(key.number).filter(|field| field.fits(key.wire)) else {
         cursor.skip_value(key.number, key.wire, depth)?;
         return Ok(-10);
     };
@@ -133,8 +133,8 @@ fn field(
         Kind::String if !is_text(value.rest()) => -2,
         Kind::String | Kind::Bytes => 2,
         // Numbers in a list that is not packed by rights.
-        Kind::Int32 | Kind::Int64 | Kind::Fixed32 | Kind::Fixed64 if field.repeat == Repeat::Each => -2,
-        Kind::Int32 | Kind::Int64 | Kind::Fixed32 | Kind::Fixed64 => 2,
+        _ if field.repeat == Repeat::Each => -2,
+        _ => 2,
     };
     Ok(if is_again && field.repeat == Repeat::Once { points.min(0) - 2 } else { points })
 }

@@ -18,18 +18,16 @@
 
 pub mod data;
 pub mod file;
-pub mod json;
+mod form;
 mod kind;
 mod pb;
 mod read;
-mod reflect;
-pub mod textproto;
 mod wire;
 mod write;
 
+pub use form::{FormatError, json, textproto};
 pub use kind::{FileKind, sniff};
 pub use read::{read, read_data};
-pub use reflect::FormatError;
 pub use wire::{Finding, Look, MAX_DEPTH, Malformed, Path, Reason, What, WireType};
 pub use write::{TooLarge, write, write_data};
 

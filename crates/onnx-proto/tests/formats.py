@@ -38,7 +38,7 @@ def hard_ones():
     t.dims.extend([0, -1, 2**63 - 1, -(2**63)])
     floats = (struct.unpack("<f", struct.pack("<I", bits))[0] for bits in numbers(20_000))
     t.float_data.extend(f for f in floats if f == f)
-    t.float_data.extend([float("nan"), float("inf"), -float("inf"), -0.0, 0.1, 1e-45, 1e16])
+    t.float_data.extend([float("nan"), float("inf"), -float("inf"), -0.0, 0.1, 1e-45, 3.4028234663852886e38, 1e16])
     t.double_data.extend(
         d for hi, lo in zip(numbers(5000, 7), numbers(5000, 8))
         for d in struct.unpack("<d", struct.pack("<II", lo, hi)) if d == d

@@ -16,6 +16,3 @@
 )]
 mod onnx;
 pub(crate) use onnx::*;
-
-/// The descriptors of all messages, as an encoded `FileDescriptorSet`.
-pub(crate) static DESCRIPTORS: &[u8] = include_bytes!("onnx.bin");

@@ -70,7 +70,13 @@ fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> 
         diagnostics.push(Diagnostic::new(&code::UNKNOWN_FIELD, Place::Nowhere, message));
     }
     if misread {
-        return wire::normalize(&bytes, kind.message()).ok().map(Bytes::from);
+        // The walk did not look at the numbers in lists.
+        return wire::canonical(&bytes, kind.message())
+            .map_err(|reason| {
+                diagnostics.push(undecodable(&Malformed { path: String::new(), offset: 0, reason }, kind));
+            })
+            .ok()
+            .map(Bytes::from);
     }
     Some(bytes)
 }

@@ -6,7 +6,7 @@ use crate::pb::tensor_shape_proto::dimension::Value;
 use onnx_ir::{Dim, DimValue, ElemType, Names, TensorType, Type, TypeId, TypeKind, Types};
 
 pub(super) fn read_type(message: pb::TypeProto, names: &mut Names, types: &mut Types) -> TypeId {
-    // One is set at most: of several on the wire, the last one counts (see `wire::normalize`).
+    // One is set at most: of several on the wire, the last one counts (see `wire::canonical`).
     let mut element =
         |ty: Option<Box<pb::TypeProto>>, names: &mut Names| ty.map(|ty| read_type(*ty, names, types));
     let kind = if let Some(tensor) = message.tensor_type {

@@ -4,19 +4,20 @@ use super::MAX_DEPTH;
 
 /// How a field's value is delimited: the low three bits of its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub enum WireType {
     /// Seven bits a byte, the lowest first.
-    Varint,
+    Varint = 0,
     /// Eight bytes.
-    Fixed64,
+    Fixed64 = 1,
     /// A varint length, and as many bytes.
-    Bytes,
+    Bytes = 2,
     /// Fields up to the matching `EndGroup`; this format has no such field.
-    StartGroup,
+    StartGroup = 3,
     /// The end of a group.
-    EndGroup,
+    EndGroup = 4,
     /// Four bytes.
-    Fixed32,
+    Fixed32 = 5,
 }
 
 impl WireType {

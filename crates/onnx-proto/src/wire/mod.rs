@@ -4,21 +4,22 @@
 //! know, and bytes that no standard encoder would have written, so that a reader can tell why a file will come out
 //! different. It reads keys and lengths only and steps over payloads: the pages of a large tensor stay on disk.
 
+mod canonical;
 mod cursor;
-mod normalize;
 mod schema;
 #[rustfmt::skip]
+#[allow(dead_code, reason = "generated for the whole format")]
 mod table;
 pub(crate) mod varint;
 mod walk;
 
+pub(crate) use canonical::{canonical, is_misread, push_bytes};
 pub(crate) use cursor::Cursor;
 pub use cursor::{Reason, WireType};
-pub(crate) use normalize::{is_misread, normalize};
-pub(crate) use schema::{Kind, Message, Repeat};
+pub(crate) use schema::{Field, Kind, Message, Repeat};
 pub(crate) use table::*;
+pub(crate) use walk::walk;
 pub use walk::{Finding, Look, Malformed, Path, What};
-pub(crate) use walk::{fits, walk};
 
 /// Messages inside messages that are read, which is what other decoders allow: 32 graphs, one inside the other.
 pub const MAX_DEPTH: usize = 100;

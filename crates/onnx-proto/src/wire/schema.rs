@@ -1,5 +1,7 @@
 //! What the walker knows of a message: its fields by number.
 
+use super::WireType;
+
 /// A message of the format.
 #[derive(Debug)]
 pub(crate) struct Message {
@@ -24,16 +26,57 @@ pub(crate) struct Field {
 /// How a value is encoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
-    /// Varint of at most 32 bits, sign-extended to 64; enums too.
+    /// Varint of at most 32 bits, sign-extended to 64.
     Int32,
+    /// The same, and the numbers have names.
+    Enum(&'static Enum),
     /// Varint of 64 bits.
     Int64,
-    Fixed32,
-    Fixed64,
+    /// Varint of 64 bits, without sign.
+    Uint64,
+    /// 4 bytes.
+    Float,
+    /// 8 bytes.
+    Double,
     /// Bytes that should be UTF-8.
     String,
     Bytes,
     Message(&'static Message),
+}
+
+/// An enum: its values' numbers and names.
+#[derive(Debug)]
+pub(crate) struct Enum {
+    pub(crate) name: &'static str,
+    pub(crate) values: &'static [(i32, &'static str)],
+}
+
+impl Enum {
+    pub(super) const fn new(name: &'static str, values: &'static [(i32, &'static str)]) -> Enum {
+        Enum { name, values }
+    }
+}
+
+impl Kind {
+    /// How a single value of this kind is delimited.
+    pub(crate) fn wire(self) -> WireType {
+        match self {
+            Kind::Int32 | Kind::Enum(_) | Kind::Int64 | Kind::Uint64 => WireType::Varint,
+            Kind::Float => WireType::Fixed32,
+            Kind::Double => WireType::Fixed64,
+            Kind::String | Kind::Bytes | Kind::Message(_) => WireType::Bytes,
+        }
+    }
+
+    /// Whether values are numbers, which may be packed.
+    pub(crate) fn is_number(self) -> bool {
+        self.wire() != WireType::Bytes
+    }
+
+    /// Whether the value has 32 bits, whatever the varint has.
+    pub(crate) fn is_narrow(self) -> bool {
+        matches!(self, Kind::Int32 | Kind::Enum(_))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +109,11 @@ impl Message {
 }
 
 impl Field {
+    /// Whether a value of this field may be delimited so. Numbers in a list may be packed or not.
+    pub(crate) fn fits(&self, wire: WireType) -> bool {
+        wire == self.kind.wire() || (wire == WireType::Bytes && self.repeat != Repeat::Once)
+    }
+
     pub(super) const fn new(number: u32, name: &'static str, kind: Kind) -> Field {
         Field { number, name, kind, repeat: Repeat::Once, oneof: false }
     }

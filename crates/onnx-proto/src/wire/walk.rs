@@ -186,7 +186,7 @@ impl Walker<'_> {
         let start = cursor.at;
         let key = cursor.key()?;
         let field = message.field(key.number);
-        let Some(field) = field.filter(|field| fits(field, key.wire)) else {
+        let Some(field) = field.filter(|field| field.fits(key.wire)) else {
             cursor.skip_value(key.number, key.wire, self.depth)?;
             let what = if field.is_some() { What::WrongType } else { What::Unknown };
             self.report(&key, field, start..cursor.at, what);
@@ -200,7 +200,7 @@ impl Walker<'_> {
         let index = count.map_or(0, |count| std::mem::replace(count, count.saturating_add(1)));
 
         let is_next = field.number > seen.highest || (index > 0 && field.number == seen.highest);
-        let has_one_form = matches!(field.kind, Kind::String | Kind::Bytes | Kind::Message(_))
+        let has_one_form = !field.kind.is_number()
             || (field.repeat == Repeat::Once || key.wire != WireType::Bytes)
                 && field.repeat != Repeat::Packed;
         let is_plain = key.shortest && usual && is_next && has_one_form && !field.oneof;
@@ -236,7 +236,7 @@ impl Walker<'_> {
             unusual(![0, field.number].contains(&seen.alternative), What::OtherAlternative);
             seen.alternative = field.number;
         }
-        if matches!(field.kind, Kind::Int32 | Kind::Int64 | Kind::Fixed32 | Kind::Fixed64) {
+        if field.kind.is_number() {
             let is_packed = key.wire == WireType::Bytes;
             unusual(is_packed && field.repeat == Repeat::Each, What::Packed);
             unusual(!is_packed && field.repeat == Repeat::Packed, What::Unpacked);
@@ -252,21 +252,10 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a value of this field may be delimited so. Numbers in a list may be packed or not.
-pub(crate) fn fits(field: &Field, wire: WireType) -> bool {
-    let single = match field.kind {
-        Kind::Int32 | Kind::Int64 => WireType::Varint,
-        Kind::Fixed32 => WireType::Fixed32,
-        Kind::Fixed64 => WireType::Fixed64,
-        Kind::String | Kind::Bytes | Kind::Message(_) => WireType::Bytes,
-    };
-    wire == single || (wire == WireType::Bytes && field.repeat != Repeat::Once)
-}
-
 /// Whether the integers of a packed list are as standard encoders write them.
 fn numbers_are_usual(field: &Field, packed: &[u8]) -> Result<bool, Reason> {
     let mut usual = true;
-    if matches!(field.kind, Kind::Int32 | Kind::Int64) {
+    if field.kind.wire() == WireType::Varint {
         let mut cursor = Cursor::new(packed, 0);
         while !cursor.is_at_end() {
             usual &= is_usual(&cursor.varint()?, field);
@@ -278,7 +267,7 @@ fn numbers_are_usual(field: &Field, packed: &[u8]) -> Result<bool, Reason> {
 /// Whether a standard encoder would write this number so.
 fn is_usual(varint: &Varint, field: &Field) -> bool {
     let fits_32 = i32::try_from(varint.value as i64).is_ok();
-    varint.shortest && (fits_32 || !matches!(field.kind, Kind::Int32))
+    varint.shortest && (fits_32 || !field.kind.is_narrow())
 }
 
 /// Steps over the value: a cursor at its start (for what has a length), and whether its numbers are as standard
