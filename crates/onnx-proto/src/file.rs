@@ -5,7 +5,7 @@
 #![allow(unsafe_code, reason = "mapping a file is unsafe by nature: another process may change it")]
 
 use bytes::Bytes;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -19,8 +19,23 @@ const MAPPED_FROM: u64 = 1 << 20;
 ///
 /// The file cannot be opened, read or mapped; it is a folder.
 pub fn open(path: &Path) -> io::Result<Bytes> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let metadata = file.metadata()?;
+    content(file, &metadata)
+}
+
+/// Like [`open`], for a file that is still `wanted` when it is open; `None` if it is not.
+///
+/// # Errors
+///
+/// As those of [`open`].
+pub(crate) fn open_if(path: &Path, wanted: &dyn Fn(&Metadata) -> bool) -> io::Result<Option<Bytes>> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if wanted(&metadata) { content(file, &metadata).map(Some) } else { Ok(None) }
+}
+
+fn content(mut file: File, metadata: &Metadata) -> io::Result<Bytes> {
     if metadata.is_file() && metadata.len() >= MAPPED_FROM {
         return map(&file);
     }

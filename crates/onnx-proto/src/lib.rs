@@ -4,7 +4,8 @@
 //! - [`read_data`] and [`write_data`]: the same for values in files of their own, such as `input_0.pb`.
 //! - [`json`] and [`textproto`]: the other two forms of a message.
 //! - [`walk`]: what is unusual about the bytes of a message. [`sniff`]: which message bytes are.
-//! - [`file`]: bytes from a file, mapped if it is large. The only part that reads files.
+//! - [`file`]: bytes from a file, mapped if it is large. [`external`]: tensors whose data is in files beside the model.
+//!   No other part reads files.
 //!
 //! ```
 //! let bytes = bytes::Bytes::from_static(&[0x08, 10]); // ir_version: 10
@@ -17,6 +18,7 @@
 //! ```
 
 pub mod data;
+pub mod external;
 pub mod file;
 mod form;
 mod kind;
