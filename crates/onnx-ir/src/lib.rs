@@ -6,7 +6,8 @@
 //! - A [`Model`] owns names, types, and bodies. A [`Body`] is a main graph or a function with all that is nested in
 //!   it; its arenas hold [`Graph`]s, [`Node`]s, [`Value`]s and tensors under typed ids.
 //! - [`BodyBuilder`] fills a body and resolves names.
-//! - `verify` judges a model and returns [`Diagnostic`]s; the model never changes by being judged.
+//! - [`Cursor`] edits a body, with the [`Uses`] of its values.
+//! - [`verify()`] judges a model and returns [`Diagnostic`]s; the model never changes by being judged.
 //! - Every field of the wire format has a place here, presence included, so that a model can be written back as it
 //!   was read.
 
@@ -15,6 +16,7 @@
 mod body;
 mod build;
 pub mod diag;
+pub mod edit;
 pub mod entity;
 mod model;
 mod names;
@@ -30,6 +32,7 @@ pub use body::{
 };
 pub use build::{BodyBuilder, NodeSpec};
 pub use diag::{Diagnostic, Severity};
+pub use edit::{Cursor, Declaration, Use, Uses};
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};
 pub use model::{
     BodyId, DeviceConfiguration, Function, FunctionId, Header, Model, OpsetImport, TrainingInfo,

@@ -157,7 +157,7 @@ fn verdicts(scene: &Scene<'_>) -> Vec<Verdict> {
     list
 }
 
-/// A lint of a graph: its first place, and how many more there are.
+/// A finding of many places: its first place, and how many more there are.
 #[derive(Default)]
 struct First {
     diagnostic: Option<Diagnostic>,
@@ -178,7 +178,7 @@ impl First {
         let others = self.others;
         found.push(match others {
             0 => diagnostic,
-            _ => diagnostic.label(format!("and in {} of this graph", count(others, "other declaration"))),
+            _ => diagnostic.label(format!("and in {}", count(others, "other declaration"))),
         });
     }
 }
@@ -187,9 +187,12 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let verdicts = verdicts(scene);
     let mut denotations = Seen::new(scene.model);
     for view in &scene.bodies {
+        let mut unset = First::default();
         for step in view.layout.steps() {
             match step {
-                Step::Enter(graph) => of_graph(scene, found, view, graph, &verdicts, &mut denotations),
+                Step::Enter(graph) => {
+                    of_graph(scene, found, view, graph, &verdicts, &mut denotations, &mut unset);
+                }
                 Step::Node(node) => {
                     for (i, attr) in view.body.nodes[node].attrs.iter().enumerate() {
                         let place = Entity::Attr(view.id, node, index(i));
@@ -204,6 +207,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                 Step::NodeEnd(_) | Step::Leave(_) => {}
             }
         }
+        unset.report(found);
     }
 }
 
@@ -214,6 +218,7 @@ fn of_graph(
     id: GraphId,
     verdicts: &[Verdict],
     denotations: &mut Seen<()>,
+    unset: &mut First,
 ) {
     let graph = &view.body.graphs[id];
     let is_main = view.role == Role::Main && Some(id) == view.body.root();
@@ -233,8 +238,14 @@ fn of_graph(
             continue;
         };
         let verdict = &verdicts[ty.index()];
-        if !(public && unranked(scene, found, port, ty, place)) {
-            let name = scene.model.text(port.name);
+        let name = scene.model.text(port.name);
+        if !public && scene.model.types[ty].kind == TypeKind::Unset {
+            // Exporters write empty types where a type may be left out.
+            unset.add(|| {
+                let message = format!("type of `{name}` states no kind");
+                Diagnostic::new(&code::TYPE_INCOMPLETE, place, message).severity(Severity::Warning)
+            });
+        } else if !(public && unranked(scene, found, port, ty, place)) {
             complete(scene, found, verdict, ty, &format!("`{name}`"), place);
         }
         denotation(scene, found, verdict, denotations, place);
@@ -408,7 +419,7 @@ mod tests {
             .filter(|d| d.code.id.starts_with("W07"))
             .map(|d| (d.code.id, d.message.as_str(), d.primary.text.as_str()))
             .collect();
-        let label = "and in 1 other declaration of this graph";
+        let label = "and in 1 other declaration";
         assert_eq!(
             list,
             [

@@ -157,4 +157,10 @@ super::codes! { TEXT, Syntax:
     /// `alpha = 1` is an integer attribute. An integer literal is a float only with a stated type (`alpha: float = 1`)
     /// or behind a float in its list.
     Warning MIXED_LIST = "W0105", "mixed-list";
+
+    /// The profile `reference` has no way to say something of the model.
+    ///
+    /// Text of this profile holds nothing but what the reference parser reads, so annotations and extended forms are
+    /// left out. Each loss is listed; the default profile loses nothing.
+    Warning NOT_EXPRESSIBLE = "W0106", "not-expressible";
 }

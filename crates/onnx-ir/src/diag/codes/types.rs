@@ -37,7 +37,7 @@ super::codes! { TYPES, Spec:
     /// A type is not complete.
     ///
     /// It says what kind it is, and at every depth what the kind needs: the element type of a sequence or
-    /// optional, key and value type of a map, the name of an opaque type. Source: onnx.proto, TypeProto.
+    /// optional, key and value type of a map, the name of an opaque type. Where a type may be left out, an empty one is a warning. Source: onnx.proto, TypeProto.
     ///
     /// ```text
     /// <ir_version: 14, opset_import: ["": 21]> g (opaque() x) => (opaque() y) { y = Identity(x) }
