@@ -1,10 +1,10 @@
 //! The ONNX wire format, read and written without loss.
 //!
-//! - [`read`] and [`write`]: bytes to the IR and back. On what a standard encoder wrote, the bytes come back.
+//! - [`read()`] and [`write()`]: bytes to the IR and back. On what a standard encoder wrote, the bytes come back.
 //! - [`read_data`] and [`write_data`]: the same for values in files of their own, such as `input_0.pb`.
 //! - [`json`] and [`textproto`]: the other two forms of a message.
 //! - [`walk`]: what is unusual about the bytes of a message. [`sniff`]: which message bytes are.
-//! - [`file`]: bytes from a file, mapped if it is large. [`external`]: tensors whose data is in files beside the model.
+//! - [`mod@file`]: bytes from a file, mapped if it is large. [`external`]: tensors whose data is in files beside the model.
 //!   No other part reads files.
 //!
 //! ```
