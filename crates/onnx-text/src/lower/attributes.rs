@@ -2,7 +2,7 @@
 
 use super::literals::{Escapes, float32};
 use super::notes::keys;
-use super::tensors::is_special;
+use super::tensors::{NOTHING, is_special};
 use super::{Cx, Fields, int_at};
 use crate::ast::{self, Notes, Scalar, ScalarKind};
 use crate::lex::shown;
@@ -139,11 +139,11 @@ impl Cx<'_> {
             ast::AttrValue::Type(ty) => AttrValue::Type(self.ty(b, ty)),
             ast::AttrValue::Graph(graph) => AttrValue::Graph(self.graph(b, graph, owner)),
             ast::AttrValue::Tensor(literal) => {
-                let tensor = self.literal_tensor(b, literal, notes);
+                let tensor = self.literal_tensor(b, literal, notes, None);
                 AttrValue::Tensor(b.tensor(tensor))
             }
             ast::AttrValue::Sparse(literal) => {
-                AttrValue::SparseTensor(Box::new(self.sparse(b, &literal.dims.items, &literal.parts)))
+                AttrValue::SparseTensor(Box::new(self.sparse(b, &literal.dims.items, &literal.parts, None)))
             }
             ast::AttrValue::List(list) => {
                 let discarded = list.items.first().is_some_and(|e| !is_plain(self, &e.value));
@@ -285,7 +285,7 @@ impl Cx<'_> {
             match &element.value {
                 ast::AttrValue::Tensor(literal) => {
                     let notes = self.tensor_notes(b.names, &element.notes);
-                    let name = literal.name.map(|n| self.name(b.names, n)).or(self.left_out);
+                    let name = literal.name.map(|n| self.name(b.names, n)).or(self.default_tensor_name);
                     let tensor = self.tensor_with(
                         b.names,
                         Some(&literal.ty),
@@ -307,7 +307,7 @@ impl Cx<'_> {
                     types.push(ty);
                 }
                 ast::AttrValue::Sparse(literal) => {
-                    sparse.push(self.sparse(b, &literal.dims.items, &literal.parts))
+                    sparse.push(self.sparse(b, &literal.dims.items, &literal.parts, None))
                 }
                 other => {
                     self.wrong_kind(other.span(), "an element of the kind of the first");
@@ -366,6 +366,7 @@ impl Cx<'_> {
                 "type" => {
                     out.ty = int_at(self, value.span()).and_then(|n| i32::try_from(n).ok()).map(AttrType)
                 }
+                NOTHING => {}
                 "ref_attr_name" => out.reference = Some(self.name(b.names, value.span())),
                 key => {
                     let Some(order) = FIELDS.iter().position(|(k, _)| *k == key) else {

@@ -67,10 +67,7 @@ impl Cx<'_> {
                 Some(ast::Type::Tensor { dims: Some(dims), .. }) => dims.items.as_slice(),
                 _ => &[],
             };
-            let sparse = self.sparse(b, dims, parts);
-            if let Some(values) = sparse.values {
-                b.body_mut().tensors[values].name.get_or_insert(name);
-            }
+            let sparse = self.sparse(b, dims, parts, Some(name));
             b.sparse_initializer(sparse);
             return;
         }
@@ -82,7 +79,7 @@ impl Cx<'_> {
         let name = node.name.map(|n| self.name(b.names, n));
         let domain = match node.domain {
             Some(domain) => Some(self.domain(b, domain)),
-            None => self.left_out,
+            None => self.default_domain,
         };
         let op = self.name(b.names, node.op);
         let overload = node.overload.map(|o| self.name(b.names, o));

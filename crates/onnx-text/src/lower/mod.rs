@@ -59,7 +59,8 @@ pub fn lower(source: &str, parsed: &Parsed<ast::File>) -> Lowered {
     let file_notes = if file.header.is_some() { &file.notes } else { first.unwrap_or(&file.notes) };
     cx.file_notes(&mut model.names, file_notes);
     cx.header(&mut model, file);
-    if let Some(graph) = &file.graph {
+    if cx.graph_is_placeholder {
+    } else if let Some(graph) = &file.graph {
         let mut builder = BodyBuilder::new(&mut model);
         cx.graph(&mut builder, graph, None);
         let body = builder.finish();
@@ -98,15 +99,27 @@ struct Cx<'s> {
     storage: Storage,
     /// `$n`
     shared: HashMap<i64, Name>,
-    /// The domain of a node without a prefix, and the name of an attribute's tensor without one: the reference parser
-    /// sets them to the empty string; in a file with annotations they are absent, as most writers of models have it.
-    left_out: Option<Name>,
+    /// The domain of a node without a prefix. The reference parser sets it to the empty string; in a file with
+    /// annotations it is absent, as most writers of models have it, unless `set: ["node.domain"]` says otherwise.
+    default_domain: Option<Name>,
+    /// The name of an attribute's tensor without one; likewise, `tensor.name`.
+    default_tensor_name: Option<Name>,
+    /// Whether the graph only stands for a missing one.
+    graph_is_placeholder: bool,
 }
 
 impl<'s> Cx<'s> {
     fn new(source: &'s str, annotated: bool) -> Self {
-        let left_out = (!annotated).then(Name::empty);
-        Cx { source, diagnostics: Vec::new(), storage: Storage::Typed, shared: HashMap::new(), left_out }
+        let default = (!annotated).then(Name::empty);
+        Cx {
+            source,
+            diagnostics: Vec::new(),
+            storage: Storage::Typed,
+            shared: HashMap::new(),
+            default_domain: default,
+            default_tensor_name: default,
+            graph_is_placeholder: false,
+        }
     }
 
     fn text(&self, span: Span) -> &'s str {

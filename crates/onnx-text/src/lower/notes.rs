@@ -34,7 +34,7 @@ pub(crate) mod keys {
     pub(crate) const UNSET: &str = "unset";
 }
 
-const FILE_KEYS: [&str; 4] = [keys::STORAGE, keys::STRINGS, keys::CONFIGURATION, keys::UNSET];
+const FILE_KEYS: [&str; 5] = [keys::STORAGE, keys::STRINGS, keys::CONFIGURATION, keys::SET, keys::UNSET];
 
 /// Annotations of a tensor.
 #[derive(Default)]
@@ -90,6 +90,19 @@ impl Cx<'_> {
                         self.storage = storage;
                     }
                 }
+                keys::SET => {
+                    for what in Fields::NOTE.texts(self, names, &field.value) {
+                        match &names[what] {
+                            "node.domain" => self.default_domain = Some(Name::empty()),
+                            "tensor.name" => self.default_tensor_name = Some(Name::empty()),
+                            _ => {}
+                        }
+                    }
+                }
+                keys::UNSET => {
+                    let what = Fields::NOTE.texts(self, names, &field.value);
+                    self.graph_is_placeholder |= what.iter().any(|&w| &names[w] == "graph");
+                }
                 keys::STRINGS => {
                     let FieldValue::List(list) = &field.value else {
                         self.wrong_kind(field.value.span(), "a list such as `[0: \"text\"]`");
@@ -132,7 +145,7 @@ impl Cx<'_> {
                     let paths = Fields::NOTE.texts(self, &mut model.names, &field.value);
                     unset_imports(&model.names, &mut model.header.opset_imports, &paths);
                 }
-                keys::STORAGE | keys::STRINGS => {}
+                keys::STORAGE | keys::STRINGS | keys::SET => {}
                 // Without a header these notes are the graph's as well.
                 keys::DOC | keys::METADATA | keys::QUANTIZATION => {}
                 _ => self.unknown_key(field.key, &FILE_KEYS),

@@ -389,6 +389,7 @@ impl Cx<'_> {
         b: &mut BodyBuilder<'_>,
         dims: &[ast::Dim],
         parts: &ast::List<ast::Attr>,
+        name: Option<Name>,
     ) -> SparseTensor {
         let mut out = SparseTensor::default();
         for dim in dims {
@@ -399,13 +400,17 @@ impl Cx<'_> {
             }
         }
         for part in &parts.items {
+            let key = self.text(part.name);
             let Some(ast::AttrValue::Tensor(literal)) = &part.value else {
-                self.wrong_kind(part.span, "a tensor");
+                if key != NOTHING {
+                    self.wrong_kind(part.span, "a tensor");
+                }
                 continue;
             };
-            let tensor = self.literal_tensor(b, literal, &part.notes);
+            let known = name.filter(|_| key == "values" && literal.name.is_none());
+            let tensor = self.literal_tensor(b, literal, &part.notes, known);
             let id = b.tensor(tensor);
-            match self.text(part.name) {
+            match key {
                 "values" => out.values = Some(id),
                 "indices" => out.indices = Some(id),
                 _ => self.unknown_key(part.name, &["values", "indices"]),
@@ -414,18 +419,23 @@ impl Cx<'_> {
         out
     }
 
-    /// The tensor of an attribute, whose annotations are under `tensor` of the attribute's.
+    /// The tensor of an attribute, whose annotations are under `tensor` of the attribute's; `known` is a name that
+    /// stands elsewhere.
     pub(super) fn literal_tensor(
         &mut self,
         b: &mut BodyBuilder<'_>,
         literal: &ast::TensorLiteral,
         notes: &Notes,
+        known: Option<Name>,
     ) -> Tensor {
         let notes = self.attr_tensor_notes(b.names, notes);
-        let name = literal.name.map(|n| self.name(b.names, n)).or(self.left_out);
+        let name = literal.name.map(|n| self.name(b.names, n)).or(known).or(self.default_tensor_name);
         self.tensor_with(b.names, Some(&literal.ty), name, &literal.data, notes, literal.span)
     }
 }
+
+/// A part of a record that says nothing, for one that would be empty.
+pub(super) const NOTHING: &str = "none";
 
 /// Literals for one element.
 fn per_element(elem: ElemType) -> u64 {

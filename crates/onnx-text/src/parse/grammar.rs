@@ -179,6 +179,7 @@ fn field_value(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
     match peek(inp, 0) {
         Some(Kind::LBracket) => Ok(FieldValue::List(elements(inp)?)),
         Some(Kind::LBrace) => Ok(FieldValue::Record(record(inp)?)),
+        Some(Kind::Doc | Kind::Note) => Ok(FieldValue::Graph(Box::new(graph(inp)?))),
         Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp) => {
             Ok(FieldValue::Graph(Box::new(graph(inp)?)))
         }
@@ -522,6 +523,8 @@ fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
         }
         Some(Kind::LBrace) => Ok(AttrValue::Braced(inp.parse(list(Kind::LBrace, production(attr_element)))?)),
         Some(Kind::At) => inp.parse(token(Kind::At).ignore_then(name()).map(AttrValue::Reference)),
+        // Only a graph has annotations of its own.
+        Some(Kind::Doc | Kind::Note) => Ok(AttrValue::Graph(Box::new(graph(inp)?))),
         Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp) => {
             Ok(AttrValue::Graph(Box::new(graph(inp)?)))
         }
@@ -539,8 +542,13 @@ fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
 
 /// `attr-element = notes attr-value`
 fn attr_element(inp: &mut Inp<'_, '_>) -> Out<AttrElement> {
-    let notes = notes(inp)?;
-    Ok(AttrElement { notes, value: attr_value(inp)? })
+    let mut notes = notes(inp)?;
+    let mut value = attr_value(inp)?;
+    // In front of a graph they are the graph's.
+    if let AttrValue::Graph(graph) = &mut value {
+        graph.notes = std::mem::take(&mut notes);
+    }
+    Ok(AttrElement { notes, value })
 }
 
 /// `typed = type ((name? "="?) data)? | "sparse" dims parts`

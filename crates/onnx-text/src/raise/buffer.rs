@@ -1,0 +1,133 @@
+//! The text that a raised tree points into: one spelling after the other, in document order.
+
+use onnx_ir::diag::Span;
+use std::fmt::Write;
+
+/// Spellings, set apart by white space.
+#[derive(Default)]
+pub(super) struct Buffer {
+    pub(super) text: String,
+}
+
+impl Buffer {
+    fn start(&self) -> usize {
+        self.text.len()
+    }
+
+    fn end(&mut self, start: usize) -> Span {
+        let offset = |at| u32::try_from(at).unwrap_or(u32::MAX);
+        let span = Span::new(offset(start), offset(self.text.len()));
+        self.text.push(' ');
+        span
+    }
+
+    /// The place where the next spelling will begin.
+    pub(super) fn here(&self) -> Span {
+        Span::at(u32::try_from(self.text.len()).unwrap_or(u32::MAX))
+    }
+
+    /// From an earlier place to the end of the last spelling.
+    pub(super) fn since(&self, start: Span) -> Span {
+        let end = self.text.len().saturating_sub(1);
+        Span::new(start.start, u32::try_from(end).unwrap_or(u32::MAX).max(start.start))
+    }
+
+    pub(super) fn put(&mut self, word: &str) -> Span {
+        let start = self.start();
+        self.text.push_str(word);
+        self.end(start)
+    }
+
+    pub(super) fn int(&mut self, value: impl itoa::Integer) -> Span {
+        self.put(itoa::Buffer::new().format(value))
+    }
+
+    /// A float with a point or an exponent, so that it reads as one.
+    pub(super) fn float(&mut self, value: f32) -> Span {
+        if value.is_nan() {
+            return self.put(if value.is_sign_negative() { "-nan" } else { "nan" });
+        }
+        if value.is_infinite() {
+            return self.put(if value < 0.0 { "-inf" } else { "inf" });
+        }
+        let mut buffer = zmij::Buffer::new();
+        self.put(buffer.format_finite(value))
+    }
+
+    pub(super) fn double(&mut self, value: f64) -> Span {
+        if value.is_nan() {
+            return self.put(if value.is_sign_negative() { "-nan" } else { "nan" });
+        }
+        if value.is_infinite() {
+            return self.put(if value < 0.0 { "-inf" } else { "inf" });
+        }
+        let mut buffer = zmij::Buffer::new();
+        self.put(buffer.format_finite(value))
+    }
+
+    /// A string as the reference reads it: a backslash protects quotes and backslashes, everything else is itself.
+    pub(super) fn string(&mut self, text: &str) -> Span {
+        let start = self.start();
+        self.text.push('"');
+        let mut rest = text;
+        while let Some(at) = memchr::memchr2(b'"', b'\\', rest.as_bytes()) {
+            self.text.push_str(&rest[..at]);
+            self.text.push('\\');
+            self.text.push_str(&rest[at..=at]);
+            rest = &rest[at + 1..];
+        }
+        self.text.push_str(rest);
+        self.text.push('"');
+        self.end(start)
+    }
+
+    /// A string with the escapes of annotations: on one line, whatever it holds.
+    pub(super) fn escaped(&mut self, text: &str) -> Span {
+        let start = self.start();
+        self.text.push('"');
+        let special = |c: char| c < ' ' || matches!(c, '"' | '\\' | '\x7f');
+        let mut rest = text;
+        while let Some(at) = rest.find(special) {
+            self.text.push_str(&rest[..at]);
+            self.escape(rest.as_bytes()[at]);
+            rest = &rest[at + 1..];
+        }
+        self.text.push_str(rest);
+        self.text.push('"');
+        self.end(start)
+    }
+
+    /// `b"…"`: any bytes.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Span {
+        let start = self.start();
+        self.text.push_str("b\"");
+        for &byte in bytes {
+            match byte {
+                b' '..=b'~' if byte != b'"' && byte != b'\\' => self.text.push(char::from(byte)),
+                _ => self.escape(byte),
+            }
+        }
+        self.text.push('"');
+        self.end(start)
+    }
+
+    fn escape(&mut self, byte: u8) {
+        match byte {
+            b'\n' => self.text.push_str("\\n"),
+            b'\t' => self.text.push_str("\\t"),
+            b'\r' => self.text.push_str("\\r"),
+            b'"' => self.text.push_str("\\\""),
+            b'\\' => self.text.push_str("\\\\"),
+            _ => {
+                let _ = write!(self.text, "\\x{byte:02x}");
+            }
+        }
+    }
+}
+
+/// Whether a name needs no quotes.
+pub(super) fn is_identifier(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|b| !b.is_ascii_digit())
+        && bytes.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'_')
+}

@@ -1,0 +1,250 @@
+//! Graphs, functions and nodes of a raised tree.
+
+use super::Raiser;
+use super::buffer::is_identifier;
+use crate::ast::{Attr, Function, Graph, List, Node, Notes, Type, ValueInfo};
+use crate::lower::keys;
+use onnx_ir::diag::Span;
+use onnx_ir::{BodyId, DimValue, FunctionId, GraphId, Name, NodeId, Port, TypeKind, ValueId};
+
+impl Raiser<'_> {
+    /// A graph; `notes` are annotations of the file, where the graph has to carry them.
+    pub(super) fn graph(&mut self, body: BodyId, id: GraphId, notes: Option<Notes>) -> Graph {
+        let graph = &self.model.bodies[body].graphs[id];
+        let mut notes = notes.unwrap_or_default();
+        self.doc_note(&mut notes, graph.doc);
+        self.metadata_note(&mut notes, &graph.metadata);
+        for annotation in &graph.quantization {
+            self.note(&mut notes, keys::QUANTIZATION, |this| {
+                this.record_value(|this| {
+                    let mut fields = Vec::new();
+                    if annotation.tensor_name.is_some() {
+                        fields.push(this.field("tensor_name", |t| t.text_value(annotation.tensor_name)));
+                    }
+                    if !annotation.parameters.is_empty() {
+                        let key = "quant_parameter_tensor_names";
+                        fields.push(this.field(key, |t| t.entries_value(&annotation.parameters)));
+                    }
+                    fields
+                })
+            });
+        }
+        if graph.name.is_none() {
+            self.words_note(&mut notes, keys::UNSET, &["name"]);
+        }
+        let start = self.out.here();
+        let name = if graph.owner.is_some() {
+            // The reference takes a quoted word here for a string.
+            self.subgraph_name(graph.name.unwrap_or(Name::empty()))
+        } else {
+            self.name(graph.name.unwrap_or(Name::empty()))
+        };
+        let inputs = Some(self.ports("(", &graph.inputs, ")"));
+        let outputs = self.ports("(", &graph.outputs, ")");
+        let has_values =
+            graph.value_info.len() + graph.initializers.len() + graph.sparse_initializers.len() > 0;
+        let values = has_values.then(|| self.values(body, id));
+        let (nodes, body_span) = self.body(body, id);
+        Graph { notes, name, inputs, outputs, values, body: nodes, body_span, span: self.out.since(start) }
+    }
+
+    fn subgraph_name(&mut self, name: Name) -> Span {
+        self.identifier(name, "the graph name")
+    }
+
+    fn body(&mut self, body: BodyId, id: GraphId) -> (Vec<Node>, Span) {
+        let nodes = &self.model.bodies[body].graphs[id].nodes;
+        let open = self.out.put("{");
+        let mut out = Vec::with_capacity(nodes.len());
+        for &node in nodes {
+            if self.notes_missed {
+                break;
+            }
+            let node = self.node(body, node);
+            out.push(node);
+            self.out.text.push('\n');
+        }
+        self.out.put("}");
+        (out, self.out.since(open))
+    }
+
+    fn ports(&mut self, open: &str, ports: &[Port], close: &str) -> List<ValueInfo> {
+        let start = self.out.put(open);
+        let items = ports.iter().map(|p| self.port(p)).collect();
+        self.out.put(close);
+        List { items, span: self.out.since(start) }
+    }
+
+    fn port(&mut self, port: &Port) -> ValueInfo {
+        let mut notes = Notes::default();
+        self.doc_note(&mut notes, port.doc);
+        self.metadata_note(&mut notes, &port.metadata);
+        let mut ty = port.ty;
+        if let Some(id) = ty {
+            self.denotation_note(&mut notes, id);
+            if self.model.types[id].kind == TypeKind::Unset {
+                self.words_note(&mut notes, keys::SET, &["type"]);
+                ty = None;
+            }
+        }
+        if port.name.is_none() {
+            self.words_note(&mut notes, keys::UNSET, &["name"]);
+        }
+        let start = self.out.here();
+        let ty = ty.map(|t| self.ty(t));
+        let name = self.name(port.name.unwrap_or(Name::empty()));
+        ValueInfo { notes, ty, name, data: None, span: self.out.since(start) }
+    }
+
+    /// Value infos, then initializers, dense and sparse.
+    fn values(&mut self, body: BodyId, id: GraphId) -> List<ValueInfo> {
+        let graph = &self.model.bodies[body].graphs[id];
+        let start = self.out.put("<");
+        let mut items: Vec<_> = graph.value_info.iter().map(|p| self.port(p)).collect();
+        for initializer in &graph.initializers {
+            if self.notes_missed {
+                break;
+            }
+            let item = self.initializer(body, initializer.tensor);
+            items.push(item);
+        }
+        for sparse in &graph.sparse_initializers {
+            if !self.extend(|| "a sparse initializer".to_owned()) {
+                continue;
+            }
+            let start = self.out.here();
+            let elem = self.out.put("sparse");
+            let dims: Vec<_> = sparse.tensor.dims.iter().map(|&d| DimValue::Value(d)).collect();
+            let dims = Some(self.dims(&dims));
+            let values = sparse.tensor.values.map(|t| &self.model.bodies[body].tensors[t]);
+            let value_name = values.and_then(|t| t.name).unwrap_or(Name::empty());
+            let name = self.name(value_name);
+            let data = Some(crate::ast::Data::Sparse(self.sparse_parts(body, &sparse.tensor, true)));
+            let ty = Some(Type::Tensor { elem, dims });
+            items.push(ValueInfo { notes: Notes::default(), ty, name, data, span: self.out.since(start) });
+        }
+        self.out.put(">");
+        List { items, span: self.out.since(start) }
+    }
+
+    fn value_name(&mut self, body: BodyId, value: Option<ValueId>) -> Span {
+        match value {
+            Some(value) => self.name(self.model.bodies[body].values[value].name),
+            None => self.out.string(""),
+        }
+    }
+
+    fn node(&mut self, body: BodyId, id: NodeId) -> Node {
+        let node = &self.model.bodies[body].nodes[id];
+        let mut notes = Notes::default();
+        if let Some(extra) = &node.extra {
+            self.node_extra(&mut notes, extra);
+        }
+        let mut set: smallvec::SmallVec<[&str; 2]> = smallvec::SmallVec::new();
+        let mut unset: smallvec::SmallVec<[&str; 2]> = smallvec::SmallVec::new();
+        match node.domain {
+            Some(domain) if domain.is_empty() && !self.defaults.domain_is_set => set.push("domain"),
+            None if self.defaults.domain_is_set => unset.push("domain"),
+            _ => {}
+        }
+        if node.overload.is_some_and(Name::is_empty) {
+            set.push("overload");
+        }
+        if node.name.is_some_and(Name::is_empty) {
+            set.push("name");
+        }
+        if node.op.is_none() {
+            unset.push("op_type");
+        }
+        if !set.is_empty() {
+            self.words_note(&mut notes, keys::SET, &set);
+        }
+        if !unset.is_empty() {
+            self.words_note(&mut notes, keys::UNSET, &unset);
+        }
+        let start = self.out.here();
+        let name = node.name.filter(|n| !n.is_empty()).map(|n| self.name(n));
+        let outputs = node.outputs.iter().map(|&o| self.value_name(body, o)).collect();
+        let domain = node.domain.filter(|d| !d.is_empty()).map(|d| self.domain(d));
+        let op = self.identifier(node.op.unwrap_or(Name::empty()), "the operator");
+        let overload = node.overload.filter(|o| !o.is_empty()).map(|o| self.identifier(o, "the overload"));
+        // The tree keeps the order of the text: attributes that hold graphs stand behind the inputs.
+        let graphs_last = node.attrs.iter().any(|a| a.values.iter().any(|v| !v.graphs().is_empty()));
+        let mut attrs = None;
+        if !graphs_last && !node.attrs.is_empty() {
+            attrs = Some(Box::new(self.attrs(body, id)));
+        }
+        let open = self.out.put("(");
+        let inputs = node.inputs.iter().map(|&i| self.value_name(body, i)).collect();
+        self.out.put(")");
+        let inputs_span = self.out.since(open);
+        if graphs_last {
+            attrs = Some(Box::new(self.attrs(body, id)));
+        }
+        let span = self.out.since(start);
+        Node { notes, name, outputs, domain, op, overload, attrs, inputs, inputs_span, span }
+    }
+
+    fn domain(&mut self, domain: Name) -> Span {
+        let text = &self.model.names[domain];
+        if text.split('.').all(is_identifier) {
+            return self.out.put(text);
+        }
+        self.identifier(domain, "the domain")
+    }
+
+    fn attrs(&mut self, body: BodyId, node: NodeId) -> List<Attr> {
+        let attrs = &self.model.bodies[body].nodes[node].attrs;
+        let open = self.out.put("<");
+        let items = attrs.iter().filter_map(|a| self.attr(body, a)).collect();
+        self.out.put(">");
+        List { items, span: self.out.since(open) }
+    }
+
+    pub(super) fn function(&mut self, id: FunctionId) -> Function {
+        let model = self.model;
+        let function = &model.functions[id];
+        let mut notes = Notes::default();
+        self.metadata_note(&mut notes, &function.metadata);
+        self.unset_imports_note(&mut notes, &function.opset_imports);
+        if function.name.is_none() {
+            self.words_note(&mut notes, keys::UNSET, &["name"]);
+        }
+        let start = self.out.here();
+        let mut fields = Vec::new();
+        fields.extend(self.header_text("domain", function.domain));
+        fields.extend(self.header_text("overload", function.overload));
+        if !function.opset_imports.is_empty() {
+            fields.push(self.opset_imports(&function.opset_imports));
+        }
+        fields.extend(self.header_text("doc_string", function.doc));
+        let header = (!fields.is_empty()).then(|| List { items: fields, span: self.out.since(start) });
+        let name = self.name(function.name.unwrap_or(Name::empty()));
+        let attrs = (function.attributes.len() + function.attribute_defaults.len() > 0).then(|| {
+            let open = self.out.put("<");
+            let mut items: Vec<Attr> = Vec::new();
+            for &attribute in &function.attributes {
+                let name = self.name(attribute);
+                items.push(Attr { notes: Notes::default(), name, ty: None, value: None, span: name });
+            }
+            for default in &function.attribute_defaults {
+                items.extend(self.attr(function.body, default));
+            }
+            self.out.put(">");
+            List { items, span: self.out.since(open) }
+        });
+        let empty = onnx_ir::Graph::default();
+        let body = &model.bodies[function.body];
+        let root = body.root();
+        let graph = root.map_or(&empty, |r| &body.graphs[r]);
+        let inputs = self.ports("(", &graph.inputs, ")");
+        let outputs = self.ports("(", &graph.outputs, ")");
+        let values = (!graph.value_info.is_empty()).then(|| self.ports("<", &graph.value_info, ">"));
+        let (nodes, body_span) = match root {
+            Some(root) => self.body(function.body, root),
+            None => (Vec::new(), self.empty_list::<()>("{", "}").span),
+        };
+        let span = self.out.since(start);
+        Function { notes, header, name, attrs, inputs, outputs, values, body: nodes, body_span, span }
+    }
+}
