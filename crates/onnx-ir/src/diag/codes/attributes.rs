@@ -5,19 +5,46 @@ super::codes! { ATTRIBUTES, Spec:
     ///
     /// Without the type a reader has to guess which value is meant, and a reference to a parameter of a
     /// function has no type at all. From IR version 2 on it is stated. Source: IR.md, Attributes.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = attribute {type = 99, f = 1.0}> (x) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = attribute {type = 1, f = 1.0}> (x) }
+    /// ```
     Error ATTR_NAME_TYPE = "E0401", "attr-name-type", "A01";
 
     /// An attribute has a value of another type than it states, or two values.
     ///
     /// The stated type selects the one field that holds the value; readers that look elsewhere see another
-    /// value. Clear the other field. Text cannot express it. Source: IR.md, Attributes.
+    /// value. Clear the other field. Source: IR.md, Attributes.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = attribute {type = 2, f = 1.0}> (x) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = attribute {type = 1, f = 1.0}> (x) }
+    /// ```
     Error ATTR_VALUE_FIELD = "E0402", "attr-value-field", "A02";
 
     /// An attribute has no value.
     ///
     /// Tensors, graphs, sparse tensors and types have no default. A number or string without a value reads as
-    /// zero or as the empty string, which is a warning. Lists may be empty. Text cannot express it. Source:
-    /// onnx.proto, AttributeProto.
+    /// zero or as the empty string, which is a warning. Lists may be empty. Source: onnx.proto,
+    /// AttributeProto.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = attribute {type = 4}> (x) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = float[1] {0}> (x) }
+    /// ```
     Error ATTR_NO_VALUE = "E0403", "attr-no-value", "A03";
 
     /// An attribute refers to a parameter outside of a function.
@@ -35,8 +62,17 @@ super::codes! { ATTRIBUTES, Spec:
 
     /// An attribute is both a reference and a value.
     ///
-    /// The call of the function gives the value, so a second one contradicts it. Remove one of them. Text
-    /// cannot express it. Source: IR.md, Attributes.
+    /// The call of the function gives the value, so a second one contradicts it. Remove one of them. Source:
+    /// IR.md, Attributes.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
+    /// <domain: "l", opset_import: ["": 21]> f <p> (a) => (b) { b = LeakyRelu <alpha = attribute {type = 1, ref_attr_name = p, f = 1.0}> (a) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
+    /// <domain: "l", opset_import: ["": 21]> f <p> (a) => (b) { b = LeakyRelu <alpha: float = @p> (a) }
+    /// ```
     Error ATTR_REF_WITH_VALUE = "E0405", "attr-ref-with-value", "A05";
 
     /// An attribute refers to a parameter that its function does not declare, or with another type.
@@ -59,6 +95,15 @@ super::codes! { ATTRIBUTES, Spec:
     /// String attributes are declared to be UTF-8 text. Custom operators are known to keep binary data in
     /// them, which some tools cannot print or convert; a tensor of uint8 holds it safely. Source: IR.md,
     /// Attributes.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = b"a\xff"> (x) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = uint8[2] {97, 255}> (x) }
+    /// ```
     Warning ATTR_STRING_NOT_UTF8 = "W0407", "attr-string-not-utf8", "A07";
 
     /// A node has an attribute twice.

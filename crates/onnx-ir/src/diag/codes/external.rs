@@ -39,8 +39,15 @@ super::codes! { EXTERNAL, Spec:
 
     /// An external tensor has values inside the model as well.
     ///
-    /// Which of the two counts is up to the reader. Remove the inner ones, or make the tensor internal. Text
-    /// cannot express it. Source: IR.md, External Tensor Data.
+    /// Which of the two counts is up to the reader. Remove the inner ones, or make the tensor internal.
+    /// Source: IR.md, External Tensor Data.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[1] w = {float_data: [1], external_data: ["location": "w.bin"], data_location: 1}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[1] w = ["location": "w.bin"]> { y = Relu(x) }
+    /// ```
     Error EXTERNAL_WITH_INLINE = "E0605", "external-with-inline", "X05";
 
     /// `offset` or `length` of external data is no number of bytes.
@@ -51,7 +58,7 @@ super::codes! { EXTERNAL, Spec:
     /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "-4"]> { y = Add(x, w) }
     /// ```
     /// ```text
-    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "4"]> { y = Add(x, w) }
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "4096"]> { y = Add(x, w) }
     /// ```
     Error OFFSET_LENGTH_SYNTAX = "E0606", "offset-length-syntax", "X06";
 

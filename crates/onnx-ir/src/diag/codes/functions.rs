@@ -160,7 +160,16 @@ super::codes! { FUNCTIONS, Spec:
 
     /// The default of a function's attribute is not sound.
     ///
-    /// It has a name, a type and a value of that type, and is no reference. Text cannot express it. Source:
-    /// onnx.proto, FunctionProto.attribute_proto.
+    /// It has a name, a type and a value of that type, and is no reference. Source: onnx.proto,
+    /// FunctionProto.attribute_proto.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
+    /// <domain: "l", opset_import: ["": 21]> f <p = attribute {type = 1}> (a) => (b) { b = LeakyRelu <alpha: float = @p> (a) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
+    /// <domain: "l", opset_import: ["": 21]> f <p: float = 0.1> (a) => (b) { b = LeakyRelu <alpha: float = @p> (a) }
+    /// ```
     Error FUNCTION_DEFAULT_ATTRIBUTE = "E0814", "function-default-attribute", "F14";
 }

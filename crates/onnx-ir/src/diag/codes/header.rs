@@ -24,8 +24,17 @@ super::codes! { HEADER, Spec:
 
     /// The model has no graph.
     ///
-    /// Without a graph there is nothing to run. The file may be cut short, or hold functions only. Text
-    /// cannot express it. Source: IR.md, Models.
+    /// Without a graph there is nothing to run. The file may be cut short, or hold functions only. Source:
+    /// IR.md, Models.
+    ///
+    /// ```text
+    /// #@ onnxtxt 1
+    /// #@ unset: ["graph"]
+    /// g () => () {}
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
     Error GRAPH_MISSING = "E0303", "graph-missing", "M03";
 
     /// The header does not say where the model comes from.
@@ -48,6 +57,15 @@ super::codes! { HEADER, Spec:
     /// Fields of protobuf's type `string` hold UTF-8. Some readers refuse the model, others replace the bytes
     /// and then mistake two names for one. Write the string in UTF-8. Source: the protobuf language guide,
     /// `string`.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21], producer_name: b"a\xff">
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21], producer_name: "aµ">
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
     Error STRING_NOT_UTF8 = "E0305", "string-not-utf8", "M05";
 
     /// The file holds a field that the format does not know.
@@ -142,11 +160,11 @@ super::codes! { HEADER, Spec:
     /// Models.
     ///
     /// ```text
-    /// <ir_version: 10, opset_import: ["": 21], metadata_props: ["k": "1", "k": "2"]>
+    /// <ir_version: 10, opset_import: ["": 21], metadata_props: ["org.k": "1", "org.k": "2"]>
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     /// ```text
-    /// <ir_version: 10, opset_import: ["": 21], metadata_props: ["k": "1", "l": "2"]>
+    /// <ir_version: 10, opset_import: ["": 21], metadata_props: ["org.k": "1", "org.l": "2"]>
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     Error METADATA_REPEATED = "E0321", "metadata-repeated", "D01";
@@ -233,12 +251,10 @@ super::codes! { HEADER, Spec:
     /// Version.
     ///
     /// ```text
-    /// <ir_version: 9, opset_import: ["": 19]>
-    /// g (float[2] x) => (float[2] y) <int4[2] w = {1, 2}> { y = Relu(x) }
+    /// <ir_version: 8, opset_import: ["": 18]> g (float8e5m2[N] x) => (float8e5m2[N] y) { y = Identity(x) }
     /// ```
     /// ```text
-    /// <ir_version: 10, opset_import: ["": 21]>
-    /// g (float[2] x) => (float[2] y) <int4[2] w = {1, 2}> { y = Relu(x) }
+    /// <ir_version: 9, opset_import: ["": 19]> g (float8e5m2[N] x) => (float8e5m2[N] y) { y = Identity(x) }
     /// ```
     Error DATA_TYPE_VS_IR = "E0333", "data-type-vs-ir", "V03";
 
@@ -276,5 +292,20 @@ super::codes! { HEADER, Spec:
     /// Domains of nodes came with IR version 3, quantization annotations with 5, sparse initializers and
     /// attributes with 6, `training_info` with 7, `metadata_props` outside the model with 10, device
     /// configurations with 11. Raise `ir_version`. Source: onnx.proto, Version.
+    ///
+    /// ```text
+    /// #@ onnxtxt 1
+    /// <ir_version: 9, opset_import: ["": 20]> g (float[N] x) => (float[N] y) {
+    ///   #@ metadata_props: ["org.k": "1"]
+    ///   y = Relu(x)
+    /// }
+    /// ```
+    /// ```text
+    /// #@ onnxtxt 1
+    /// <ir_version: 10, opset_import: ["": 20]> g (float[N] x) => (float[N] y) {
+    ///   #@ metadata_props: ["org.k": "1"]
+    ///   y = Relu(x)
+    /// }
+    /// ```
     Warning FIELDS_VS_IR = "W0336", "fields-vs-ir", "V06";
 }

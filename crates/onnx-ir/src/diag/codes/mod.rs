@@ -8,7 +8,7 @@
 //! specification that it enforces. `Warning(Strict)` puts a row on another level than the rest of its file.
 //!
 //! In the examples a graph without a header stands for one with `<ir_version: 10, opset_import: ["": 21]>`; the first
-//! is wrong, the second right.
+//! is wrong, the second right. What plain text cannot say is shown in the extended forms of `grammar/`.
 
 use super::Severity;
 

@@ -4,7 +4,7 @@ super::codes! { NAMES, Spec:
     /// A graph has no name.
     ///
     /// Every graph, nested ones too, is named: tools address graphs, and report on them, by name. Name it.
-    /// Text always writes a name, but it may be the empty string. Source: IR.md, Graphs.
+    /// Source: IR.md, Graphs.
     ///
     /// ```text
     /// "" (float[N] x) => (float[N] y) { y = Relu(x) }
@@ -125,7 +125,14 @@ super::codes! { NAMES, Spec:
     /// A node has no outputs.
     ///
     /// Operators are free of side effects, so a node without outputs computes nothing. Remove it, or name an
-    /// output. Text cannot express it. Source: IR.md, Nodes.
+    /// output. Source: IR.md, Nodes.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) = Print(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
     Error NODE_WITHOUT_OUTPUT = "E0210", "node-without-output", "G10";
 
     /// Something is defined and never used.
@@ -244,7 +251,18 @@ super::codes! { NAMES, Spec:
     /// A quantization annotation names a tensor that the graph does not have, or something twice.
     ///
     /// The annotated tensor and the tensors of its parameters are values of the graph; a tensor is annotated
-    /// once, with each key once. Keys other than `SCALE_TENSOR` and `ZERO_POINT_TENSOR` are a warning. Text
-    /// can express it in annotations only. Source: onnx.proto, TensorAnnotation.
+    /// once, with each key once. Keys other than `SCALE_TENSOR` and `ZERO_POINT_TENSOR` are a warning.
+    /// Source: onnx.proto, TensorAnnotation.
+    ///
+    /// ```text
+    /// #@ onnxtxt 1
+    /// #@ quantization_annotation: [{tensor_name: "ghost"}]
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// #@ onnxtxt 1
+    /// #@ quantization_annotation: [{tensor_name: "x"}]
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
     Error QUANTIZATION_ANNOTATION = "E0231", "quantization-annotation", "Z01";
 }

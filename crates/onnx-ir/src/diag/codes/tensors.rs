@@ -4,7 +4,14 @@ super::codes! { TENSORS, Spec:
     /// A tensor has no element type, or one that does not exist.
     ///
     /// Without it the stored bytes mean nothing. Set `data_type` to a type of the enumeration other than
-    /// UNDEFINED. Text cannot express it. Source: onnx.proto, TensorProto.data_type.
+    /// UNDEFINED. Source: onnx.proto, TensorProto.data_type.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <elem_type(99)[1] w = {raw_data: b"\x00\x00\x00\x00"}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[1] w = {raw_data: b"\x00\x00\x00\x00"}> { y = Relu(x) }
+    /// ```
     Error DATA_TYPE = "E0501", "data-type", "T01";
 
     /// A tensor has a negative dimension, or more elements than 64 bits can count.
@@ -25,7 +32,7 @@ super::codes! { TENSORS, Spec:
     /// otherwise readers disagree on what it holds. Source: onnx.proto, TensorProto.
     ///
     /// ```text
-    /// g (float[1] x) => (float[1] y) <float[1] w = {}> { y = Add(x, w) }
+    /// g (float[1] x) => (float[1] y) <float[1] w = {float_data: [1], int32_data: [1]}> { y = Add(x, w) }
     /// ```
     /// ```text
     /// g (float[1] x) => (float[1] y) <float[1] w = {1}> { y = Add(x, w) }
@@ -35,7 +42,14 @@ super::codes! { TENSORS, Spec:
     /// A tensor keeps its values in a field that is not for its type.
     ///
     /// Each element type has one typed field, and `raw_data` is for all but strings: readers look there only.
-    /// Move the values. Text cannot express it. Source: onnx.proto, TensorProto.
+    /// Move the values. Source: onnx.proto, TensorProto.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <uint32[1] w = {int32_data: [1]}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <uint32[1] w = {uint64_data: [1]}> { y = Relu(x) }
+    /// ```
     Error VALUE_FIELD_FOR_TYPE = "E0504", "value-field-for-type", "T04";
 
     /// A tensor has fewer values than its shape asks for.
@@ -44,7 +58,7 @@ super::codes! { TENSORS, Spec:
     /// elements take two entries each. Source: onnx.proto, TensorProto.
     ///
     /// ```text
-    /// g (float[3] x) => (float[3] y) <float[3] w = {1, 2}> { y = Add(x, w) }
+    /// g (float[3] x) => (float[3] y) <float[3] w = {float_data: [1, 2]}> { y = Add(x, w) }
     /// ```
     /// ```text
     /// g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }
@@ -57,7 +71,7 @@ super::codes! { TENSORS, Spec:
     /// Source: IR.md, Tensor Definition.
     ///
     /// ```text
-    /// g (float[1] x) => (float[1] y) <float[1] w = {1, 2}> { y = Add(x, w) }
+    /// g (float[1] x) => (float[1] y) <float[1] w = {float_data: [1, 2]}> { y = Add(x, w) }
     /// ```
     /// ```text
     /// g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }
@@ -67,14 +81,29 @@ super::codes! { TENSORS, Spec:
     /// A tensor of 4-bit or 2-bit elements has the wrong number of entries.
     ///
     /// In `int32_data`, one entry holds two elements of 4 bits, or four of 2 bits. One entry to an element
-    /// reads back as other values. Pack the elements. Text cannot express it. Source: onnx.proto,
-    /// TensorProto.int32_data.
+    /// reads back as other values. Pack the elements. Source: onnx.proto, TensorProto.int32_data.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <int4[3] w = {int32_data: [1, 2, 3]}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <int4[3] w = {int32_data: [33, 3]}> { y = Relu(x) }
+    /// ```
     Error SUBBYTE_INT32_DATA = "E0507", "subbyte-int32-data", "T07";
 
     /// A tensor of a float6 type is packed wrongly.
     ///
     /// `raw_data` is a stream of 6 bits an element with zeros after the last; an entry of `int32_data` is one
     /// element, 0 to 63. Source: onnx.proto, TensorProto.
+    ///
+    /// ```text
+    /// <ir_version: 14, opset_import: ["": 28]>
+    /// g (float[N] x) => (float[N] y) <float6e2m3[1] w = {int32_data: [64]}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// <ir_version: 14, opset_import: ["": 28]>
+    /// g (float[N] x) => (float[N] y) <float6e2m3[1] w = {int32_data: [63]}> { y = Relu(x) }
+    /// ```
     Error FLOAT6_PACKING = "E0508", "float6-packing", "T08";
 
     /// A stored entry does not fit the element type.
@@ -84,7 +113,7 @@ super::codes! { TENSORS, Spec:
     /// warning). The first such entry of a tensor is reported. Source: onnx.proto, TensorProto.int32_data.
     ///
     /// ```text
-    /// g (float[2] x) => (float[2] y) <int8[1] w = {300}> { y = Relu(x) }
+    /// g (float[2] x) => (float[2] y) <int8[1] w = {int32_data: [300]}> { y = Relu(x) }
     /// ```
     /// ```text
     /// g (float[2] x) => (float[2] y) <int8[1] w = {127}> { y = Relu(x) }
@@ -95,34 +124,80 @@ super::codes! { TENSORS, Spec:
     ///
     /// Elements are UTF-8 without byte-order mark or trailing NUL; comparisons would see the difference and
     /// readers would not. Source: onnx.proto, TensorProto.string_data.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <string[1] w = {b"\xff"}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <string[1] w = {"µ"}> { y = Relu(x) }
+    /// ```
     Error STRING_DATA_NOT_UTF8 = "E0510", "string-data-not-utf8", "T10";
 
     /// A tensor is one chunk of a larger one.
     ///
-    /// The format has `segment` for it, but no reader puts the chunks together. Store the whole tensor. Text
-    /// cannot express it. Source: onnx.proto, TensorProto.Segment.
+    /// The format has `segment` for it, but no reader puts the chunks together. Store the whole tensor.
+    /// Source: onnx.proto, TensorProto.Segment.
+    ///
+    /// ```text
+    /// #@ onnxtxt 1
+    /// g (float[N] x) => (float[N] y) <
+    ///   #@ segment: [0, 1]
+    ///   float[1] w = {1}
+    /// > { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[1] w = {1}> { y = Relu(x) }
+    /// ```
     Error SEGMENT = "E0511", "segment", "T11";
 
     /// A sparse tensor has no list of values.
     ///
     /// `values` is present, of rank 1, and itself a sound tensor. Source: onnx.proto, SparseTensorProto.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1,1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// ```
     Error SPARSE_VALUES = "E0521", "sparse-values", "P01";
 
     /// The dense shape of a sparse tensor is not sound.
     ///
     /// It has at least one dimension, all are positive, and the number of elements fits 64 bits. Source:
     /// onnx.proto, SparseTensorProto.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[0] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// ```
     Error SPARSE_DIMS = "E0522", "sparse-dims", "P02";
 
     /// The indices of a sparse tensor have the wrong form.
     ///
     /// They are an int64 tensor of shape `[NNZ]` (positions in the flattened tensor) or `[NNZ, rank]`, for
     /// NNZ values. Source: onnx.proto, SparseTensorProto.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1] {1}, indices = int32[1] {0}}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// ```
     Error SPARSE_INDICES_FORM = "E0523", "sparse-indices-form", "P03";
 
     /// An index of a sparse tensor lies outside of it, or is not above the one before.
     ///
     /// Indices ascend strictly, tuples in lexicographic order, so that none repeats and readers can merge
     /// them. Sort them. Source: onnx.proto, SparseTensorProto.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[2] {1, 2}, indices = int64[2] {3, 0}}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[2] {1, 2}, indices = int64[2] {0, 3}}> { y = Relu(x) }
+    /// ```
     Error SPARSE_INDICES = "E0524", "sparse-indices", "P04";
 }

@@ -30,14 +30,22 @@ super::codes! { TYPES, Spec:
     /// A type has no element type, or one that does not exist.
     ///
     /// Every tensor type, inside sequences and optionals too, has an element type of the enumeration. In
-    /// `value_info` a missing one is a warning: upstream's version converter leaves it unset. Text cannot
-    /// express it. Source: onnx.proto, TypeProto.Tensor.
+    /// `value_info` a missing one is a warning: upstream's version converter leaves it unset. Source:
+    /// onnx.proto, TypeProto.Tensor.
+    ///
+    /// ```text
+    /// g (elem_type(99)[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
     Error ELEM_TYPE_INVALID = "E0703", "elem-type-invalid", "Y03";
 
     /// A type is not complete.
     ///
     /// It says what kind it is, and at every depth what the kind needs: the element type of a sequence or
-    /// optional, key and value type of a map, the name of an opaque type. Where a type may be left out, an empty one is a warning. Source: onnx.proto, TypeProto.
+    /// optional, key and value type of a map, the name of an opaque type. Where a type may be left out, an
+    /// empty one is a warning. Source: onnx.proto, TypeProto.
     ///
     /// ```text
     /// <ir_version: 14, opset_import: ["": 21]> g (opaque() x) => (opaque() y) { y = Identity(x) }
@@ -116,8 +124,22 @@ super::codes! { TYPES, Spec:
     ///
     /// Types are denoted TENSOR, IMAGE, AUDIO or TEXT, and dimensions DATA_BATCH, DATA_CHANNEL, DATA_TIME,
     /// DATA_FEATURE, FILTER_IN_CHANNEL, FILTER_OUT_CHANNEL or FILTER_SPATIAL. Others are understood by
-    /// nobody. Text can express denotations in annotations only. Source: TypeDenotation.md,
-    /// DimensionDenotation.md.
+    /// nobody. Source: TypeDenotation.md, DimensionDenotation.md.
+    ///
+    /// ```text
+    /// #@ onnxtxt 1
+    /// g (
+    ///   #@ denotation: ["": "PICTURE"]
+    ///   float[N] x
+    /// ) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// #@ onnxtxt 1
+    /// g (
+    ///   #@ denotation: ["": "TEXT"]
+    ///   float[N] x
+    /// ) => (float[N] y) { y = Relu(x) }
+    /// ```
     Warning DENOTATION = "W0710", "denotation", "Y10";
 
     /// A stored sequence, map or optional does not fit what it says of itself.
