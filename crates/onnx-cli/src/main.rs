@@ -1,2 +1,57 @@
-//! The `onnxtxt` program.
-fn main() {}
+//! The `onnxtxt` program: one file per command in `cmd`, and what commands share beside it.
+//!
+//! Exit codes: 0 done and nothing found, 1 findings, 2 usage or I/O, 101 a bug. Data goes to stdout, everything else to
+//! stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
+
+mod args;
+mod cmd;
+mod files;
+mod fixes;
+mod input;
+mod locate;
+mod output;
+mod progress;
+mod session;
+mod text;
+
+use args::{Cli, Command};
+use clap::Parser as _;
+use session::{Session, Status};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|info| {
+        let message =
+            "this is a bug in onnxtxt. Please report it, with the command and, if you can, the file";
+        // A closed stderr must not panic again.
+        _ = session::to_stderr(&format!("{info}\n{message}\n"));
+    }));
+    let cli = Cli::parse();
+    let mut session = Session::new(&cli.global);
+    let done = run(&cli.command, &mut session);
+    session.finish();
+    match done {
+        Ok(Status::Clean) => ExitCode::SUCCESS,
+        Ok(Status::Findings) => ExitCode::from(1),
+        // Whoever read our output has seen enough.
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            session.error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
+    match command {
+        Command::Info(args) => cmd::info::run(args, session),
+        Command::Print(args) => cmd::print::run(args, session),
+        Command::Convert(args) => cmd::convert::run(args, session),
+        Command::Fmt(args) => cmd::fmt::run(args, session),
+        Command::Check(args) => cmd::check::run(args, session),
+        Command::Explain(args) => cmd::explain::run(args, session),
+        Command::Limits(args) => cmd::limits::run(args, session),
+        Command::Completions(args) => cmd::completions::run(args, session),
+        Command::Man(args) => cmd::man::run(args, session),
+    }
+}

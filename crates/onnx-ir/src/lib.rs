@@ -39,6 +39,7 @@ pub use model::{
     normalize_domain,
 };
 pub use names::{Name, Names};
+pub use show::type_text;
 pub use tensor::{DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorExtra, TensorId};
 pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
 pub use verify::{Level, VerifyOptions, verify};

@@ -12,7 +12,7 @@ use std::fmt::Write;
 const MOST: usize = 12;
 
 /// `seq(float[2,N])`
-pub(crate) fn type_text(model: &Model, mut ty: TypeId) -> String {
+pub fn type_text(model: &Model, mut ty: TypeId) -> String {
     let (mut text, mut closing) = (String::new(), 0);
     loop {
         let inner = match &model.types[ty].kind {

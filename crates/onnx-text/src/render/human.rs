@@ -63,16 +63,24 @@ fn snippet(labels: &[(Span, &str, bool)], severity: Severity, source: &Source<'_
     let first = windows.first().and_then(|window| window.marks.first());
     let Some((_, first)) = first else { return String::new() };
     let mut report = Report::build(ReportKind::Error, (0, first.clone())).with_config(config);
+    let mut order = 0;
     for (id, window) in windows.iter().enumerate() {
-        for (index, range) in &window.marks {
+        // From line to line, and in a line from right to left: so arrows do not cross.
+        let mut marks: Vec<_> = window.marks.iter().collect();
+        let line = |at: usize| window.text[..at].matches('\n').count();
+        marks.sort_by_key(|(_, range)| (line(range.end), std::cmp::Reverse(range.start)));
+        for (index, range) in marks {
             let (_, text, is_primary) = labels[*index];
             let color = match (is_primary, severity) {
                 (false, _) => Color::Blue,
                 (true, Severity::Error) => Color::Red,
                 (true, Severity::Warning) => Color::Yellow,
             };
+            order += 1;
+            let label = Label::new((id, range.clone())).with_color(color).with_order(order);
+            // A label without text is not drawn at all.
             let text = if text.is_empty() { "here".to_owned() } else { clean(text) };
-            report = report.with_label(Label::new((id, range.clone())).with_message(text).with_color(color));
+            report = report.with_label(label.with_message(text));
         }
     }
     let texts: Vec<_> = windows.iter().map(|window| ariadne::Source::from(window.text.as_str())).collect();

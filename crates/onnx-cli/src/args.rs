@@ -1,0 +1,89 @@
+//! What the command line may say to every command. The arguments of one command are in its file.
+
+use crate::cmd;
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// Text for ONNX models: print, convert, format and check them.
+///
+/// Every command takes text and binary models alike; what a file is is seen from its content, then from its name:
+/// .onnx .pb · .onnxtxt .onnxtext · .json · .txtpb .textproto. `-` is stdin or stdout.
+#[derive(Parser)]
+#[command(
+    name = "onnxtxt",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  onnxtxt print model.onnx                       the model as text
+  onnxtxt print --elide 4 model.onnx             at most 4 numbers of each tensor
+  onnxtxt info model.onnx                        what is in it, on one screen
+  onnxtxt check model.onnx                       everything that is wrong with it
+  onnxtxt convert model.onnx -o model.onnxtxt    to text; large weights go into a file beside it
+  onnxtxt convert model.onnxtxt -o model.onnx    and back, byte for byte
+  onnxtxt explain E0203                          what an error means
+
+Exit status: 0 nothing found · 1 findings · 2 wrong usage, or a file cannot be read or written."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command understands.
+#[derive(Args)]
+pub(crate) struct Global {
+    /// Form of findings on stderr
+    #[arg(long, global = true, value_enum, value_name = "FORM", default_value = "human")]
+    #[arg(help_heading = "Global options")]
+    pub(crate) format: Format,
+    /// Whether to use colours; auto looks at the terminal and at NO_COLOR
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    #[arg(help_heading = "Global options")]
+    pub(crate) color: Color,
+    /// Findings only: no notes, no summary, no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Global options")]
+    pub(crate) quiet: bool,
+    /// Say more about what is done
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global options")]
+    pub(crate) verbose: u8,
+}
+
+/// Form of findings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// With the lines they are about
+    Human,
+    /// `file:line:column: error[E0203]: message`
+    Short,
+    /// One JSON object a line
+    Json,
+    /// One SARIF 2.1.0 document
+    Sarif,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// The commands, in the order that help lists them.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Info(cmd::info::Args),
+    Print(cmd::print::Args),
+    Convert(cmd::convert::Args),
+    Fmt(cmd::fmt::Args),
+    Check(cmd::check::Args),
+    Explain(cmd::explain::Args),
+    Limits(cmd::limits::Args),
+    Completions(cmd::completions::Args),
+    Man(cmd::man::Args),
+}

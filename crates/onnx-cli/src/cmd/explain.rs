@@ -1,0 +1,86 @@
+//! `onnxtxt explain`: what an error means, offline.
+
+use crate::output;
+use crate::session::{Session, Status};
+use anyhow::bail;
+use onnx_ir::diag::{self, Code};
+use std::fmt::Write as _;
+
+/// Explain an error code: what it means, why it is wrong, and what to do
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt explain E0203
+  onnxtxt explain value-undefined
+  onnxtxt explain --list")]
+pub(crate) struct Args {
+    /// A code (E0203), its name (value-undefined), or the rule of the specification behind it (G03)
+    #[arg(required_unless_present = "list")]
+    code: Option<String>,
+    /// List all codes
+    #[arg(long, conflicts_with = "code")]
+    list: bool,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let text = match &args.code {
+        None => list(),
+        Some(key) => match diag::find(key) {
+            Some(code) => explain(code, session.colors_data()),
+            None => bail!("{}", unknown(key)),
+        },
+    };
+    output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+    Ok(Status::Clean)
+}
+
+fn unknown(key: &str) -> String {
+    let known = diag::ALL.iter().flat_map(|code| [code.id, code.name]);
+    let help = diag::did_you_mean(key, known).map(|near| format!("; did you mean `{near}`?"));
+    format!(
+        "there is no code `{key}`{}",
+        help.unwrap_or("; `onnxtxt explain --list` has them all".to_owned())
+    )
+}
+
+fn list() -> String {
+    let mut out = String::new();
+    for code in diag::ALL {
+        let title = code.explain.trim().lines().next().unwrap_or_default().trim();
+        let rule = code.rule.unwrap_or("");
+        _ = writeln!(out, "{} {rule:<4} {:<28} {title}", code.id, code.name);
+    }
+    out
+}
+
+fn explain(code: &Code, color: bool) -> String {
+    let paint = |style: &str, text: &str| {
+        if color { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+    };
+    let rule = code.rule.map_or(String::new(), |rule| format!(", rule {rule}"));
+    let title = format!("{}[{}] {}", code.severity.name(), code.id, code.name);
+    let mut out = format!("{}{rule}\n\n", paint("1", &title));
+    let mut is_code = false;
+    let mut examples = 0;
+    for line in code.explain.trim_end().lines() {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+            if is_code {
+                examples += 1;
+                // The first example is wrong, the second right.
+                _ = writeln!(out, "{}", if examples % 2 == 1 { "wrong:" } else { "right:" });
+            }
+        } else if is_code {
+            _ = writeln!(out, "    {}", paint("36", line));
+        } else {
+            let spans: String = line
+                .split('`')
+                .enumerate()
+                .map(|(index, part)| if index % 2 == 0 { part.to_owned() } else { paint("36", part) })
+                .collect();
+            _ = writeln!(out, "{spans}");
+        }
+    }
+    out
+}

@@ -1,0 +1,101 @@
+//! `onnxtxt fmt`: the one layout.
+
+use crate::files;
+use crate::input::{Form, Input, Loaded};
+use crate::locate;
+use crate::output;
+use crate::progress::Work;
+use crate::session::{Session, Status, count};
+use anyhow::ensure;
+use onnx_ir::Diagnostic;
+use onnx_text::FormatOptions;
+use std::path::PathBuf;
+
+/// Format text in place
+///
+/// Comments stay where they are, meaning never changes. A file with mistakes is reported and left alone.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt fmt models/              every .onnxtxt and .onnxtext file below the folder
+  onnxtxt fmt --check .            only say which files are not formatted
+  onnxtxt fmt --diff model.onnxtxt show what would change
+  onnxtxt fmt < a.onnxtxt          stdin to stdout")]
+pub(crate) struct Args {
+    /// Files and folders; - (or none) is stdin, which goes to stdout
+    #[arg(value_name = "FILES", default_value = "-")]
+    files: Vec<PathBuf>,
+    /// Change nothing; name the files that are not formatted
+    #[arg(long)]
+    check: bool,
+    /// Change nothing; show what would change
+    #[arg(long)]
+    diff: bool,
+}
+
+/// The extensions of text that folders are searched for.
+const EXTENSIONS: &[&str] = &["onnxtxt", "onnxtext"];
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let files = files::expand(&args.files, EXTENSIONS)?;
+    let work = Work::begin(session, "formatting");
+    let mut status = Status::Clean;
+    let mut changed = 0;
+    for path in &files {
+        work.now(format!("formatting {}", path.display()));
+        let input = Input::open(path)?;
+        ensure!(input.form == Form::Text, "{} is {}, not text", input.name, input.form.name());
+        let Some(formatted) = formatted(&input, session) else {
+            status = Status::Findings;
+            continue;
+        };
+        let is_stdin = input.path.is_none();
+        let differs = formatted != input.text();
+        changed += usize::from(differs);
+        if args.diff || args.check {
+            status = status.and(Status::of(!differs));
+            if args.diff && differs {
+                let diff = diff(input.text(), &formatted, &input.name);
+                output::to_stdout(|out| out.write_all(diff.as_bytes()))?;
+            } else if differs {
+                output::to_stdout(|out| writeln!(out, "{}", input.name))?;
+            }
+        } else if is_stdin {
+            output::to_stdout(|out| out.write_all(formatted.as_bytes()))?;
+        } else if differs {
+            output::to_file(path, |out| out.write_all(formatted.as_bytes()))?;
+            session.detail(&format!("formatted {}", input.name));
+        }
+    }
+    drop(work);
+    if args.check && changed > 0 {
+        session.note(&format!("{changed} of {} not formatted", count(files.len(), "file")));
+    }
+    Ok(status)
+}
+
+/// The text as it should be; `None` if it has mistakes, which are reported.
+fn formatted(input: &Input, session: &mut Session) -> Option<String> {
+    if let Some(diagnostic) = input.no_text() {
+        let loaded = Loaded { diagnostics: vec![diagnostic], ..Loaded::default() };
+        locate::report(session, input, &loaded, &loaded.diagnostics);
+        return None;
+    }
+    let mut parsed = onnx_text::parse_model(input.text());
+    let diagnostics = std::mem::take(&mut parsed.diagnostics);
+    let is_wrong = diagnostics.iter().any(Diagnostic::is_error);
+    let text = (!is_wrong).then(|| {
+        let options = FormatOptions::default();
+        onnx_text::format(input.text(), &parsed.tree, &parsed.comments, parsed.annotated, &options)
+    });
+    if is_wrong {
+        let loaded = Loaded { tree: Some(parsed), ..Loaded::default() };
+        locate::report(session, input, &loaded, &diagnostics);
+    }
+    text
+}
+
+/// What changes, in the form that `patch` reads.
+pub(super) fn diff(old: &str, new: &str, name: &str) -> String {
+    similar::TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(name, name).to_string()
+}

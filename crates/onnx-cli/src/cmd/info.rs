@@ -1,0 +1,231 @@
+//! `onnxtxt info`: a model on one screen.
+//!
+//! Touches no weights: of a mapped file only the pages with structure are read.
+
+use crate::input::Input;
+use crate::locate;
+use crate::output;
+use crate::session::{Session, Status, bytes, count, grouped};
+use onnx_ir::{
+    Diagnostic, Level, Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain, verify,
+};
+use onnx_proto::FileKind;
+use onnx_proto::external::external_tensors;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Show what is in a model, on one screen
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  onnxtxt info model.onnx")]
+pub(crate) struct Args {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Lines of a list that are shown.
+const MOST: usize = 12;
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let input = Input::open(&args.file)?;
+    let size = input.bytes.len() as u64;
+    if input.kind != FileKind::Model {
+        let line = format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size));
+        output::to_stdout(|out| out.write_all(line.as_bytes()))?;
+        return Ok(Status::Clean);
+    }
+    let loaded = input.load();
+    let mut out = format!("{}: model as {}, {}\n", input.name, input.form.name(), bytes(size));
+    describe(&loaded.model, &mut out);
+    let options = VerifyOptions { level: Level::Spec, payloads: false };
+    let found = verify(&loaded.model, &options);
+    let problems = problems(loaded.diagnostics.iter().chain(&found));
+    let more = if problems.is_empty() { String::new() } else { format!("; `onnxtxt check {}`", input.name) };
+    row(&mut out, "problems", &if problems.is_empty() { "none".to_owned() } else { problems + &more });
+    output::to_stdout(|to| to.write_all(out.as_bytes()))?;
+    locate::report(session, &input, &loaded, &loaded.diagnostics);
+    Ok(Status::of(!loaded.is_partial()))
+}
+
+fn row(out: &mut String, title: &str, text: &str) {
+    let mut lines = text.lines();
+    _ = writeln!(out, "  {title:<12}{}", lines.next().unwrap_or_default());
+    for line in lines {
+        _ = writeln!(out, "  {:<12}{line}", "");
+    }
+}
+
+fn describe(model: &Model, out: &mut String) {
+    let header = &model.header;
+    let producer = [header.producer_name, header.producer_version];
+    let producer: Vec<&str> =
+        producer.iter().map(|&name| model.text(name)).filter(|name| !name.is_empty()).collect();
+    if !producer.is_empty() {
+        row(out, "producer", &producer.join(" "));
+    }
+    let ir = header.ir_version.map_or("none".to_owned(), |version| version.to_string());
+    row(out, "IR version", &ir);
+    row(out, "opsets", &opsets(model, &header.opset_imports));
+    if let Some(body) = model.main_body()
+        && let Some(root) = body.root()
+    {
+        let graph = &body.graphs[root];
+        row(out, "graph", model.text(graph.name));
+        row(out, "inputs", &ports(model, &graph.inputs));
+        row(out, "outputs", &ports(model, &graph.outputs));
+    }
+    row(out, "nodes", &nodes(model));
+    row(out, "weights", &weights(model));
+    let external = external(model);
+    row(out, "external", if external.is_empty() { "none" } else { &external });
+    let functions = functions(model);
+    row(out, "functions", if functions.is_empty() { "none" } else { &functions });
+}
+
+fn opsets(model: &Model, imports: &[OpsetImport]) -> String {
+    let import = |import: &OpsetImport| {
+        let domain = match normalize_domain(model.text(import.domain)) {
+            "" => "ai.onnx",
+            domain => domain,
+        };
+        format!("{domain} {}", import.version.map_or("?".to_owned(), |version| version.to_string()))
+    };
+    let texts: Vec<String> = imports.iter().map(import).collect();
+    if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
+}
+
+/// At most [`MOST`] lines, and how many more there are.
+fn list(mut lines: Vec<String>, word: &str) -> String {
+    let more = lines.len().saturating_sub(MOST);
+    if more > 0 {
+        lines.truncate(MOST);
+        lines.push(format!("… and {} more", count(more, word)));
+    }
+    lines.join("\n")
+}
+
+fn ports(model: &Model, ports: &[Port]) -> String {
+    let port = |port: &Port| {
+        let ty = port.ty.map(|ty| onnx_ir::type_text(model, ty) + " ");
+        format!("{}{}", ty.unwrap_or_default(), model.text(port.name))
+    };
+    if ports.is_empty() { "none".to_owned() } else { list(ports.iter().map(port).collect(), "value") }
+}
+
+/// How many nodes, and of which operators, most frequent first.
+fn nodes(model: &Model) -> String {
+    let mut ops: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut total = 0;
+    for node in model.bodies.values().flat_map(|body| body.nodes.values()) {
+        let domain = normalize_domain(model.text(node.domain));
+        *ops.entry((domain, model.text(node.op))).or_default() += 1;
+        total += 1;
+    }
+    let mut ops: Vec<_> = ops.into_iter().collect();
+    ops.sort_by(|(a, many), (b, more)| more.cmp(many).then(a.cmp(b)));
+    let shown: Vec<String> = ops
+        .iter()
+        .take(2 * MOST)
+        .map(|((domain, op), number)| {
+            let dot = if domain.is_empty() { "" } else { "." };
+            format!("{domain}{dot}{op} {}", grouped(*number as u64))
+        })
+        .collect();
+    let more = ops.len().saturating_sub(2 * MOST);
+    let more = if more > 0 { format!(", … and {}", count(more, "more operator")) } else { String::new() };
+    let subgraphs: usize = model.bodies.values().map(|body| body.graphs.len().saturating_sub(1)).sum();
+    let subgraphs =
+        if subgraphs > 0 { format!(", {}", count(subgraphs, "nested graph")) } else { String::new() };
+    format!("{}{subgraphs}\n{}{more}", grouped(total), wrap(&(shown.join(", "))))
+}
+
+/// Lines of about 80 characters, broken behind commas.
+fn wrap(text: &str) -> String {
+    let mut out = String::new();
+    let mut length = 0;
+    for part in text.split_inclusive(", ") {
+        if length + part.len() > 80 && length > 0 {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            length = 0;
+        }
+        out += part;
+        length += part.len();
+    }
+    out
+}
+
+/// Elements and bytes of initializers and of tensors in attributes.
+fn weights(model: &Model) -> String {
+    let initializers = model.bodies.values().flat_map(|body| {
+        let initializers = body.graphs.values().flat_map(|graph| &graph.initializers);
+        initializers.map(|initializer| &body.tensors[initializer.tensor])
+    });
+    let (mut tensors, mut elements) = (0, 0_u64);
+    let mut inline = 0_u64;
+    let mut types: BTreeMap<&str, u64> = BTreeMap::new();
+    for tensor in initializers {
+        tensors += 1;
+        let size = tensor.element_count().unwrap_or(0);
+        elements = elements.saturating_add(size);
+        inline += stored(tensor);
+        *types.entry(tensor.elem.and_then(onnx_ir::ElemType::name).unwrap_or("?")).or_default() += size;
+    }
+    if tensors == 0 {
+        return "none".to_owned();
+    }
+    let mut types: Vec<_> = types.into_iter().collect();
+    types.sort_by(|(a, many), (b, more)| more.cmp(many).then(a.cmp(b)));
+    let types: Vec<String> = types.iter().map(|(name, size)| format!("{name} {}", grouped(*size))).collect();
+    format!(
+        "{}, {} ({}), {} inline",
+        count(tensors, "tensor"),
+        format_args!("{} parameters", grouped(elements)),
+        types.join(", "),
+        bytes(inline)
+    )
+}
+
+fn stored(tensor: &Tensor) -> u64 {
+    let size = |payload: &Payload| match payload {
+        Payload::Entries { bytes, .. } => bytes.len() as u64,
+        Payload::Strings(strings) => strings.iter().map(|string| string.len() as u64).sum(),
+    };
+    tensor.data.iter().map(size).sum()
+}
+
+fn external(model: &Model) -> String {
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    for (tensor, _) in external_tensors(model) {
+        let location = tensor.external(&model.names, "location").map_or("?", |name| &model.names[name]);
+        *files.entry(location).or_default() += 1;
+    }
+    let lines = files.iter().map(|(file, tensors)| format!("{file}: {}", count(*tensors, "tensor")));
+    list(lines.collect(), "file")
+}
+
+fn functions(model: &Model) -> String {
+    let lines = model.functions.values().map(|function| {
+        let domain = model.text(function.domain);
+        let nodes = model.bodies[function.body].nodes.len();
+        format!("{domain}.{}: {}", model.text(function.name), count(nodes, "node"))
+    });
+    list(lines.collect(), "function")
+}
+
+fn problems<'d>(found: impl Iterator<Item = &'d Diagnostic>) -> String {
+    let (mut errors, mut warnings) = (0, 0);
+    for diagnostic in found {
+        if diagnostic.is_error() { errors += 1 } else { warnings += 1 }
+    }
+    let counts = [(errors, "error"), (warnings, "warning")];
+    let counts: Vec<String> = counts
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| count(number, word))
+        .collect();
+    counts.join(", ")
+}

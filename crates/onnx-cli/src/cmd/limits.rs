@@ -1,0 +1,39 @@
+//! `onnxtxt limits`: what is too much, and why there is a limit.
+
+use crate::cmd::convert;
+use crate::output;
+use crate::session::{Session, Status};
+
+/// Print the limits of what the program reads and writes
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  onnxtxt limits")]
+pub(crate) struct Args {}
+
+/// Name, value, unit, and what breaks without it.
+fn table() -> Vec<(&'static str, u64, &'static str, &'static str)> {
+    let number = |limit: usize| u64::try_from(limit).unwrap_or(u64::MAX);
+    vec![
+        ("text size", u64::from(u32::MAX), "bytes", "places in a text are 32-bit numbers"),
+        ("text nesting", number(onnx_text::MAX_NESTING), "brackets", "the parser recurses on brackets"),
+        ("binary size", i32::MAX as u64, "bytes", "protobuf readers refuse more; use --weights sidecar"),
+        (
+            "binary nesting",
+            number(onnx_proto::MAX_DEPTH),
+            "messages",
+            "protobuf readers stop there: 32 nested graphs",
+        ),
+        ("inline weights", convert::LARGE, "bytes", "a larger tensor goes into a file beside a text"),
+    ]
+}
+
+pub(crate) fn run(_: &Args, _: &mut Session) -> anyhow::Result<Status> {
+    output::to_stdout(|out| {
+        for (name, limit, unit, why) in table() {
+            writeln!(out, "{name:<16}{limit:>12} {unit:<10}{why}")?;
+        }
+        Ok(())
+    })?;
+    Ok(Status::Clean)
+}

@@ -1,0 +1,12 @@
+//! The commands: a file each, with its `Args` and its `run`.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod explain;
+pub(crate) mod fmt;
+pub(crate) mod info;
+pub(crate) mod limits;
+pub(crate) mod man;
+pub(crate) mod print;
+mod types;

@@ -1,0 +1,76 @@
+//! `onnxtxt print`: a model as text.
+
+use crate::input::Input;
+use crate::locate;
+use crate::output;
+use crate::progress::Work;
+use crate::session::{Session, Status};
+use crate::text::{ProfileArg, Text};
+use anyhow::ensure;
+use onnx_ir::Severity;
+use onnx_proto::FileKind;
+use onnx_text::RaiseOptions;
+use std::path::PathBuf;
+
+/// Print a model as text
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt print model.onnx | less
+  onnxtxt print --elide 4 --no-metadata model.onnx    an overview: such a text cannot be read back
+  onnxtxt print --types model.onnx                    the declared types behind the nodes
+  onnxtxt print --profile reference model.onnx        only what the reference implementation reads")]
+pub(crate) struct Args {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Print at most N elements of a tensor
+    #[arg(long, value_name = "N")]
+    elide: Option<usize>,
+    /// What the text may be made of
+    #[arg(long, value_enum, default_value = "onnx")]
+    profile: ProfileArg,
+    /// Leave out metadata_props and the documentation of nodes and values
+    #[arg(long)]
+    no_metadata: bool,
+    /// Print the declared types of its results behind each node
+    #[arg(long)]
+    types: bool,
+}
+
+/// What a text with extended forms is like.
+pub(super) const EXTENDED: &str =
+    "the text has forms that the reference implementation refuses, for what its grammar cannot say";
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let work = Work::begin(session, format!("reading {}", args.file.display()));
+    let input = Input::open(&args.file)?;
+    ensure!(
+        input.kind == FileKind::Model,
+        "{} is a {}; only models have a text so far (`onnxtxt convert` makes JSON or textproto of it)",
+        input.name,
+        input.kind.name()
+    );
+    let loaded = input.load();
+    let options =
+        RaiseOptions { profile: args.profile.into(), elide: args.elide, metadata: !args.no_metadata };
+    let text = Text::new(&loaded.model, &options);
+    drop(work);
+
+    // What could be read is shown in any case: it may be all that is left of the file.
+    if loaded.model.main.is_some() && !text.is_lost() {
+        if args.types {
+            let typed = super::types::behind_nodes(&text.to_text());
+            output::to_stdout(|out| out.write_all(typed.as_bytes()))?;
+        } else {
+            output::to_stdout(|out| text.write(out))?;
+        }
+    }
+    locate::report(session, &input, &loaded, &loaded.diagnostics);
+    let losses: Vec<_> = text.losses().iter().cloned().map(|loss| loss.severity(Severity::Warning)).collect();
+    locate::report(session, &input, &loaded, &losses);
+    if text.is_extended() {
+        session.note(EXTENDED);
+    }
+    Ok(Status::of(!loaded.is_partial() && !text.is_lost()))
+}

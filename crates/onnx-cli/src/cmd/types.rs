@@ -1,0 +1,121 @@
+//! `print --types`: the declared types of a node's results behind the node.
+//!
+//! Works on the text: what declares the types is in it.
+//!
+//! ```text
+//! t = MatMul(x, w)  # float[2,3]
+//! ```
+
+use onnx_text::ast::{Attr, AttrValue, Graph, Node, ValueInfo};
+use std::collections::HashMap;
+
+/// The text with a comment behind each node whose results have declared types.
+pub(super) fn behind_nodes(text: &str) -> String {
+    let parsed = onnx_text::parse_model(text);
+    let mut found = Vec::new();
+    let mut finder = Finder { text, found: &mut found };
+    if let Some(graph) = &parsed.tree.graph {
+        finder.graph(graph, &HashMap::new());
+    }
+    for function in &parsed.tree.functions {
+        let mut types = HashMap::new();
+        let values = function.values.as_ref().map(|list| list.items.as_slice()).unwrap_or_default();
+        finder.declare(&mut types, &function.inputs.items);
+        finder.declare(&mut types, &function.outputs.items);
+        finder.declare(&mut types, values);
+        finder.nodes(&function.body, &types);
+    }
+    found.sort_unstable();
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut at = 0;
+    for (place, types) in found {
+        // Behind the node is the end of its line, unless something else follows there.
+        let is_last = text[place..].lines().next().is_none_or(|rest| rest.trim().is_empty());
+        if is_last && place >= at {
+            out += &text[at..place];
+            out += "  # ";
+            out += &types;
+            at = place;
+        }
+    }
+    out += &text[at..];
+    out
+}
+
+struct Finder<'t, 'f> {
+    text: &'t str,
+    found: &'f mut Vec<(usize, String)>,
+}
+
+/// Names as they are spelled, with their types as they are spelled.
+type Types<'t> = HashMap<&'t str, &'t str>;
+
+impl<'t> Finder<'t, '_> {
+    fn declare(&self, types: &mut Types<'t>, values: &[ValueInfo]) {
+        for value in values {
+            if let Some(ty) = &value.ty {
+                types.insert(&self.text[value.name.range()], &self.text[ty.span().range()]);
+            }
+        }
+    }
+
+    fn graph(&mut self, graph: &Graph, outer: &Types<'t>) {
+        let mut types = outer.clone();
+        let lists = [graph.inputs.as_ref(), Some(&graph.outputs), graph.values.as_ref()];
+        for list in lists.into_iter().flatten() {
+            self.declare(&mut types, &list.items);
+        }
+        self.nodes(&graph.body, &types);
+    }
+
+    fn nodes(&mut self, nodes: &[Node], types: &Types<'t>) {
+        for node in nodes {
+            let declared: Vec<&str> = node
+                .outputs
+                .iter()
+                .map(|name| types.get(&self.text[name.range()]).copied().unwrap_or("?"))
+                .collect();
+            if declared.iter().any(|ty| *ty != "?") {
+                self.found.push((node.span.end as usize, declared.join(", ")));
+            }
+            for attr in node.attrs.iter().flat_map(|attrs| &attrs.items) {
+                self.attr(attr, types);
+            }
+        }
+    }
+
+    fn attr(&mut self, attr: &Attr, types: &Types<'t>) {
+        match &attr.value {
+            Some(AttrValue::Graph(graph)) => self.graph(graph, types),
+            Some(AttrValue::List(list) | AttrValue::Braced(list)) => {
+                for element in &list.items {
+                    if let AttrValue::Graph(graph) = &element.value {
+                        self.graph(graph, types);
+                    }
+                }
+            }
+            Some(
+                AttrValue::Scalar(_)
+                | AttrValue::Reference(_)
+                | AttrValue::Tensor(_)
+                | AttrValue::Type(_)
+                | AttrValue::Sparse(_)
+                | AttrValue::Record(_),
+            )
+            | None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_types_stand_behind_their_nodes() {
+        let text = "g (float[N] x) => (float[N] y)\n<float[2,N] t>\n{\n    t = F(x)\n    y, q = G(t)\n    q = H()\n}\n";
+        let expected =
+            text.replace("F(x)\n", "F(x)  # float[2,N]\n").replace("G(t)\n", "G(t)  # float[N], ?\n");
+        assert_eq!(behind_nodes(text), expected);
+    }
+}

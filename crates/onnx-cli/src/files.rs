@@ -1,0 +1,39 @@
+//! The files that a command line names: folders stand for the files of a kind in them.
+
+use anyhow::Context as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every file that `paths` name, folders by the files with one of these extensions in them, sorted. Hidden entries and
+/// links to folders are passed over.
+pub(crate) fn expand(paths: &[PathBuf], extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            walk(path, extensions, &mut files)?;
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn walk(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let cannot = || format!("cannot read folder {}", folder.display());
+    let mut entries =
+        fs::read_dir(folder).with_context(cannot)?.collect::<Result<Vec<_>, _>>().with_context(cannot)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        let kind = entry.file_type().with_context(|| format!("cannot read {}", path.display()))?;
+        let is_wanted =
+            |path: &Path| path.extension().and_then(|e| e.to_str()).is_some_and(|e| extensions.contains(&e));
+        if kind.is_dir() && !is_hidden {
+            walk(&path, extensions, files)?;
+        } else if !kind.is_dir() && is_wanted(&path) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
