@@ -99,7 +99,7 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn new(options: &VerifyOptions) -> Self {
-        Findings { level: options.level, list: Vec::new(), comparisons: 2_000_000 }
+        Findings { level: options.level, list: Vec::new(), comparisons: 500_000 }
     }
 
     /// Whether findings of this code are asked for; for checks that cost something.
