@@ -1,0 +1,120 @@
+//! Value infos, types and tensor data.
+
+use super::line::Printer;
+use super::list::{BRACES, Fit, Style};
+use super::numbers;
+use crate::ast::{Data, Dim, List, Type, TypeArg, ValueInfo};
+use onnx_ir::diag::Span;
+
+impl Printer<'_> {
+    /// `float[N] x = {…}`
+    pub(super) fn value_info(&mut self, value: &ValueInfo) {
+        self.notes(&value.notes);
+        self.begin(value.span.start);
+        if let Some(ty) = &value.ty {
+            self.ty(ty);
+            if !value.name.is_empty() {
+                self.space();
+            }
+        }
+        self.put_span(value.name);
+        if let Some(data) = &value.data {
+            self.space();
+            self.put("=");
+            self.space();
+            self.data(data);
+        }
+    }
+
+    // ---- types: never broken, but by comments ----
+
+    pub(super) fn ty(&mut self, ty: &Type) {
+        match ty {
+            Type::Tensor { elem, dims } => {
+                self.words(*elem);
+                if let Some(dims) = dims {
+                    self.dims(dims);
+                }
+            }
+            Type::Call { head, args } => {
+                self.put_span(*head);
+                self.put_at(args.span.start, "(");
+                for (i, arg) in args.items.iter().enumerate() {
+                    if i > 0 {
+                        self.put(",");
+                        self.space();
+                    }
+                    match arg {
+                        TypeArg::Type(ty) => self.ty(ty),
+                        TypeArg::Name(name) => self.put_span(*name),
+                    }
+                }
+                // A final comma is dropped by readers.
+                if matches!(args.items.last(), Some(TypeArg::Name(name)) if name.is_empty()) {
+                    self.put(",");
+                }
+                self.put(")");
+            }
+            Type::Unset(span) => self.put_at(span.start, "?"),
+        }
+    }
+
+    /// `[2,N,?]`
+    pub(super) fn dims(&mut self, dims: &List<Dim>) {
+        self.put_at(dims.span.start, "[");
+        let has_comments = self.has_comment_in(dims.span);
+        for (i, dim) in dims.items.iter().enumerate() {
+            if i > 0 {
+                self.put(",");
+            }
+            match dim {
+                Dim::Unknown(span) => self.put_at(span.start, "?"),
+                // Dimensions that are one token hold no comments: those that are due come behind it.
+                Dim::Int(span) if !has_comments => self.put(self.slice(*span)),
+                Dim::Int(span) | Dim::Param(span) => self.put_span(*span),
+            }
+        }
+        self.put("]");
+    }
+
+    // ---- data ----
+
+    pub(super) fn data(&mut self, data: &Data) {
+        match data {
+            Data::Numbers(span) => self.numbers(*span),
+            Data::Elements(list) if self.is_long(data) && !self.has_comment_before(list.span.end) => {
+                let source = self.source;
+                let texts = list.items.iter().map(|s| source.get(s.span.range()).unwrap_or_default());
+                self.long(BRACES, list.span, list.items.len(), texts);
+            }
+            Data::Elements(list) => {
+                self.list(BRACES, list, Style::Fill, Fit::IfItDoes, |p, scalar| p.put_span(scalar.span));
+            }
+            Data::External(entries) => self.elements(entries),
+            Data::Record(fields) => self.record(fields),
+            Data::Sparse(parts) => self.attrs(BRACES, parts),
+            Data::Stored(stored) => self.stored(stored, self.is_long(data)),
+        }
+    }
+
+    /// Whether data do not fit on a line in any case.
+    pub(super) fn is_long(&self, data: &Data) -> bool {
+        match data {
+            Data::Numbers(span) => self.is_longer(*span),
+            Data::Elements(list) => self.are_too_many(list.items.len()),
+            Data::External(_) | Data::Record(_) => false,
+            Data::Sparse(parts) => parts.items.iter().any(|a| self.breaks(a)),
+            Data::Stored(stored) => self.are_too_many(numbers::shown(stored)),
+        }
+    }
+
+    /// Whether numbers of the source do not fit on a line in any case.
+    pub(super) fn is_longer(&self, numbers: Span) -> bool {
+        numbers::is_longer(self.slice(numbers), self.width)
+    }
+
+    /// Whether this many literals do not fit on a line in any case: each takes a character, a comma and a space.
+    pub(super) fn are_too_many(&self, count: usize) -> bool {
+        count.saturating_mul(3) > self.width
+    }
+}

@@ -1,0 +1,145 @@
+//! Lists: flat if they fit, else one item a line, or filled.
+
+use super::INDENT;
+use super::line::{Blank, Gap, Printer};
+use super::wrap::Break;
+use crate::ast::{List, Name};
+use onnx_ir::diag::Span;
+
+/// How the items of a broken list stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    /// One a line.
+    Lines,
+    /// As many to a line as fit.
+    Fill,
+}
+
+/// Whether a list may stand on one line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fit {
+    /// If it fits and holds no comment.
+    IfItDoes,
+    /// Never.
+    Broken,
+}
+
+impl Fit {
+    pub(super) fn unless(broken: bool) -> Fit {
+        if broken { Fit::Broken } else { Fit::IfItDoes }
+    }
+}
+
+/// A pair of brackets.
+pub(super) type Brackets = [&'static str; 2];
+pub(super) const PARENS: Brackets = ["(", ")"];
+pub(super) const SQUARE: Brackets = ["[", "]"];
+pub(super) const ANGLE: Brackets = ["<", ">"];
+pub(super) const BRACES: Brackets = ["{", "}"];
+
+/// The span of a list that cannot hold comments: those that are due come behind it.
+pub(super) fn whole(span: Span) -> Span {
+    Span { start: span.start, end: 0 }
+}
+
+impl Printer<'_> {
+    /// `open item, item close`
+    pub(super) fn list<T>(
+        &mut self,
+        brackets: Brackets,
+        list: &List<T>,
+        style: Style,
+        fit: Fit,
+        item: impl FnMut(&mut Self, &T),
+    ) {
+        self.items(brackets, &list.items, list.span, style, fit, item);
+    }
+
+    /// `open item, item close` at `span` of the source.
+    pub(super) fn items<T>(
+        &mut self,
+        [open, close]: Brackets,
+        items: &[T],
+        span: Span,
+        style: Style,
+        fit: Fit,
+        mut item: impl FnMut(&mut Self, &T),
+    ) {
+        self.put_at(span.start, open);
+        let broken = !self.rigid && (fit == Fit::Broken || self.has_comment_before(span.end));
+        if items.is_empty() && !broken {
+            self.put(close);
+            return;
+        }
+        self.indent += INDENT;
+        if broken {
+            self.gap = Gap::Hard(Blank::No);
+        } else {
+            self.piece(Break::Open);
+            self.gap = Gap::Soft(Break::Empty);
+        }
+        let between = match (style, broken) {
+            (Style::Fill, _) => Gap::Soft(Break::Fill),
+            (Style::Lines, true) => Gap::Hard(Blank::Keep),
+            (Style::Lines, false) => Gap::Soft(Break::Space),
+        };
+        for (i, it) in items.iter().enumerate() {
+            if i > 0 {
+                self.put(",");
+                self.gap = between;
+            }
+            item(self, it);
+        }
+        if broken {
+            if !items.is_empty() {
+                self.gap = Gap::Hard(Blank::Keep);
+            }
+            if self.has_comment_before(span.end) {
+                self.flush(span.end);
+            }
+            self.indent -= INDENT;
+            self.gap = Gap::Hard(Blank::No);
+            self.put(close);
+        } else {
+            self.indent -= INDENT;
+            self.piece(Break::Dedent);
+            self.gap = Gap::Soft(Break::Empty);
+            self.put(close);
+            self.piece(Break::Close);
+        }
+    }
+
+    /// Names that may be left out: a final gap needs a comma behind it, because a final comma is dropped.
+    pub(super) fn operands(&mut self, names: &[Name], span: Span) {
+        let count = names.len();
+        let mut i = 0;
+        self.items(PARENS, names, span, Style::Lines, Fit::IfItDoes, |p, name| {
+            p.put_span(*name);
+            i += 1;
+            if i == count && name.is_empty() {
+                p.put(",");
+            }
+        });
+    }
+
+    /// `a, , c` without brackets.
+    pub(super) fn results(&mut self, names: &[Name]) {
+        let Some((first, rest)) = names.split_first() else { return };
+        self.put_span(*first);
+        if !rest.is_empty() {
+            self.indent += INDENT;
+            self.piece(Break::Open);
+            for name in rest {
+                self.put(",");
+                self.gap = Gap::Soft(Break::Fill);
+                self.put_span(*name);
+            }
+            self.piece(Break::Dedent);
+            self.piece(Break::Close);
+            self.indent -= INDENT;
+        }
+        if names.last().is_some_and(|n| n.is_empty()) {
+            self.put(",");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The one printer: a syntax tree as canonical text. It formats what was parsed and prints what
+//! [`raise`](crate::raise) made of a model; the two differ only in who wrote the source that the spans point into.
+//!
+//! ```text
+//! <ir_version: 10, opset_import: ["": 21]>
+//! g (float[N] x, float[4] scale) => (float[N] y)
+//! <
+//!     float[4] b = {1, 2, 3, 4},
+//!     float[N] t
+//! >
+//! {
+//!     t = Mul(x, scale)  # comments stay where they are
+//!     y = LeakyRelu <alpha = 0.1> (t)
+//! }
+//! ```
+//!
+//! # Layout
+//!
+//! - A line is at most [`FormatOptions::width`] characters where it can be. Nothing is aligned.
+//! - Header, signature, `<`, `{` and `}` of a top-level graph or function begin a line; one node is one line. Bodies are
+//!   indented by four. A nested graph keeps its `{` on the line of its signature.
+//! - A list that does not fit is broken after its opening bracket, one item a line, the closing bracket on a line of its
+//!   own; literals and results are filled instead, as many to a line as fit. The author's line breaks do not count.
+//! - A list is broken even if it would fit where it holds a comment, an annotation, a graph, or (the values of a graph)
+//!   more than one item.
+//! - Attributes stay on the side of the inputs where the author put them. No trailing commas: the reference refuses them.
+//! - One blank line is kept where the author had any between statements and between the items of a broken list; none is
+//!   invented but the one above a function.
+//! - `##` and `#@` lines stand above their item. A `#@` line is never broken, however long.
+//! - A comment on a line of its own keeps one, at the indentation of what follows. One behind something stays behind it
+//!   and never makes its line break. A comment where a line cannot end well (before a comma, inside a type) moves behind
+//!   the next punctuation at most. None is lost, doubled or reordered.
+//! - Strings and numbers are spelled as the source spells them.
+//!
+//! # How it works
+//!
+//! Each construct is described once, as calls on a [`Printer`]: text, possible breaks, lists. The printer writes the text
+//! of a line flat into the output and remembers where it may break ([`line`]). Only a line that turns out too long is
+//! laid out ([`wrap`]), simple ones directly, the others by `pretty`. Elements of long tensors are written straight into
+//! the output ([`numbers`]). Nothing is kept but the current line, so a model is printed in memory of constant size.
+//!
+//! A comment is on a line of its own if a line break (or the start of the source) precedes it. A buffer that `raise`
+//! writes therefore needs no layout at all but a line break before such comments.
+
+mod data;
+mod file;
+mod line;
+mod list;
+mod node;
+mod notes;
+mod numbers;
+#[cfg(test)]
+mod tests;
+mod wrap;
+
+use crate::ast;
+use line::Printer;
+use onnx_ir::diag::Span;
+use std::fmt;
+
+/// Spaces of one level.
+const INDENT: usize = 4;
+
+/// How to format.
+#[derive(Clone, Debug)]
+pub struct FormatOptions {
+    /// The characters that a line has at most, where it can be broken.
+    pub width: usize,
+}
+
+impl Default for FormatOptions {
+    fn default() -> Self {
+        FormatOptions { width: 100 }
+    }
+}
+
+/// Formats a file. `source` is what the spans of `file` point into; `comments` and `annotated` are those of
+/// [`Parsed`](crate::Parsed). The tree should come from a parse without errors: what was not understood is not printed.
+pub fn format(
+    source: &str,
+    file: &ast::File,
+    comments: &[Span],
+    annotated: Option<Span>,
+    options: &FormatOptions,
+) -> String {
+    let mut p = Printer::new(source, comments, options, None);
+    p.reserve(source.len() + source.len() / 8);
+    p.file(file, annotated);
+    p.finish();
+    p.into_text()
+}
+
+/// [`format`], written piece by piece, so that the text of a large model is never in memory as a whole.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn format_to(
+    out: &mut impl fmt::Write,
+    source: &str,
+    file: &ast::File,
+    comments: &[Span],
+    annotated: Option<Span>,
+    options: &FormatOptions,
+) -> fmt::Result {
+    let mut p = Printer::new(source, comments, options, Some(out));
+    p.file(file, annotated);
+    p.finish();
+    p.result()
+}
+
+macro_rules! entry {
+    ($($(#[$doc:meta])* $name:ident, $tree:ty, $construct:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// The result has no line break at the end.
+        pub fn $name(source: &str, tree: &$tree, comments: &[Span], options: &FormatOptions) -> String {
+            let mut p = Printer::new(source, comments, options, None);
+            p.$construct(tree);
+            p.finish();
+            let mut text = p.into_text();
+            if text.ends_with('\n') {
+                text.pop();
+            }
+            text
+        }
+    )*};
+}
+
+entry! {
+    /// Formats one graph.
+    format_graph, ast::Graph, graph;
+    /// Formats one function.
+    format_function, ast::Function, function;
+    /// Formats one node.
+    format_node, ast::Node, node;
+    /// Formats one attribute.
+    format_attribute, ast::Attr, attr;
+    /// Formats one type.
+    format_type, ast::Type, ty;
+    /// Formats one value info or initializer.
+    format_value_info, ast::ValueInfo, value_info;
+}
