@@ -33,7 +33,8 @@ pub struct Names {
     pool: String,
     /// `spans[i]..spans[i + 1]` is the text of name `i` in `pool`.
     starts: Vec<usize>,
-    table: HashTable<Name>,
+    /// Names with their hashes, so that growing reads no text and most other names are told apart without it.
+    table: HashTable<(u32, Name)>,
     hasher: RandomState,
     /// Exact bytes of the names that are not UTF-8; their `pool` text has replacement characters.
     invalid: HashMap<Name, Box<[u8]>, RandomState>,
@@ -55,13 +56,29 @@ impl Names {
 
     /// The id of `text`, new or known.
     pub fn intern(&mut self, text: &str) -> Name {
-        let hash = self.hasher.hash_one(text.as_bytes());
-        let (pool, starts) = (&self.pool, &self.starts);
-        let same = |&id: &Name| &pool[starts[id.index()]..starts[id.index() + 1]] == text;
-        if let Some(&id) = self.table.find(hash, same) {
+        let hash = self.hash(text.as_bytes());
+        let (pool, starts) = (self.pool.as_bytes(), &self.starts);
+        let same = |&(known, id): &(u32, Name)| {
+            known == hash
+                && pool[starts[id.index()]..starts[id.index() + 1]] == *text.as_bytes()
+                && self.is_utf8(id)
+        };
+        if let Some(&(_, id)) = self.table.find(spread(hash), same) {
             return id;
         }
         self.insert(hash, text)
+    }
+
+    fn hash(&self, bytes: &[u8]) -> u32 {
+        #[allow(clippy::cast_possible_truncation, reason = "half of the hash is kept")]
+        let half = self.hasher.hash_one(bytes) as u32;
+        half
+    }
+
+    /// Makes room for `names` more names.
+    pub fn reserve(&mut self, names: usize) {
+        self.starts.reserve(names);
+        self.table.reserve(names, |&(hash, _)| spread(hash));
     }
 
     /// The id of a string that may not be UTF-8.
@@ -69,10 +86,9 @@ impl Names {
         match std::str::from_utf8(bytes) {
             Ok(text) => self.intern(text),
             Err(_) => {
-                let hash = self.hasher.hash_one(bytes);
-                let invalid = &self.invalid;
-                if let Some(&id) = self.table.find(hash, |id| invalid.get(id).is_some_and(|b| **b == *bytes))
-                {
+                let hash = self.hash(bytes);
+                let same = |(_, id): &(u32, Name)| self.invalid.get(id).is_some_and(|b| **b == *bytes);
+                if let Some(&(_, id)) = self.table.find(spread(hash), same) {
                     return id;
                 }
                 let id = self.insert(hash, &String::from_utf8_lossy(bytes));
@@ -82,25 +98,19 @@ impl Names {
         }
     }
 
-    fn insert(&mut self, hash: u64, text: &str) -> Name {
+    fn insert(&mut self, hash: u32, text: &str) -> Name {
         let id = Name::from_index(self.starts.len() - 1);
         self.pool.push_str(text);
         self.starts.push(self.pool.len());
-        let Self { pool, starts, table, hasher, invalid } = self;
-        table.insert_unique(hash, id, |id| match invalid.get(id) {
-            Some(bytes) => hasher.hash_one(&**bytes),
-            None => hasher.hash_one(&pool.as_bytes()[starts[id.index()]..starts[id.index() + 1]]),
-        });
+        self.table.insert_unique(spread(hash), (hash, id), |&(hash, _)| spread(hash));
         id
     }
 
     /// The id of `text` if it occurs.
     pub fn find(&self, text: &str) -> Option<Name> {
-        self.table
-            .find(self.hasher.hash_one(text.as_bytes()), |&id| {
-                &self[id] == text && !self.invalid.contains_key(&id)
-            })
-            .copied()
+        let hash = self.hash(text.as_bytes());
+        let same = |&(known, id): &(u32, Name)| known == hash && &self[id] == text && self.is_utf8(id);
+        self.table.find(spread(hash), same).map(|&(_, id)| id)
     }
 
     /// The exact bytes of a name.
@@ -130,6 +140,11 @@ impl Names {
     pub fn is_empty(&self) -> bool {
         false
     }
+}
+
+/// The table wants good bits at both ends of a hash.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 impl Default for Names {
