@@ -328,7 +328,7 @@ pub struct Node {
     /// The word behind the colon.
     pub overload: Option<Name>,
     /// Attributes, before or after the inputs.
-    pub attrs: Option<Box<List<Attr>>>,
+    pub attrs: Option<List<Attr>>,
     /// Operands.
     pub inputs: SmallVec<[Name; 3]>,
     /// The operands with their parentheses.
@@ -364,15 +364,17 @@ pub enum AttrValue {
     /// `float[2] name {1, 2}`
     Tensor(Box<TensorLiteral>),
     /// `float[2]`
-    Type(Type),
+    Type(Box<Type>),
+    /// `[1, 2, 3]` of plain integers, brackets included: not split into tokens.
+    Ints(Span),
     /// `sparse [3,4] {values = …, indices = …}`
     Sparse(Box<SparseLiteral>),
-    /// `[1, 2, 3]`
-    List(List<AttrElement>),
+    /// `[1.5, 2.0]`, `["a", "b"]`
+    List(Box<List<AttrElement>>),
     /// `{float[2] {1, 2}, …}`: a list that the reference would discard if it stood in brackets.
-    Braced(List<AttrElement>),
+    Braced(Box<List<AttrElement>>),
     /// `attribute {type = 1, f = 1.0, i = 2}`: fields that do not fit each other, as stored.
-    Record(List<Attr>),
+    Record(Box<List<Attr>>),
 }
 
 impl AttrValue {
@@ -380,7 +382,7 @@ impl AttrValue {
     pub fn span(&self) -> Span {
         match self {
             AttrValue::Scalar(s) => s.span,
-            AttrValue::Reference(s) => *s,
+            AttrValue::Reference(s) | AttrValue::Ints(s) => *s,
             AttrValue::Graph(g) => g.span,
             AttrValue::Tensor(t) => t.span,
             AttrValue::Type(t) => t.span(),
@@ -447,4 +449,16 @@ pub struct Function {
     pub body_span: Span,
     /// From the header to the closing brace.
     pub span: Span,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_has_most_of_is_small() {
+        assert!(size_of::<AttrValue>() <= 16, "{}", size_of::<AttrValue>());
+        assert!(size_of::<Attr>() <= 64, "{}", size_of::<Attr>());
+        assert!(size_of::<Node>() <= 168, "{}", size_of::<Node>());
+    }
 }

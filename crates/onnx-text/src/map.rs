@@ -265,6 +265,7 @@ fn in_attr<'a>(attr: &'a ast::Attr, out: &mut Vec<&'a ast::Graph>) {
         Some(AttrValue::Record(parts)) => parts.items.iter().for_each(|part| in_attr(part, out)),
         Some(
             AttrValue::Scalar(_)
+            | AttrValue::Ints(_)
             | AttrValue::Reference(_)
             | AttrValue::Tensor(_)
             | AttrValue::Type(_)

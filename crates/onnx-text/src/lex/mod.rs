@@ -124,17 +124,21 @@ impl Driver<'_> {
                     lexer = Kind::lexer(&source[end..to]);
                 }
             }
-            let gap = &source.as_bytes()[self.end..start];
-            if !gap.is_empty() && gap.contains(&b'\n') {
-                self.starts_line = true;
+            match &source.as_bytes()[self.end..start] {
+                [] | [b' '] => {}
+                gap => self.starts_line |= gap.contains(&b'\n'),
             }
             self.end = end;
             if kind == Kind::Comment {
                 self.comment(start, end);
                 continue;
             }
-            if kind == Kind::LBrace && end - start > 1 {
-                kind = Kind::Numbers;
+            if end - start > 1 {
+                match kind {
+                    Kind::LBrace => kind = Kind::Numbers,
+                    Kind::LBracket => kind = Kind::Ints,
+                    _ => {}
+                }
             }
             if !self.token(kind, start, end) {
                 return;
@@ -342,7 +346,7 @@ mod tests {
             kinds("1 -2 1.5 1e3 1. -1.e-3 inf -inf nan"),
             [Int, Int, Float, Float, Float, Float, Ident, Special, Ident]
         );
-        assert_eq!(kinds("float[3]x=>y"), [Ident, LBracket, Int, RBracket, Ident, Arrow, Ident]);
+        assert_eq!(kinds("float[N]x=>y"), [Ident, LBracket, Ident, RBracket, Ident, Arrow, Ident]);
     }
 
     #[test]
@@ -351,6 +355,10 @@ mod tests {
         assert_eq!(kinds("{{1, 2}}"), [Kind::Numbers]);
         assert_eq!(kinds("{1, nan}").len(), 5);
         assert_eq!(kinds("{ }"), [Kind::LBrace, Kind::RBrace]);
+        assert_eq!(kinds("[1, -2] [3]"), [Kind::Ints, Kind::Ints]);
+        for list in ["[]", "[1,]", "[1 2]", "[1, x]", "[1.5]", "[1234567890123456789]", "[1"] {
+            assert_eq!(kinds(list).first(), Some(&Kind::LBracket), "{list}");
+        }
     }
 
     #[test]

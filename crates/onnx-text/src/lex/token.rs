@@ -44,7 +44,7 @@ pub(crate) enum Kind {
     LParen,
     #[token(")")]
     RParen,
-    #[token("[")]
+    #[token("[", open_bracket)]
     LBracket,
     #[token("]")]
     RBracket,
@@ -83,6 +83,8 @@ pub(crate) enum Kind {
     Doc,
     /// `{1, 2, 3}` of plain numbers, made from `LBrace`.
     Numbers,
+    /// `[1, 2, 3]` of plain integers, made from `LBracket`.
+    Ints,
 
     // Mistakes, which the driver reports and replaces.
     /// `0x1F`, `1e`, `3abc`
@@ -133,6 +135,42 @@ fn comment(lexer: &mut Lexer<'_, Kind>) {
 fn open_brace(lexer: &mut Lexer<'_, Kind>) {
     if let Some(length) = number_block(lexer.remainder().as_bytes()) {
         lexer.bump(length);
+    }
+}
+
+/// Takes the whole of `[1, 2, 3]` if it holds nothing but integers between single commas.
+fn open_bracket(lexer: &mut Lexer<'_, Kind>) {
+    if let Some(length) = int_block(lexer.remainder().as_bytes()) {
+        lexer.bump(length);
+    }
+}
+
+/// Length of `1, 2, 3]`, if that is what follows.
+fn int_block(rest: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        while matches!(rest.get(at)?, b' ' | b'\n' | b'\t' | b'\r') {
+            at += 1;
+        }
+        if rest[at] == b'-' {
+            at += 1;
+        }
+        let digits = at;
+        while rest.get(at)?.is_ascii_digit() {
+            at += 1;
+        }
+        // 18 digits fit whatever they are; a longer number is told on its own.
+        if at == digits || at - digits > 18 {
+            return None;
+        }
+        while matches!(rest.get(at)?, b' ' | b'\n' | b'\t' | b'\r') {
+            at += 1;
+        }
+        match rest[at] {
+            b',' => at += 1,
+            b']' => return Some(at + 1),
+            _ => return None,
+        }
     }
 }
 

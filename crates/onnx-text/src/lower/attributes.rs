@@ -1,7 +1,8 @@
 //! Attributes.
 
-use super::literals::{Escapes, float32};
+use super::literals::{Escapes, Refused, float32};
 use super::notes::keys;
+use super::numbers::read_list;
 use super::tensors::{NOTHING, is_special};
 use super::{Cx, Fields, int_at};
 use crate::ast::{self, Notes, Scalar, ScalarKind};
@@ -133,9 +134,10 @@ impl Cx<'_> {
     ) -> Option<Option<AttrValue>> {
         let lowered = match value {
             ast::AttrValue::Scalar(scalar) => self.scalar(*scalar, stated)?,
-            ast::AttrValue::Type(ast::Type::Tensor { elem, dims: None }) if is_special(self.text(*elem)) => {
-                self.scalar(Scalar { kind: ScalarKind::Special, span: *elem }, stated)?
+            value @ ast::AttrValue::Type(_) if is_number(self, value) => {
+                self.scalar(Scalar { kind: ScalarKind::Special, span: value.span() }, stated)?
             }
+            ast::AttrValue::Ints(list) => self.int_list(*list, stated),
             ast::AttrValue::Type(ty) => AttrValue::Type(self.ty(b, ty)),
             ast::AttrValue::Graph(graph) => AttrValue::Graph(self.graph(b, graph, owner)),
             ast::AttrValue::Tensor(literal) => {
@@ -153,8 +155,8 @@ impl Cx<'_> {
                 return self.attr_list(b, list, stated, owner, span);
             }
             ast::AttrValue::Braced(list) => return self.attr_list(b, list, stated, owner, span),
-            ast::AttrValue::Reference(at) | ast::AttrValue::Record(ast::List { span: at, .. }) => {
-                self.wrong_kind(*at, "a value");
+            ast::AttrValue::Reference(_) | ast::AttrValue::Record(_) => {
+                self.wrong_kind(value.span(), "a value");
                 return None;
             }
         };
@@ -242,6 +244,28 @@ impl Cx<'_> {
             self.mismatch(span, stated, &format!("`{}`", out.ty().name().unwrap_or("?")));
         }
         Some(Some(out))
+    }
+
+    /// `[1, 2, 3]`: integers, or floats if the attribute is stated to be `floats`.
+    fn int_list(&mut self, list: Span, stated: Option<AttrType>) -> AttrValue {
+        let text = &self.text(list)[1..list.len() - 1];
+        let capacity = memchr::memchr_iter(b',', text.as_bytes()).count() + 1;
+        if stated == Some(AttrType::FLOATS) {
+            let mut floats = Vec::with_capacity(capacity);
+            let read = read_list(text.as_bytes(), |v: f32, _| {
+                floats.push(v);
+                Ok(())
+            });
+            debug_assert!(read.is_ok(), "the lexer has checked the list");
+            return AttrValue::Floats(floats);
+        }
+        let mut ints = Vec::with_capacity(capacity);
+        let read = read_list(text.as_bytes(), |v: i128, _| {
+            ints.push(i64::try_from(v).map_err(|_| Refused::Range)?);
+            Ok(())
+        });
+        debug_assert!(read.is_ok(), "the lexer has checked the list");
+        AttrValue::Ints(ints)
     }
 
     /// Integers, or floats: as stated, or as the first element says.
@@ -398,7 +422,10 @@ fn is_plain(cx: &Cx<'_>, value: &ast::AttrValue) -> bool {
 fn is_number(cx: &Cx<'_>, value: &ast::AttrValue) -> bool {
     match value {
         ast::AttrValue::Scalar(s) => s.kind != ScalarKind::String,
-        ast::AttrValue::Type(ast::Type::Tensor { elem, dims: None }) => is_special(cx.text(*elem)),
+        ast::AttrValue::Type(ty) => match &**ty {
+            ast::Type::Tensor { elem, dims: None } => is_special(cx.text(*elem)),
+            ast::Type::Tensor { .. } | ast::Type::Call { .. } | ast::Type::Unset(_) => false,
+        },
         _ => false,
     }
 }

@@ -293,7 +293,7 @@ fn found(token: Option<&Token>, source: &str) -> String {
         Kind::NoteEnd => "the end of the line".to_owned(),
         Kind::Note => "an annotation".to_owned(),
         Kind::Doc => "a documentation comment".to_owned(),
-        Kind::Numbers => "a list of numbers".to_owned(),
+        Kind::Numbers | Kind::Ints => "a list of numbers".to_owned(),
         Kind::String | Kind::Bytes => format!("the string {}", shown(text)),
         Kind::Int | Kind::Float => format!("the number `{}`", shown(text)),
         _ => format!("`{}`", shown(text)),

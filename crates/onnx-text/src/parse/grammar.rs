@@ -18,19 +18,26 @@ use smallvec::SmallVec;
 /// What the parser reads.
 pub(super) type In<'t> = &'t [Token];
 /// How it fails.
-pub(super) type X = extra::Full<Failure, SimpleState<Vec<Failure>>, ()>;
+pub(super) type X<'t> = extra::Full<Failure, SimpleState<Context<'t>>, ()>;
+/// What the parser carries along.
+pub(super) struct Context<'t> {
+    /// The text of the tokens.
+    pub(super) source: &'t str,
+    /// Mistakes that were mended.
+    pub(super) emitted: Vec<Failure>,
+}
 /// Its position in the input.
-pub(super) type Inp<'t, 'p> = InputRef<'t, 'p, In<'t>, X>;
+pub(super) type Inp<'t, 'p> = InputRef<'t, 'p, In<'t>, X<'t>>;
 /// What a production gives.
 pub(super) type Out<O> = Result<O, Failure>;
 
 /// A parser of ours.
-pub(super) trait P<'t, O>: Parser<'t, In<'t>, O, X> + Clone {}
-impl<'t, O, T: Parser<'t, In<'t>, O, X> + Clone> P<'t, O> for T {}
+pub(super) trait P<'t, O>: Parser<'t, In<'t>, O, X<'t>> + Clone {}
+impl<'t, O, T: Parser<'t, In<'t>, O, X<'t>> + Clone> P<'t, O> for T {}
 
 /// A production as a parser.
 pub(super) fn production<'t, O>(f: impl Fn(&mut Inp<'t, '_>) -> Out<O> + Clone) -> impl P<'t, O> {
-    custom::<_, In<'t>, _, X>(f)
+    custom::<_, In<'t>, _, X<'t>>(f)
 }
 
 // ---- files ----
@@ -177,7 +184,7 @@ fn field(inp: &mut Inp<'_, '_>) -> Out<Field> {
 /// `field-value = int | float | string | word | "$" int | elements | record | graph`
 fn field_value(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
     match peek(inp, 0) {
-        Some(Kind::LBracket) => Ok(FieldValue::List(elements(inp)?)),
+        Some(Kind::LBracket | Kind::Ints) => Ok(FieldValue::List(elements(inp)?)),
         Some(Kind::LBrace) => Ok(FieldValue::Record(record(inp)?)),
         Some(Kind::Doc | Kind::Note) => Ok(FieldValue::Graph(Box::new(graph(inp)?))),
         Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp) => {
@@ -194,6 +201,12 @@ fn record(inp: &mut Inp<'_, '_>) -> Out<List<Field>> {
 
 /// `elements = "[" (element ("," element)*)? "]"`
 fn elements(inp: &mut Inp<'_, '_>) -> Out<List<Element>> {
+    if let Some(Token { kind: Kind::Ints, span, .. }) = inp.peek() {
+        inp.skip();
+        let element = |at| Element { key: None, value: FieldValue::Int(at) };
+        let ints = ints(inp.state().source, span);
+        return Ok(List { items: ints.map(element).collect(), span });
+    }
     inp.parse(list(Kind::LBracket, production(element)))
 }
 
@@ -229,6 +242,19 @@ fn simple_value(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
     };
     inp.skip();
     Ok(value)
+}
+
+/// The places of the integers of `[1, 2, 3]`, which the lexer has found to be nothing else.
+fn ints(source: &str, list: Span) -> impl Iterator<Item = Span> {
+    let inside = &source[list.start as usize + 1..list.end as usize - 1];
+    let mut at = list.start + 1;
+    inside.split(',').map(move |part| {
+        let spelling = part.trim();
+        let length = |text: &str| u32::try_from(text.len()).unwrap_or(0);
+        let start = at + length(&part[..part.len() - part.trim_start().len()]);
+        at += length(part) + 1;
+        Span::new(start, start + length(spelling))
+    })
 }
 
 // ---- graphs and functions ----
@@ -302,7 +328,7 @@ pub(super) fn value_info(inp: &mut Inp<'_, '_>) -> Out<ValueInfo> {
     let ty = match (peek(inp, 0), peek(inp, 1)) {
         (
             Some(Kind::Ident),
-            Some(Kind::Ident | Kind::String | Kind::Bytes | Kind::LBracket | Kind::LParen),
+            Some(Kind::Ident | Kind::String | Kind::Bytes | Kind::LBracket | Kind::Ints | Kind::LParen),
         )
         | (Some(Kind::Question), _) => Some(type_(inp)?),
         _ => None,
@@ -333,12 +359,12 @@ pub(super) fn type_(inp: &mut Inp<'_, '_>) -> Out<Type> {
         Some(Kind::LParen) => {
             let (items, span) = inp.parse(gappy(Kind::LParen, production(type_arg), TypeArg::Name))?;
             // `elem_type(99)[2]`: an element type without a name.
-            if peek(inp, 0) == Some(Kind::LBracket) {
+            if matches!(peek(inp, 0), Some(Kind::LBracket | Kind::Ints)) {
                 return Ok(Type::Tensor { elem: head.to(span), dims: Some(dims(inp)?) });
             }
             Ok(Type::Call { head, args: List { items, span } })
         }
-        Some(Kind::LBracket) => Ok(Type::Tensor { elem: head, dims: Some(dims(inp)?) }),
+        Some(Kind::LBracket | Kind::Ints) => Ok(Type::Tensor { elem: head, dims: Some(dims(inp)?) }),
         _ => Ok(Type::Tensor { elem: head, dims: None }),
     }
 }
@@ -356,6 +382,11 @@ fn type_arg(inp: &mut Inp<'_, '_>) -> Out<TypeArg> {
 
 /// `dims = "[" (dim ("," dim)*)? "]"`
 fn dims(inp: &mut Inp<'_, '_>) -> Out<List<Dim>> {
+    if let Some(Token { kind: Kind::Ints, span, .. }) = inp.peek() {
+        inp.skip();
+        let ints = ints(inp.state().source, span);
+        return Ok(List { items: ints.map(Dim::Int).collect(), span });
+    }
     inp.parse(list(Kind::LBracket, production(dim)))
 }
 
@@ -429,18 +460,7 @@ pub(super) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
         emit(inp, Failure::problem(at, Problem::StrayComma, Expected::default()));
         inp.skip();
     }
-    Ok(Node {
-        notes,
-        name: node_name,
-        outputs,
-        domain,
-        op,
-        overload,
-        attrs: attrs.map(Box::new),
-        inputs,
-        inputs_span,
-        span,
-    })
+    Ok(Node { notes, name: node_name, outputs, domain, op, overload, attrs, inputs, inputs_span, span })
 }
 
 /// `"[" name? "]"`
@@ -506,7 +526,7 @@ pub(super) fn attr(inp: &mut Inp<'_, '_>) -> Out<Attr> {
             value = Some(attr_value(inp)?);
         }
         // `alpha: 1.0`, `alpha 1.0`
-        Some(Kind::Int | Kind::Float | Kind::String | Kind::LBracket | Kind::At) => {
+        Some(Kind::Int | Kind::Float | Kind::String | Kind::LBracket | Kind::Ints | Kind::At) => {
             return Err(Failure::expected(position(inp), Want::Equals));
         }
         _ => {}
@@ -518,10 +538,13 @@ pub(super) fn attr(inp: &mut Inp<'_, '_>) -> Out<Attr> {
 /// `attr-value = scalar | "@" name | graph | typed | parts | "[" … "]" | "{" … "}"`
 fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
     match peek(inp, 0) {
+        Some(Kind::Ints) => inp.parse(token(Kind::Ints).map(AttrValue::Ints)),
         Some(Kind::LBracket) => {
-            Ok(AttrValue::List(inp.parse(list(Kind::LBracket, production(attr_element)))?))
+            Ok(AttrValue::List(Box::new(inp.parse(list(Kind::LBracket, production(attr_element)))?)))
         }
-        Some(Kind::LBrace) => Ok(AttrValue::Braced(inp.parse(list(Kind::LBrace, production(attr_element)))?)),
+        Some(Kind::LBrace) => {
+            Ok(AttrValue::Braced(Box::new(inp.parse(list(Kind::LBrace, production(attr_element)))?)))
+        }
         Some(Kind::At) => inp.parse(token(Kind::At).ignore_then(name()).map(AttrValue::Reference)),
         // Only a graph has annotations of its own.
         Some(Kind::Doc | Kind::Note) => Ok(AttrValue::Graph(Box::new(graph(inp)?))),
@@ -530,7 +553,7 @@ fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
         }
         Some(Kind::Ident) if peek(inp, 1) == Some(Kind::LBrace) && begins_parts(inp, 2) => {
             inp.skip();
-            Ok(AttrValue::Record(parts(inp)?))
+            Ok(AttrValue::Record(Box::new(parts(inp)?)))
         }
         Some(Kind::Ident | Kind::Question) => typed(inp),
         Some(Kind::Int | Kind::Float | Kind::Special | Kind::String | Kind::Bytes) => {
@@ -577,7 +600,7 @@ fn typed(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
     }
     let has_data = matches!(peek(inp, 0), Some(Kind::LBrace | Kind::LBracket | Kind::Numbers));
     if !has_equals && !has_data && name.is_none() {
-        return Ok(AttrValue::Type(ty));
+        return Ok(AttrValue::Type(Box::new(ty)));
     }
     let data = data(inp)?;
     let span = start.to(data.span());

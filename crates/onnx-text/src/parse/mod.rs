@@ -15,7 +15,7 @@ use crate::lex::{Lexed, lex};
 use chumsky::Parser;
 use chumsky::inspector::SimpleState;
 use failure::Failure;
-use grammar::{production, whole};
+use grammar::{Context, production, whole};
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
 
 /// A parsed source: the tree, the comments between its parts, and what was wrong.
@@ -36,10 +36,10 @@ macro_rules! entry {
         $(#[$doc])*
         pub fn $name(source: &str) -> Parsed<$tree> {
             let lexed = lex(source);
-            let mut emitted = SimpleState(Vec::new());
+            let mut context = SimpleState(Context { source, emitted: Vec::new() });
             let (tree, mut failures) =
-                $production.parse_with_state(lexed.tokens.as_slice(), &mut emitted).into_output_errors();
-            failures.append(&mut emitted);
+                $production.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
+            failures.append(&mut context.emitted);
             finish(source, lexed, tree.unwrap_or_default(), failures)
         }
     };

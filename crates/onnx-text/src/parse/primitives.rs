@@ -17,7 +17,7 @@ pub(super) fn position(inp: &Inp<'_, '_>) -> usize {
 
 /// Reports a mistake and goes on. Kept apart from chumsky's own list, which forgets it on the way back from a failure.
 pub(super) fn emit(inp: &mut Inp<'_, '_>, failure: Failure) {
-    inp.state().push(failure);
+    inp.state().emitted.push(failure);
 }
 
 /// Kind of the token `ahead` tokens from here.
@@ -279,6 +279,7 @@ fn begins_item(kind: Kind) -> bool {
             | Kind::Float
             | Kind::Special
             | Kind::Question
+            | Kind::Ints
             | Kind::Note
             | Kind::Doc
             | Kind::At

@@ -36,7 +36,7 @@ impl Raiser<'_> {
             Some(self.attr_value(body, value))
         } else {
             ty = attr.ty.and_then(AttrType::name).map(|t| self.out.put(t));
-            Some(Value::List(self.empty_list("[", "]")))
+            Some(Value::List(Box::new(self.empty_list("[", "]"))))
         };
         Some(Tree { notes, name, ty, value, span: self.out.since(start) })
     }
@@ -99,14 +99,12 @@ impl Raiser<'_> {
             AttrValue::Floats(list) => {
                 Value::List(self.list("[", list, "]", |t, f| Value::Scalar(t.float(*f))))
             }
-            AttrValue::Ints(list) => Value::List(self.list("[", list, "]", |t, i| {
-                Value::Scalar(Scalar { kind: ScalarKind::Int, span: t.out.int(*i) })
-            })),
+            AttrValue::Ints(list) => Value::Ints(self.out.ints(list)),
             AttrValue::Strings(list) => {
                 Value::List(self.list("[", list, "]", |t, s| Value::Scalar(t.string(s))))
             }
-            AttrValue::Type(ty) => Value::Type(self.ty(*ty)),
-            AttrValue::Types(list) => Value::Braced(self.type_list(list)),
+            AttrValue::Type(ty) => Value::Type(Box::new(self.ty(*ty))),
+            AttrValue::Types(list) => Value::Braced(Box::new(self.type_list(list))),
             AttrValue::Tensors(list) => {
                 let open = self.out.put("{");
                 let mut items = Vec::with_capacity(list.len());
@@ -116,7 +114,7 @@ impl Raiser<'_> {
                     items.push(AttrElement { notes, value });
                 }
                 self.out.put("}");
-                Value::Braced(List { items, span: self.out.since(open) })
+                Value::Braced(Box::new(List { items, span: self.out.since(open) }))
             }
             AttrValue::Graphs(list) => Value::Braced(
                 self.list("{", list, "}", |t, g| Value::Graph(Box::new(t.graph(body, *g, None)))),
@@ -134,7 +132,7 @@ impl Raiser<'_> {
         for &ty in list {
             let mut notes = Notes::default();
             self.denotation_note(&mut notes, ty);
-            let value = Value::Type(self.ty(ty));
+            let value = Value::Type(Box::new(self.ty(ty)));
             items.push(AttrElement { notes, value });
         }
         self.out.put("}");
@@ -147,12 +145,12 @@ impl Raiser<'_> {
         items: &[T],
         close: &str,
         mut value: impl FnMut(&mut Self, &T) -> Value,
-    ) -> List<AttrElement> {
+    ) -> Box<List<AttrElement>> {
         let open = self.out.put(open);
         let element = |item| AttrElement { notes: Notes::default(), value: value(self, item) };
         let items = items.iter().map(element).collect();
         self.out.put(close);
-        List { items, span: self.out.since(open) }
+        Box::new(List { items, span: self.out.since(open) })
     }
 
     fn float(&mut self, value: f32) -> Scalar {
@@ -242,7 +240,7 @@ impl Raiser<'_> {
             part(self, notes, field_name(value.ty()), &mut |t| t.attr_value(body, value));
         }
         self.out.put("}");
-        Value::Record(List { items, span: self.out.since(open) })
+        Value::Record(Box::new(List { items, span: self.out.since(open) }))
     }
 }
 

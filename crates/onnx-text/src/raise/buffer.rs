@@ -42,6 +42,23 @@ impl Buffer {
         self.put(itoa::Buffer::new().format(value))
     }
 
+    /// `[1, 2, 3]`
+    pub(super) fn ints(&mut self, list: &[i64]) -> Span {
+        let start = self.start();
+        let mut separator = '[';
+        let mut buffer = itoa::Buffer::new();
+        for &value in list {
+            self.text.push(separator);
+            if separator == ',' {
+                self.text.push(' ');
+            }
+            self.text.push_str(buffer.format(value));
+            separator = ',';
+        }
+        self.text.push(']');
+        self.end(start)
+    }
+
     /// A float with a point or an exponent, so that it reads as one.
     pub(super) fn float(&mut self, value: f32) -> Span {
         if value.is_nan() {

@@ -172,14 +172,14 @@ impl Raiser<'_> {
         let graphs_last = node.attrs.iter().any(|a| a.values.iter().any(|v| !v.graphs().is_empty()));
         let mut attrs = None;
         if !graphs_last && !node.attrs.is_empty() {
-            attrs = Some(Box::new(self.attrs(body, id)));
+            attrs = Some(self.attrs(body, id));
         }
         let open = self.out.put("(");
         let inputs = node.inputs.iter().map(|&i| self.value_name(body, i)).collect();
         self.out.put(")");
         let inputs_span = self.out.since(open);
         if graphs_last {
-            attrs = Some(Box::new(self.attrs(body, id)));
+            attrs = Some(self.attrs(body, id));
         }
         let span = self.out.since(start);
         Node { notes, name, outputs, domain, op, overload, attrs, inputs, inputs_span, span }
