@@ -95,7 +95,7 @@ impl<'t> Finder<'t, '_> {
                 }
             }
             Some(
-                AttrValue::Scalar(_)
+                AttrValue::Scalar(_) | AttrValue::Ints(_)
                 | AttrValue::Reference(_)
                 | AttrValue::Tensor(_)
                 | AttrValue::Type(_)

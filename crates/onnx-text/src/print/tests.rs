@@ -63,7 +63,7 @@ fn fmt(source: &str) -> String {
 /// Tokens, with the white space inside them that does not count taken out.
 fn tokens(source: &str) -> Vec<(Kind, String)> {
     let spelled = |kind, text: &str| match kind {
-        Kind::Numbers => text.chars().filter(|c| !c.is_whitespace()).collect(),
+        Kind::Numbers | Kind::Ints => text.chars().filter(|c| !c.is_whitespace()).collect(),
         _ => text.to_owned(),
     };
     lex(source).tokens.iter().map(|t| (t.kind, spelled(t.kind, &source[t.span.range()]))).collect()
