@@ -3,9 +3,9 @@
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use onnx_ir::diag::{Place, Span, code};
-use onnx_ir::{Diagnostic, Model};
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_proto::{FileKind, FormatError};
-use onnx_text::{Parsed, ast};
+use onnx_text::{Checked, Parsed, ast};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -119,16 +119,8 @@ impl Input {
         if let Some(diagnostic) = self.no_text() {
             return Loaded { diagnostics: vec![diagnostic], ..Loaded::default() };
         }
-        let text = self.text();
-        let mut parsed = onnx_text::parse_model(text);
-        let lowered = onnx_text::lower(text, &parsed);
-        let mut diagnostics = std::mem::take(&mut parsed.diagnostics);
-        diagnostics.extend(lowered.diagnostics);
-        diagnostics.sort_by_key(|diagnostic| match diagnostic.primary.place {
-            Place::Source(span) => span,
-            Place::Entity(_) | Place::Nowhere => Span::at(u32::MAX),
-        });
-        Loaded { model: lowered.model, diagnostics, tree: Some(parsed) }
+        let options = VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() };
+        onnx_text::check(self.text(), &options).into()
     }
 
     /// Why the file is no text that can be parsed, if it is none.
@@ -172,6 +164,13 @@ pub(crate) struct Loaded {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The syntax tree, if the file is text.
     pub(crate) tree: Option<Parsed<ast::File>>,
+}
+
+impl From<Checked> for Loaded {
+    fn from(checked: Checked) -> Loaded {
+        let Checked { parsed, model, diagnostics } = checked;
+        Loaded { model, diagnostics, tree: Some(parsed) }
+    }
 }
 
 impl Loaded {

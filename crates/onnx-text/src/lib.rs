@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+mod check;
 mod lex;
 mod lower;
 mod map;
@@ -18,6 +19,7 @@ mod print;
 mod raise;
 pub mod render;
 
+pub use check::{Checked, check};
 pub use lex::{ANNOTATED, MAX_NESTING};
 pub use lower::{Lowered, lower, read_model};
 pub use map::SourceMap;

@@ -6,11 +6,10 @@ use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use crate::{files, fixes, locate, output};
 use anyhow::{bail, ensure};
-use onnx_ir::diag::{self, Code, Place, Span, code};
-use onnx_ir::{Diagnostic, Level, Severity, VerifyOptions, verify};
+use onnx_ir::diag::{self, Code};
+use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions, verify};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
-use onnx_text::SourceMap;
 use std::path::PathBuf;
 
 /// Find everything that is wrong with models
@@ -109,16 +108,24 @@ fn findings(args: &Args, input: &Input) -> (Loaded, Vec<Diagnostic>) {
     if input.kind != FileKind::Model {
         return other_message(input);
     }
-    let mut loaded = input.load();
-    let mut found = std::mem::take(&mut loaded.diagnostics);
     let level = args.level.level();
-    let is_read = loaded.tree.is_some() || !found.iter().any(Diagnostic::is_error);
-    if level > Level::Syntax && is_read {
-        let mut judged = verify(&loaded.model, &VerifyOptions { level, ..VerifyOptions::default() });
-        judged.extend(external(args, input, &loaded));
-        found = merge(input, &loaded, found, judged);
-    }
-    loaded.diagnostics.clone_from(&found);
+    let options = VerifyOptions { level, ..VerifyOptions::default() };
+    let loaded = if input.form == Form::Text && input.no_text().is_none() {
+        let mut checked = onnx_text::check(input.text(), &options);
+        if level > Level::Syntax {
+            let found = external(args, input, &checked.model);
+            checked.add(input.text(), found);
+        }
+        checked.into()
+    } else {
+        let mut loaded = input.load();
+        if level > Level::Syntax && !loaded.is_partial() {
+            loaded.diagnostics.extend(verify(&loaded.model, &options));
+            loaded.diagnostics.extend(external(args, input, &loaded.model));
+        }
+        loaded
+    };
+    let mut found = loaded.diagnostics.clone();
     found.retain(|diagnostic| {
         let is_selected =
             args.select.is_empty() || args.select.iter().any(|key| is_meant(key, diagnostic.code));
@@ -149,74 +156,11 @@ fn is_meant(key: &str, code: &Code) -> bool {
 }
 
 /// What is wrong with the files beside the model.
-fn external(args: &Args, input: &Input, loaded: &Loaded) -> Vec<Diagnostic> {
+fn external(args: &Args, input: &Input, model: &Model) -> Vec<Diagnostic> {
     let Some(path) = &input.path else { return Vec::new() };
     let mut folder = Folder::of(path);
-    let check = |(tensor, entity)| folder.check(&loaded.model, tensor, entity, args.verify_checksums);
-    external_tensors(&loaded.model).into_iter().flat_map(check).collect()
-}
-
-/// Both lists in the order of the text. Where the text has mistakes, a part of the model is missing, and what only
-/// follows from that is left out.
-fn merge(
-    input: &Input,
-    loaded: &Loaded,
-    mut read: Vec<Diagnostic>,
-    judged: Vec<Diagnostic>,
-) -> Vec<Diagnostic> {
-    let Some(parsed) = &loaded.tree else {
-        read.extend(judged);
-        return read;
-    };
-    let map = SourceMap::new(input.text(), &parsed.tree, &loaded.model);
-    let span = |diagnostic: &Diagnostic| match diagnostic.primary.place {
-        Place::Source(span) => Some(span),
-        Place::Entity(entity) => map.span(entity),
-        Place::Nowhere => None,
-    };
-    let damage = Damage::of(input.text(), &read);
-    read.extend(judged.into_iter().filter(|diagnostic| damage.spares(diagnostic, span(diagnostic))));
-    // Stable: what was found first at a place comes first.
-    read.sort_by_key(|diagnostic| span(diagnostic).map_or(u32::MAX, |span| span.start));
-    read
-}
-
-/// The lines of a text that were not understood.
-struct Damage<'t> {
-    text: &'t str,
-    lines: Vec<std::ops::Range<usize>>,
-}
-
-impl<'t> Damage<'t> {
-    fn of(text: &'t str, read: &[Diagnostic]) -> Self {
-        let line = |place: Place| {
-            let Place::Source(span) = place else { return None };
-            let start = text.get(..span.start as usize)?.rfind('\n').map_or(0, |at| at + 1);
-            let end =
-                text.get(span.end as usize..)?.find('\n').map_or(text.len(), |at| span.end as usize + at);
-            Some(start..end)
-        };
-        let syntax = read.iter().filter(|diagnostic| diagnostic.is_error() && diagnostic.code.id < "E0111");
-        let lines = syntax.filter_map(|diagnostic| line(diagnostic.primary.place)).collect();
-        Damage { text, lines }
-    }
-
-    /// Whether a finding cannot be a consequence: it is an error about names, and neither it nor the name that it is
-    /// about is on a damaged line.
-    fn spares(&self, diagnostic: &Diagnostic, span: Option<Span>) -> bool {
-        if self.lines.is_empty() {
-            return true;
-        }
-        let Some(span) = span.filter(|_| diagnostic.is_error() && diagnostic.code.id.starts_with("E02"))
-        else {
-            return false;
-        };
-        let is_damaged = self.lines.iter().any(|line| line.contains(&(span.start as usize)));
-        let name = self.text.get(span.range()).unwrap_or_default();
-        let is_lost = diagnostic.code == &code::VALUE_UNDEFINED
-            && self.lines.iter().any(|line| self.text[line.clone()].contains(name));
-        !is_damaged && !is_lost
-    }
+    let check = |(tensor, entity)| folder.check(model, tensor, entity, args.verify_checksums);
+    external_tensors(model).into_iter().flat_map(check).collect()
 }
 
 /// The file with its fixes, applied or shown.
@@ -260,6 +204,7 @@ fn fix(args: &Args, session: &Session, input: Input, status: &mut Status) -> any
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onnx_ir::diag::code;
 
     #[test]
     fn codes_are_meant_by_id_name_rule_and_prefix() {

@@ -1,0 +1,147 @@
+//! Everything that is wrong with a text, in one run: what parser, lowering and verifier find, in the order of the text.
+//!
+//! Where the text has mistakes, a part of the model is missing, and the verifier would report that as well. So on a
+//! damaged text it is heard only about names, and not about those that a damaged line has:
+//!
+//! ```text
+//! t = Add(x, z           missing `)`
+//! u = Relu(q)            use of undefined value `q`
+//! y = Relu(u)            and nothing about `u`, `t` or unused values
+//! ```
+
+use crate::ast;
+use crate::map::SourceMap;
+use crate::parse::{self, Parsed};
+use onnx_ir::diag::{Diagnostic, Place, Span, code};
+use onnx_ir::{Level, Model, VerifyOptions, verify};
+
+/// A text, read and judged.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The tree and the comments; its diagnostics have been moved to [`diagnostics`](Self::diagnostics).
+    pub parsed: Parsed<ast::File>,
+    /// The model, as much of it as the text says.
+    pub model: Model,
+    /// What is wrong, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses, lowers and verifies a text.
+pub fn check(source: &str, options: &VerifyOptions) -> Checked {
+    let mut checked = read(source);
+    if options.level > Level::Syntax {
+        let found = verify(&checked.model, options);
+        checked.add(source, found);
+    }
+    checked
+}
+
+fn read(source: &str) -> Checked {
+    if u32::try_from(source.len()).is_err() {
+        let message = "the text is larger than 4 GiB";
+        let diagnostic = Diagnostic::new(&code::SOURCE_TOO_LARGE, Place::Nowhere, message);
+        let parsed = parse::parse_model("");
+        return Checked { parsed, model: Model::new(), diagnostics: vec![diagnostic] };
+    }
+    let mut parsed = parse::parse_model(source);
+    let lowered = crate::lower(source, &parsed);
+    let mut diagnostics = std::mem::take(&mut parsed.diagnostics);
+    diagnostics.extend(lowered.diagnostics);
+    parse::sort(&mut diagnostics);
+    Checked { parsed, model: lowered.model, diagnostics }
+}
+
+impl Checked {
+    /// Whether a part of the text was not understood, so that the model is not what the text says.
+    pub fn is_partial(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.is_error() && is_of_reading(diagnostic))
+    }
+
+    /// Adds findings about the model, but for those that can only follow from what was not understood.
+    pub fn add(&mut self, source: &str, found: Vec<Diagnostic>) {
+        let map = SourceMap::new(source, &self.parsed.tree, &self.model);
+        let span = |diagnostic: &Diagnostic| match diagnostic.primary.place {
+            Place::Source(span) => Some(span),
+            Place::Entity(entity) => map.span(entity),
+            Place::Nowhere => None,
+        };
+        let damage = Damage::of(source, &self.diagnostics);
+        self.diagnostics.extend(found.into_iter().filter(|d| damage.spares(d, span(d))));
+        // Stable: of two findings at a place, the one that was there first comes first.
+        self.diagnostics.sort_by_key(|d| span(d).map_or(u32::MAX, |span| span.start));
+    }
+}
+
+/// Whether the parser or the lowering made it.
+fn is_of_reading(diagnostic: &Diagnostic) -> bool {
+    diagnostic.code.level == Level::Syntax
+}
+
+/// The lines of a text that the parser did not understand.
+struct Damage<'s> {
+    source: &'s str,
+    /// In order.
+    lines: Vec<std::ops::Range<usize>>,
+}
+
+impl<'s> Damage<'s> {
+    fn of(source: &'s str, read: &[Diagnostic]) -> Self {
+        let mut lines: Vec<std::ops::Range<usize>> = Vec::new();
+        for diagnostic in read.iter().filter(|d| d.is_error() && is_damaging(d)) {
+            let Place::Source(span) = diagnostic.primary.place else { continue };
+            if lines.last().is_some_and(|line| line.contains(&(span.start as usize))) {
+                continue;
+            }
+            let before = source.get(..span.start as usize).and_then(|text| text.rfind('\n'));
+            let after = source.get(span.end as usize..).and_then(|text| text.find('\n'));
+            let end = after.map_or(source.len(), |at| span.end as usize + at);
+            lines.push(before.map_or(0, |at| at + 1)..end);
+        }
+        Damage { source, lines }
+    }
+
+    fn spares(&self, diagnostic: &Diagnostic, span: Option<Span>) -> bool {
+        if self.lines.is_empty() {
+            return true;
+        }
+        let is_about_names = diagnostic.is_error() && diagnostic.code.id.starts_with("E02");
+        let Some(span) = span.filter(|_| is_about_names) else { return false };
+        let is_damaged = self.lines.iter().any(|line| line.contains(&(span.start as usize)));
+        let name = self.source.get(span.range()).unwrap_or_default();
+        let is_lost = diagnostic.code == &code::VALUE_UNDEFINED
+            && self.lines.iter().any(|line| self.source[line.clone()].contains(name));
+        !is_damaged && !is_lost
+    }
+}
+
+/// Whether the parser may have lost something over it.
+fn is_damaging(diagnostic: &Diagnostic) -> bool {
+    [
+        &code::UNEXPECTED_TOKEN,
+        &code::MISSING_PUNCTUATION,
+        &code::STRAY_PUNCTUATION,
+        &code::UNCLOSED_BRACKET,
+        &code::UNTERMINATED_STRING,
+        &code::BAD_NUMBER,
+        &code::NAME_NEEDS_QUOTES,
+        &code::STRAY_CHARACTER,
+        &code::NESTING_TOO_DEEP,
+        &code::NO_GRAPH,
+    ]
+    .contains(&diagnostic.code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_from_a_mistake_is_not_reported() {
+        let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+                    g (float[N] x) => (float[N] y)\n{\n  t = Add(x, x\n  u = Relu(q)\n  y = Sub(t, u)\n}\n";
+        let checked = check(text, &VerifyOptions::default());
+        let found: Vec<_> = checked.diagnostics.iter().map(|d| (d.code.id, d.message.as_str())).collect();
+        assert_eq!(found, [("E0104", "missing `)`"), ("E0203", "use of undefined value `q`")]);
+        assert!(checked.is_partial());
+    }
+}

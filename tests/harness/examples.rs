@@ -1,0 +1,54 @@
+//! The examples of the code table: the first of a code has a finding of it, the second has none.
+
+use libtest_mimic::Trial;
+use onnx_ir::diag::{self, Code};
+use onnx_ir::{Level, VerifyOptions};
+
+/// What stands before an example that begins with a graph.
+const HEADER: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n";
+
+/// What stands before an example that is a function.
+const CALL: &str = "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]>\n\
+                    g (float[N] x) => (float[N] y) { y = l.f(x) }\n";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let with_examples = diag::ALL.iter().filter(|code| !examples(code).is_empty());
+    with_examples
+        .map(|&code| Trial::test(format!("explain/{}", code.id), move || run(code).map_err(Into::into)))
+        .collect()
+}
+
+fn run(code: &Code) -> Result<(), String> {
+    for (index, example) in examples(code).into_iter().enumerate() {
+        let text = match example.trim_start() {
+            function if function.starts_with("<domain") => format!("{CALL}{example}"),
+            headed if headed.starts_with(['<', '#']) => example,
+            _ => format!("{HEADER}{example}"),
+        };
+        let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
+        let found = onnx_text::check(&text, &options).diagnostics;
+        let is_found = found.iter().any(|diagnostic| diagnostic.code == code);
+        let (expected, which) = if index % 2 == 0 { (true, "wrong") } else { (false, "right") };
+        if is_found != expected {
+            let found: Vec<_> = found.iter().map(|d| format!("{}: {}", d.code.id, d.message)).collect();
+            return Err(format!("the {which} example of {} finds {found:#?}:\n{text}", code.id));
+        }
+    }
+    Ok(())
+}
+
+/// What is between fences of code.
+fn examples(code: &Code) -> Vec<String> {
+    let mut examples = Vec::new();
+    let mut open = None;
+    for line in code.explain.lines() {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        match (&mut open, line.trim_start().starts_with("```")) {
+            (None, true) => open = Some(String::new()),
+            (Some(_), true) => examples.extend(open.take()),
+            (Some(text), false) => *text += &format!("{line}\n"),
+            (None, false) => {}
+        }
+    }
+    examples
+}

@@ -1,0 +1,120 @@
+//! Runs the directives of a file.
+
+use crate::directives::{self, Directive};
+use crate::{Case, claims, snapshots};
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_text::render::{Of, Source, Style, human, json};
+use onnx_text::{Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, ast, check, format, raise};
+
+pub(crate) fn run(case: &Case) -> Result<(), String> {
+    let directives = directives::parse(&case.text)?;
+    let finds: Vec<&str> = directives
+        .iter()
+        .filter_map(|directive| match directive {
+            Directive::Finds(claim) => Some(claim.as_str()),
+            _ => None,
+        })
+        .collect();
+    for directive in &directives {
+        match directive {
+            Directive::Check(level) => {
+                found(case, *level, |source, found| claims::compare(source, &case.text, found, &finds))?;
+            }
+            Directive::Render(level) => {
+                let style = Style { color: false, width: 100 };
+                let text = found(case, *level, |source, found| {
+                    found.iter().map(|diagnostic| human(diagnostic, source, style) + "\n").collect::<String>()
+                });
+                snapshot(case, "render", text.trim_end());
+            }
+            Directive::Json(level) => {
+                let text = found(case, *level, |source, found| {
+                    found.iter().map(|diagnostic| json(diagnostic, source) + "\n").collect::<String>()
+                });
+                snapshot(case, "json", text.trim_end());
+            }
+            Directive::Fmt => fmt(case)?,
+            Directive::Print { profile, elide, metadata } => {
+                let model = sound(&case.text)?.model;
+                let options = RaiseOptions { profile: *profile, elide: *elide, metadata: *metadata };
+                snapshot(case, "print", print(&model, &options).trim_end());
+            }
+            Directive::Roundtrip => roundtrip(case)?,
+            Directive::Finds(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Everything that is wrong with a file.
+fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnostic]) -> T) -> T {
+    let options = VerifyOptions { level, ..VerifyOptions::default() };
+    let Checked { parsed, model, mut diagnostics } = check(&case.text, &options);
+    diagnostics.retain(|diagnostic| diagnostic.code.level <= level || diagnostic.is_error());
+    let map = SourceMap::new(&case.text, &parsed.tree, &model);
+    let locate = |entity| map.span(entity);
+    let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
+    let source = Source::new(&name, &case.text, Of::Text).locating(&locate);
+    show(&source, &diagnostics)
+}
+
+/// The text, read without errors.
+fn sound(text: &str) -> Result<Checked, String> {
+    let checked = check(text, &VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() });
+    match checked.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+        None => Ok(checked),
+        Some(first) => {
+            Err(format!("the text has an error: {} at {:?}\n{text}", first.message, first.primary.place))
+        }
+    }
+}
+
+fn fmt(case: &Case) -> Result<(), String> {
+    let Checked { parsed, model, .. } = sound(&case.text)?;
+    let once = formatted(&case.text, &parsed);
+    let again = sound(&once)?;
+    let twice = formatted(&once, &again.parsed);
+    if once != twice {
+        return Err(format!("formatting twice is not formatting once:\n{once}\n--- twice:\n{twice}"));
+    }
+    if bytes(&model)? != bytes(&again.model)? {
+        return Err(format!("formatting has changed the model:\n{once}"));
+    }
+    snapshot(case, "fmt", once.trim_end());
+    Ok(())
+}
+
+fn formatted(text: &str, parsed: &Parsed<ast::File>) -> String {
+    format(text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions::default())
+}
+
+fn print(model: &Model, options: &RaiseOptions) -> String {
+    let raised = raise(model, options);
+    format(&raised.source, &raised.tree, &[], raised.annotated, &FormatOptions::default())
+}
+
+fn roundtrip(case: &Case) -> Result<(), String> {
+    let first = bytes(&sound(&case.text)?.model)?;
+    let (read, diagnostics) = onnx_proto::read(first.clone().into());
+    if let Some(diagnostic) = diagnostics.first() {
+        return Err(format!("the written model cannot be read: {}", diagnostic.message));
+    }
+    let text = print(&read, &RaiseOptions::default());
+    let second = bytes(&sound(&text)?.model)?;
+    if first == second { Ok(()) } else { Err(format!("the model is another one after printing it:\n{text}")) }
+}
+
+fn bytes(model: &Model) -> Result<Vec<u8>, String> {
+    onnx_proto::write(model).map_err(|error| error.to_string())
+}
+
+/// Compares with the snapshot of this file; panics where they differ.
+fn snapshot(case: &Case, what: &str, content: &str) {
+    let (folder, stem) = case.name.rsplit_once('/').unwrap_or(("", &case.name));
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(snapshots().join(folder));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.set_input_file(format!("suite/{}.onnxtxt", case.name));
+    settings.bind(|| insta::assert_snapshot!(format!("{stem}.{what}"), content));
+}

@@ -1,0 +1,67 @@
+//! What must hold for the suite as a whole.
+
+use crate::Case;
+use libtest_mimic::Trial;
+use onnx_ir::diag;
+use std::path::{Path, PathBuf};
+
+/// Codes that no file here can have, with where they are shown instead.
+const NOT_IN_TEXT: &[(&str, &str)] = &[
+    ("E0119", "not UTF-8, so no file here: crates/onnx-cli/tests"),
+    ("E0120", "takes 4 GiB of text"),
+    ("W0106", "about printing: the snapshots of `#! print --profile reference`"),
+    ("E0301", "about binary files: crates/onnx-cli/tests"),
+    ("W0306", "about binary files: crates/onnx-cli/tests"),
+    ("E0603", "about files beside the model: crates/onnx-cli/tests"),
+    ("E0604", "about files beside the model: crates/onnx-cli/tests"),
+    ("E0607", "about files beside the model: crates/onnx-cli/tests"),
+    ("E0608", "about files beside the model: crates/onnx-cli/tests"),
+    ("E0610", "about files beside the model: crates/onnx-cli/tests"),
+    ("E0711", "about values in files of their own"),
+];
+
+pub(crate) fn trials(cases: &[Case], snapshots: PathBuf) -> Vec<Trial> {
+    let names: Vec<String> = cases.iter().map(|case| case.name.clone()).collect();
+    let texts: Vec<String> = cases.iter().map(|case| case.text.clone()).collect();
+    vec![
+        Trial::test("whole/every_snapshot_has_its_file", move || {
+            used(&snapshots, &names).map_err(Into::into)
+        }),
+        Trial::test("whole/every_code_is_shown", move || shown(&texts).map_err(Into::into)),
+    ]
+}
+
+/// A snapshot whose file is gone is never compared again.
+fn used(snapshots: &Path, names: &[String]) -> Result<(), String> {
+    let mut found = Vec::new();
+    files(snapshots, "", &mut found);
+    let is_used = |snapshot: &String| {
+        let stem = snapshot.rsplit_once('.').map_or(snapshot.as_str(), |(stem, _)| stem);
+        names.iter().any(|name| name == stem)
+    };
+    let unused: Vec<String> = found.into_iter().filter(|snapshot| !is_used(snapshot)).collect();
+    if unused.is_empty() { Ok(()) } else { Err(format!("snapshots of no file: {unused:#?}")) }
+}
+
+fn files(folder: &Path, prefix: &str, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() {
+            files(&entry.path(), &format!("{prefix}{name}/"), found);
+        } else if let Some(stem) = name.strip_suffix(".snap") {
+            found.push(format!("{prefix}{stem}"));
+        }
+    }
+}
+
+/// Every code has a file that claims it.
+fn shown(texts: &[String]) -> Result<(), String> {
+    let is_claimed = |id: &str| texts.iter().any(|text| text.contains(&format!("[{id}]")));
+    let is_exempt = |id: &str| NOT_IN_TEXT.iter().any(|(code, _)| *code == id);
+    let missing: Vec<String> = diag::ALL
+        .iter()
+        .filter(|code| !is_claimed(code.id) && !is_exempt(code.id))
+        .map(|code| format!("{} {}", code.id, code.name))
+        .collect();
+    if missing.is_empty() { Ok(()) } else { Err(format!("no file of the suite shows {missing:#?}")) }
+}
