@@ -20,7 +20,7 @@ mod raise;
 pub mod render;
 
 pub use check::{Checked, check};
-pub use lex::{ANNOTATED, MAX_NESTING};
+pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
 pub use lower::{Lowered, lower, read_model};
 pub use map::SourceMap;
 pub use parse::{

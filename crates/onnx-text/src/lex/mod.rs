@@ -14,6 +14,9 @@ use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 /// parser without a bound would overflow the stack.
 pub const MAX_NESTING: usize = 100;
 
+/// Findings of one kind of step (lexing, parsing, lowering) that are told; a text with more is not worth more words.
+pub const MAX_FINDINGS: usize = 1000;
+
 /// The first line of a file whose `#@` and `##` comments are annotations.
 pub const ANNOTATED: &str = "#@ onnxtxt 1";
 
@@ -146,6 +149,13 @@ impl Driver<'_> {
         }
     }
 
+    #[cold]
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if self.out.diagnostics.len() < MAX_FINDINGS {
+            self.out.diagnostics.push(diagnostic);
+        }
+    }
+
     fn push(&mut self, kind: Kind, span: Span) {
         self.out.tokens.push(Token { kind, starts_line: self.starts_line, span });
         self.starts_line = false;
@@ -158,7 +168,7 @@ impl Driver<'_> {
             Kind::LBrace | Kind::LParen | Kind::LBracket | Kind::LAngle => {
                 self.depth += 1;
                 if self.depth > MAX_NESTING {
-                    self.out.diagnostics.push(
+                    self.report(
                         Diagnostic::new(&code::NESTING_TOO_DEEP, place, "brackets nest too deep")
                             .label(format!("more than {MAX_NESTING} brackets are open here")),
                     );
@@ -170,7 +180,7 @@ impl Driver<'_> {
             Kind::RBrace | Kind::RParen | Kind::RBracket | Kind::RAngle => {
                 self.depth = self.depth.saturating_sub(1);
             }
-            Kind::Unterminated if self.single_line_from != usize::MAX => self.out.diagnostics.push(
+            Kind::Unterminated if self.single_line_from != usize::MAX => self.report(
                 Diagnostic::new(&code::UNTERMINATED_STRING, place, "unterminated string")
                     .label("this quote is never closed")
                     .fix(
@@ -182,7 +192,7 @@ impl Driver<'_> {
             Kind::BadNumber => self.bad_number(place),
             Kind::BadName => return self.bad_name(place),
             Kind::Semicolon => {
-                self.out.diagnostics.push(
+                self.report(
                     Diagnostic::new(&code::STRAY_CHARACTER, place, "unexpected `;`")
                         .label("statements need no terminator")
                         .help("remove it")
@@ -222,7 +232,7 @@ impl Driver<'_> {
         } else {
             d.label("a number ends before the first letter; a name begins with a letter or `_`")
         };
-        self.out.diagnostics.push(d);
+        self.report(d);
     }
 
     /// `/l/T`, or the `/0` of `layer/0`: names with other characters are quoted.
@@ -244,7 +254,7 @@ impl Driver<'_> {
             }
         };
         let text = &self.source[joined.range()];
-        self.out.diagnostics.push(
+        self.report(
             Diagnostic::new(&code::NAME_NEEDS_QUOTES, joined, format!("name `{}` needs quotes", shown(text)))
                 .label("has characters other than letters, digits and `_`")
                 .help(format!("write `\"{}\"`", shown(text)))
@@ -269,7 +279,7 @@ impl Driver<'_> {
             return;
         }
         self.stray = Some(place);
-        self.out.diagnostics.push(
+        self.report(
             Diagnostic::new(&code::STRAY_CHARACTER, place, what)
                 .label("no part of the syntax begins with this"),
         );

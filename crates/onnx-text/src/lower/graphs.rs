@@ -64,8 +64,14 @@ impl Cx<'_> {
         let name = self.name(b.names, value.name);
         if let ast::Data::Sparse(parts) = data {
             let dims = match &value.ty {
-                Some(ast::Type::Tensor { dims: Some(dims), .. }) => dims.items.as_slice(),
-                _ => &[],
+                Some(ast::Type::Tensor { elem, dims: Some(dims) }) if self.text(*elem) == "sparse" => {
+                    dims.items.as_slice()
+                }
+                ty => {
+                    let at = ty.as_ref().map_or(value.name, ast::Type::span);
+                    self.wrong_kind(at, "`sparse` with the dense shape, as in `sparse[3,4] w`");
+                    &[]
+                }
             };
             let sparse = self.sparse(b, dims, parts, Some(name));
             b.sparse_initializer(sparse);

@@ -14,6 +14,7 @@ mod tensors;
 mod types;
 
 use crate::ast;
+use crate::lex::MAX_FINDINGS;
 use crate::parse::{self, Parsed};
 use fields::Fields;
 use literals::{Escapes, check_escapes, unquote};
@@ -128,7 +129,9 @@ impl<'s> Cx<'s> {
 
     #[cold]
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
+        if self.diagnostics.len() < MAX_FINDINGS {
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     /// The name that a spelling stands for.
@@ -140,8 +143,11 @@ impl<'s> Cx<'s> {
         let spelling = self.text(span);
         match spelling.as_bytes() {
             [b'"' | b'b', ..] if spelling.ends_with('"') => {
-                if escapes == Escapes::Literal && spelling.contains('\\') {
-                    self.diagnostics.extend(check_escapes(spelling, span));
+                if escapes == Escapes::Literal
+                    && spelling.contains('\\')
+                    && let Some(warning) = check_escapes(spelling, span)
+                {
+                    self.report(warning);
                 }
                 names.intern_bytes(&unquote(spelling, escapes))
             }

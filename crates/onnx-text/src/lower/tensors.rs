@@ -208,8 +208,11 @@ impl Cx<'_> {
     /// The bytes of a string literal.
     pub(super) fn bytes(&mut self, span: Span, escapes: Escapes) -> Bytes {
         let spelling = self.text(span);
-        if escapes == Escapes::Literal && spelling.contains('\\') {
-            self.diagnostics.extend(super::check_escapes(spelling, span));
+        if escapes == Escapes::Literal
+            && spelling.contains('\\')
+            && let Some(warning) = super::check_escapes(spelling, span)
+        {
+            self.report(warning);
         }
         Bytes::copy_from_slice(&unquote(spelling, escapes))
     }

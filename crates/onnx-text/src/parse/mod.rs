@@ -11,7 +11,7 @@ mod primitives;
 mod tests;
 
 use crate::ast;
-use crate::lex::{Lexed, lex};
+use crate::lex::{Lexed, MAX_FINDINGS, lex};
 use chumsky::Parser;
 use chumsky::inspector::SimpleState;
 use failure::Failure;
@@ -84,6 +84,10 @@ fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Par
     let failures: Vec<_> = failures.into_iter().filter(|f| !told(f)).collect();
     diagnostics.extend(failures.into_iter().map(|f| failure::diagnose(f, &tokens, source)));
     sort(&mut diagnostics);
+    if diagnostics.len() >= MAX_FINDINGS {
+        let message = format!("more than {MAX_FINDINGS} mistakes: the rest of the text was not read");
+        diagnostics.push(Diagnostic::new(&code::TOO_MANY_MISTAKES, Place::Nowhere, message));
+    }
     Parsed { tree, comments, annotated, diagnostics }
 }
 

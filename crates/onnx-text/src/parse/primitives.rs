@@ -6,7 +6,7 @@
 use super::failure::{Expected, Failure, Problem, Want};
 use super::grammar::{Inp, P, production};
 use crate::ast::{List, Name};
-use crate::lex::{Kind, Token};
+use crate::lex::{Kind, MAX_FINDINGS, Token};
 use onnx_ir::diag::Span;
 use smallvec::SmallVec;
 
@@ -15,9 +15,24 @@ pub(super) fn position(inp: &Inp<'_, '_>) -> usize {
     *inp.cursor().inner()
 }
 
+/// How far the parser looks around a mistake for what was meant. Without a bound a text full of mistakes would take
+/// quadratic time.
+const LOOK: usize = 2048;
+
 /// Reports a mistake and goes on. Kept apart from chumsky's own list, which forgets it on the way back from a failure.
 pub(super) fn emit(inp: &mut Inp<'_, '_>, failure: Failure) {
     inp.state().emitted.push(failure);
+}
+
+/// Whether so much is wrong that the rest is not worth reading; if so, skips it.
+fn gives_up(inp: &mut Inp<'_, '_>) -> bool {
+    let gives_up = inp.state().emitted.len() >= MAX_FINDINGS;
+    if gives_up {
+        while inp.peek().is_some() {
+            inp.skip();
+        }
+    }
+    gives_up
 }
 
 /// Kind of the token `ahead` tokens from here.
@@ -133,6 +148,9 @@ fn items<'t, O, C: Items<O>>(
     let close = closing(open);
     let mut out = C::default();
     loop {
+        if gives_up(inp) {
+            return Ok((out, start.to(last_span(inp))));
+        }
         // At the start of an item.
         match peek(inp, 0) {
             Some(kind) if kind == close => {
@@ -223,7 +241,7 @@ fn items<'t, O, C: Items<O>>(
 fn next_close(inp: &mut Inp<'_, '_>) -> Option<Kind> {
     let at = position(inp);
     let mut depth = 0usize;
-    for token in &inp.full_slice()[at..] {
+    for token in inp.full_slice()[at..].iter().take(LOOK) {
         if is_open(token.kind) {
             depth += 1;
         } else if is_close(token.kind) {
@@ -239,7 +257,7 @@ fn next_close(inp: &mut Inp<'_, '_>) -> Option<Kind> {
 /// What closes the innermost bracket that is open before token `at`.
 fn enclosing(tokens: &[Token], at: usize) -> Option<Kind> {
     let mut depth = 0usize;
-    for token in tokens[..at].iter().rev() {
+    for token in tokens[..at].iter().rev().take(LOOK) {
         if is_close(token.kind) {
             depth += 1;
         } else if is_open(token.kind) {
@@ -304,7 +322,7 @@ fn ends_here(inp: &mut Inp<'_, '_>, open: Kind) -> bool {
     let close = closing(open);
     let mut depth = 0usize;
     let mut names_only = true;
-    for (i, token) in tokens.iter().enumerate().skip(at) {
+    for (i, token) in tokens.iter().enumerate().skip(at).take(LOOK) {
         match token.kind {
             kind if depth == 0 && kind == close => return false,
             Kind::RBrace | Kind::Arrow if depth == 0 => return true,
@@ -323,10 +341,6 @@ fn ends_here(inp: &mut Inp<'_, '_>, open: Kind) -> bool {
                 names_only = false;
             }
             _ => names_only = false,
-        }
-        // Far enough: a statement is never this long before its `=`.
-        if i > at + 4096 {
-            return false;
         }
     }
     true
@@ -379,6 +393,9 @@ pub(super) fn block<'t, O>(item: impl P<'t, O>, want: Want) -> impl P<'t, (Vec<O
         let start = inp.parse(token(Kind::LBrace))?;
         let mut out = Vec::new();
         loop {
+            if gives_up(inp) {
+                return Ok((out, start.to(last_span(inp))));
+            }
             match peek(inp, 0) {
                 Some(Kind::RBrace) => {
                     inp.skip();

@@ -122,6 +122,11 @@ super::codes! { TEXT, Syntax:
     /// A tensor needs a type of fixed shape: dimensions that are numbers.
     Error TENSOR_SHAPE = "E0122", "tensor-shape";
 
+    /// A text has so many mistakes that the rest of it was not read.
+    ///
+    /// Most likely it is no ONNX text at all, or was damaged.
+    Error TOO_MANY_MISTAKES = "E0123", "too-many-mistakes";
+
     /// A string has a backslash before a character that needs none.
     ///
     /// In a string of the ONNX syntax `\c` means `c` for every character, so `\n` is the letter `n`, not a line break.
