@@ -1,7 +1,8 @@
 //! Everything that is wrong with a text, in one run: what parser, lowering and verifier find, in the order of the text.
 //!
-//! Where the text has mistakes, a part of the model is missing, and the verifier would report that as well. So on a
-//! damaged text it is heard only about names, and not about those that a damaged line has:
+//! Where the text has mistakes, a part of the model is missing or wrong, and the verifier would report that as well. It
+//! is not heard about what has a mistake in it; and where a part of a line may be lost it is heard about names only, and
+//! not about those that the line has:
 //!
 //! ```text
 //! t = Add(x, z           missing `)`
@@ -14,6 +15,7 @@ use crate::map::SourceMap;
 use crate::parse::{self, Parsed};
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use onnx_ir::{Level, Model, VerifyOptions, verify};
+use std::collections::HashSet;
 
 /// A text, read and judged.
 #[derive(Clone, Debug)]
@@ -77,41 +79,66 @@ fn is_of_reading(diagnostic: &Diagnostic) -> bool {
     diagnostic.code.level == Level::Syntax
 }
 
-/// The lines of a text that the parser did not understand.
+/// The parts of a text that were not understood.
 struct Damage<'s> {
     source: &'s str,
-    /// In order.
+    /// Where mistakes are, in order.
+    mistakes: Vec<Span>,
+    /// The lines over which something may have been lost, in order.
     lines: Vec<std::ops::Range<usize>>,
+    /// The words of these lines.
+    words: HashSet<&'s str>,
 }
 
 impl<'s> Damage<'s> {
+    /// `read` is in the order of the text.
     fn of(source: &'s str, read: &[Diagnostic]) -> Self {
-        let mut lines: Vec<std::ops::Range<usize>> = Vec::new();
-        for diagnostic in read.iter().filter(|d| d.is_error() && is_damaging(d)) {
+        let mut damage = Damage { source, mistakes: Vec::new(), lines: Vec::new(), words: HashSet::new() };
+        for diagnostic in read.iter().filter(|d| d.is_error() && is_of_reading(d)) {
             let Place::Source(span) = diagnostic.primary.place else { continue };
-            if lines.last().is_some_and(|line| line.contains(&(span.start as usize))) {
+            damage.mistakes.push(span);
+            if !is_damaging(diagnostic) || damage.is_damaged(span) {
                 continue;
             }
             let before = source.get(..span.start as usize).and_then(|text| text.rfind('\n'));
             let after = source.get(span.end as usize..).and_then(|text| text.find('\n'));
-            let end = after.map_or(source.len(), |at| span.end as usize + at);
-            lines.push(before.map_or(0, |at| at + 1)..end);
+            let line = before.map_or(0, |at| at + 1)..after.map_or(source.len(), |at| span.end as usize + at);
+            damage.words.extend(words(&source[line.clone()]));
+            damage.lines.push(line);
         }
-        Damage { source, lines }
+        damage
     }
 
     fn spares(&self, diagnostic: &Diagnostic, span: Option<Span>) -> bool {
+        if self.mistakes.is_empty() {
+            return true;
+        }
+        let Some(span) = span else { return self.lines.is_empty() };
+        // What has a mistake in it is not what its author meant.
+        let next = self.mistakes.partition_point(|mistake| mistake.start < span.start);
+        if self.mistakes.get(next).is_some_and(|mistake| mistake.start < span.end.max(span.start + 1)) {
+            return false;
+        }
         if self.lines.is_empty() {
             return true;
         }
         let is_about_names = diagnostic.is_error() && diagnostic.code.id.starts_with("E02");
-        let Some(span) = span.filter(|_| is_about_names) else { return false };
-        let is_damaged = self.lines.iter().any(|line| line.contains(&(span.start as usize)));
         let name = self.source.get(span.range()).unwrap_or_default();
-        let is_lost = diagnostic.code == &code::VALUE_UNDEFINED
-            && self.lines.iter().any(|line| self.source[line.clone()].contains(name));
-        !is_damaged && !is_lost
+        let is_lost =
+            diagnostic.code == &code::VALUE_UNDEFINED && words(name).all(|word| self.words.contains(word));
+        is_about_names && !self.is_damaged(span) && !is_lost
     }
+
+    fn is_damaged(&self, span: Span) -> bool {
+        let at = span.start as usize;
+        let next = self.lines.partition_point(|line| line.end < at);
+        self.lines.get(next).is_some_and(|line| line.start <= at)
+    }
+}
+
+/// What could be parts of names.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 /// Whether the parser may have lost something over it.
