@@ -155,10 +155,10 @@ super::codes! { TENSORS, Spec:
     /// `values` is present, of rank 1, and itself a sound tensor. Source: onnx.proto, SparseTensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1,1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1,1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
     /// ```
     Error SPARSE_VALUES = "E0521", "sparse-values", "P01";
 
@@ -168,10 +168,10 @@ super::codes! { TENSORS, Spec:
     /// onnx.proto, SparseTensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[0] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[N] x) => (float[N] y) <sparse[0] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
     /// ```
     Error SPARSE_DIMS = "E0522", "sparse-dims", "P02";
 
@@ -181,10 +181,10 @@ super::codes! { TENSORS, Spec:
     /// NNZ values. Source: onnx.proto, SparseTensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1] {1}, indices = int32[1] {0}}> { y = Relu(x) }
+    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1] {1}, indices = int32[1] {0}}> { y = Relu(x) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
+    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
     /// ```
     Error SPARSE_INDICES_FORM = "E0523", "sparse-indices-form", "P03";
 
@@ -194,10 +194,10 @@ super::codes! { TENSORS, Spec:
     /// them. Sort them. Source: onnx.proto, SparseTensorProto.
     ///
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[2] {1, 2}, indices = int64[2] {3, 0}}> { y = Relu(x) }
+    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[2] {1, 2}, indices = int64[2] {3, 0}}> { y = Relu(x) }
     /// ```
     /// ```text
-    /// g (float[N] x) => (float[N] y) <float[4] w = {values = float[2] {1, 2}, indices = int64[2] {0, 3}}> { y = Relu(x) }
+    /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[2] {1, 2}, indices = int64[2] {0, 3}}> { y = Relu(x) }
     /// ```
     Error SPARSE_INDICES = "E0524", "sparse-indices", "P04";
 }
