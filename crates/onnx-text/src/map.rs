@@ -206,7 +206,11 @@ impl<'a> Scope<'a> {
 
     /// Types in the signature of a function are entries of its `value_info`.
     fn value_info(&self, i: u32) -> Option<Span> {
-        let signature = self.inputs.iter().chain(self.outputs).filter(|v| self.is_function && v.ty.is_some());
+        let signature = self
+            .inputs
+            .iter()
+            .chain(self.outputs)
+            .filter(|v| self.is_function && (v.ty.is_some() || !v.notes.is_empty()));
         nth(signature.chain(self.values.iter().filter(|v| v.data.is_none())), i)
     }
 }

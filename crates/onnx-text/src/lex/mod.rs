@@ -19,6 +19,7 @@ pub const MAX_FINDINGS: usize = 1000;
 
 /// The first line of a file whose `#@` and `##` comments are annotations.
 pub const ANNOTATED: &str = "#@ onnxtxt 1";
+const ANNOTATED_BEFORE_VERSION: &str = "#@ onnxtxt ";
 
 /// A source split into tokens and comments.
 #[derive(Debug, Default)]
@@ -59,6 +60,8 @@ pub(crate) fn lex(source: &str) -> Lexed {
     lexed
 }
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 struct Driver<'s> {
     source: &'s str,
     /// Strings that begin here or later end with their line at the latest.
@@ -77,16 +80,9 @@ fn run(source: &str, single_line_from: usize) -> Lexed {
     let out = Lexed { tokens, ..Lexed::default() };
     let mut driver =
         Driver { source, single_line_from, out, depth: 0, starts_line: true, end: 0, stray: None };
-    let mut from = 0;
-    if source.starts_with(ANNOTATED)
-        && source[ANNOTATED.len()..].chars().next().is_none_or(|c| c.is_whitespace() || c == ',')
-    {
-        let end = memchr::memchr(b'\n', source.as_bytes()).unwrap_or(source.len());
-        driver.out.annotated = Some(span(0, end));
-        from = end;
-    } else if source.starts_with('\u{feff}') {
-        from = '\u{feff}'.len_utf8();
-    }
+    // A byte-order mark is no part of the text.
+    let start = if source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+    let from = driver.first_line(start);
     driver.tokens(from, source.len());
     driver.out
 }
@@ -147,6 +143,32 @@ impl Driver<'_> {
                 return;
             }
         }
+    }
+
+    /// `#@ onnxtxt 1` switches annotations on; more of them may follow a comma. Returns where the rest begins.
+    fn first_line(&mut self, start: usize) -> usize {
+        let line = self.source[start..].split('\n').next().unwrap_or("");
+        let Some(rest) = line.strip_prefix(ANNOTATED_BEFORE_VERSION) else { return start };
+        let version = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let marked = start + ANNOTATED_BEFORE_VERSION.len() + version;
+        if rest[..version] != ANNOTATED[ANNOTATED_BEFORE_VERSION.len()..] {
+            self.report(
+                Diagnostic::new(
+                    &code::UNKNOWN_VERSION,
+                    span(start, marked),
+                    "annotations of an unknown version",
+                )
+                .label("this program knows version 1"),
+            );
+        }
+        self.out.annotated = Some(span(start, marked));
+        self.end = marked;
+        let rest = &rest[version..];
+        if rest.trim_start().starts_with(',') {
+            let comma = marked + rest.len() - rest.trim_start().len();
+            self.comment_note(span(comma, comma), comma + 1, start + line.len());
+        }
+        start + line.len()
     }
 
     #[cold]
@@ -285,6 +307,18 @@ impl Driver<'_> {
         );
     }
 
+    /// An annotation: its mark, and the fields in `source[from..to]`.
+    fn comment_note(&mut self, mark: Span, from: usize, to: usize) {
+        self.push(Kind::Note, mark);
+        let resume = (self.end, self.single_line_from);
+        self.single_line_from = self.single_line_from.min(from);
+        self.tokens(from, to);
+        (self.end, self.single_line_from) = resume;
+        let at = trim_end(self.source, from, to);
+        self.push(Kind::NoteEnd, span(at, at));
+        self.starts_line = true;
+    }
+
     /// A comment, or an annotation in a file that has them.
     fn comment(&mut self, start: usize, end: usize) {
         let text = &self.source[start..end];
@@ -292,14 +326,7 @@ impl Driver<'_> {
         if self.out.annotated.is_none() {
             self.out.comments.push(place);
         } else if text.starts_with("#@") {
-            self.push(Kind::Note, span(start, start + 2));
-            let resume = (self.end, self.single_line_from);
-            self.single_line_from = start;
-            self.tokens(start + 2, end);
-            (self.end, self.single_line_from) = resume;
-            let at = place.end;
-            self.push(Kind::NoteEnd, Span::at(at));
-            self.starts_line = true;
+            self.comment_note(span(start, start + 2), start + 2, end);
         } else if text.starts_with("##") && self.starts_line {
             self.push(Kind::Doc, place);
             self.starts_line = true;

@@ -45,7 +45,18 @@ impl Cx<'_> {
                     self.report(d);
                 }
             }
-            ast::AttrValue::Record(parts) => self.attr_record(b, parts, owner, &mut out),
+            ast::AttrValue::Record(parts) => {
+                if let Some(ty) = attr.ty {
+                    let d = Diagnostic::new(
+                        &code::ATTRIBUTE_MISMATCH,
+                        ty,
+                        "a record of fields states its own type",
+                    );
+                    self.report(d.label("not looked at").help("remove it"));
+                    out.ty = None;
+                }
+                self.attr_record(b, parts, owner, &mut out);
+            }
             value => {
                 let value = self.attr_value(b, value, stated, &attr.notes, owner, attr.span)?;
                 if out.ty.is_none() {
@@ -60,25 +71,11 @@ impl Cx<'_> {
 
     fn attr_notes(&mut self, b: &mut BodyBuilder<'_>, notes: &Notes, attr: &mut Attr) {
         attr.doc = self.doc_lines(b.names, notes);
+        self.value_notes(b, notes, attr.values.first_mut());
         for field in notes.fields() {
             match self.text(field.key) {
                 keys::DOC => attr.doc = Fields::NOTE.text(self, b.names, &field.value),
-                keys::NAN => {
-                    for (index, bits) in self.nan_bits(&field.value) {
-                        #[allow(clippy::cast_possible_truncation, reason = "a float has 32 bits")]
-                        let float = f32::from_bits(bits as u32);
-                        match attr.values.first_mut() {
-                            Some(AttrValue::Float(f)) => *f = float,
-                            Some(AttrValue::Floats(list)) if index < list.len() => list[index] = float,
-                            _ => self.wrong_kind(field.value.span(), "the position of a float"),
-                        }
-                    }
-                }
-                keys::DENOTATION => {
-                    if let Some(AttrValue::Type(ty)) = attr.values.first_mut() {
-                        *ty = self.denotations(b.names, b.types, *ty, &field.value);
-                    }
-                }
+                keys::NAN | keys::DENOTATION => {}
                 keys::UNSET => {
                     for what in Fields::NOTE.texts(self, b.names, &field.value) {
                         if &b.names[what] == "name" {
@@ -91,6 +88,36 @@ impl Cx<'_> {
                     field.key,
                     &[keys::DOC, keys::TENSOR, keys::NAN, keys::DENOTATION, keys::UNSET],
                 ),
+            }
+        }
+    }
+
+    /// Annotations of a value: bit patterns of floats, denotations of a type.
+    fn value_notes(&mut self, b: &mut BodyBuilder<'_>, notes: &Notes, value: Option<&mut AttrValue>) {
+        let Some(value) = value else { return };
+        for field in notes.fields() {
+            match self.text(field.key) {
+                keys::NAN => {
+                    for (index, bits) in self.nan_bits(&field.value) {
+                        #[allow(clippy::cast_possible_truncation, reason = "a float has 32 bits")]
+                        let float = f32::from_bits(bits as u32);
+                        let slot = match &mut *value {
+                            AttrValue::Float(f) if index == 0 => Some(f),
+                            AttrValue::Floats(list) => list.get_mut(index),
+                            _ => None,
+                        };
+                        match slot.filter(|f| f.is_nan() && float.is_nan()) {
+                            Some(slot) => *slot = float,
+                            None => self.wrong_kind(field.value.span(), "the position and bits of a NaN"),
+                        }
+                    }
+                }
+                keys::DENOTATION => {
+                    if let AttrValue::Type(ty) = &mut *value {
+                        *ty = self.denotations(b.names, b.types, *ty, &field.value);
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -148,7 +175,9 @@ impl Cx<'_> {
                 AttrValue::SparseTensor(Box::new(self.sparse(b, &literal.dims.items, &literal.parts, None)))
             }
             ast::AttrValue::List(list) => {
-                let discarded = list.items.first().is_some_and(|e| !is_plain(self, &e.value));
+                let is_reference = |v: &ast::AttrValue| matches!(v, ast::AttrValue::Reference(_));
+                let discarded =
+                    list.items.first().is_some_and(|e| !is_plain(self, &e.value) && !is_reference(&e.value));
                 if discarded {
                     self.warn_discarded(list.span);
                 }
@@ -190,11 +219,21 @@ impl Cx<'_> {
         let text = self.text(span);
         match (kind, stated) {
             (ScalarKind::Int, Some(AttrType::FLOAT)) | (ScalarKind::Float | ScalarKind::Special, _) => {
-                let value = float32(text);
-                if value.is_none() {
-                    self.wrong_kind(span, "a number");
+                match float32(text) {
+                    Some(value) if value.is_infinite() && kind != ScalarKind::Special => {
+                        let message = format!("`{}` is beyond the largest float", shown(text));
+                        let d = Diagnostic::new(&code::NUMBER_OUT_OF_RANGE, span, message);
+                        self.report(
+                            d.label("the largest float is about 3.4e38").help("write `inf` for infinity"),
+                        );
+                        Some(AttrValue::Float(value))
+                    }
+                    Some(value) => Some(AttrValue::Float(value)),
+                    None => {
+                        self.wrong_kind(span, "a number");
+                        None
+                    }
                 }
-                value.map(AttrValue::Float)
             }
             (ScalarKind::Int, _) => int_at(self, span).map(AttrValue::Int),
             (ScalarKind::String, _) => Some(AttrValue::String(self.bytes(span, Escapes::Literal))),
@@ -210,7 +249,9 @@ impl Cx<'_> {
         span: Span,
     ) -> Option<Option<AttrValue>> {
         let Some(first) = list.items.first() else {
-            if stated.is_none() {
+            if let Some(stated) = stated.filter(|s| !s.is_list()) {
+                self.mismatch(list.span, stated, "an empty list");
+            } else if stated.is_none() {
                 let d = Diagnostic::new(
                     &code::ATTRIBUTE_MISMATCH,
                     list.span,
@@ -277,7 +318,8 @@ impl Cx<'_> {
             let values = list.items.iter().map(|e| int_at(self, e.value.span()).unwrap_or(0));
             return AttrValue::Ints(values.collect());
         }
-        if ints {
+        let all_numbers = list.items.iter().all(|e| is_number(self, &e.value));
+        if ints && all_numbers {
             let first = list.items[0].value.span();
             let text = format!("{}.0", self.text(first));
             let d = Diagnostic::new(&code::ATTRIBUTE_MISMATCH, first, "integers and floats in one list")
@@ -400,9 +442,10 @@ impl Cx<'_> {
                         continue;
                     };
                     let stated = Some(FIELDS[order].1);
-                    if let Some(Some(value)) =
+                    if let Some(Some(mut value)) =
                         self.attr_value(b, value, stated, &part.notes, owner, part.span)
                     {
+                        self.value_notes(b, &part.notes, Some(&mut value));
                         values.push((order, value));
                     }
                 }

@@ -1,5 +1,6 @@
 //! Graphs, functions and nodes.
 
+use super::literals::{Escapes, unquote};
 use super::{Cx, Fields};
 use crate::ast;
 use onnx_ir::diag::{Diagnostic, code};
@@ -109,17 +110,18 @@ impl Cx<'_> {
         b.end_node(id, outputs);
     }
 
-    /// The words before the operator. Quoted, a domain is one string; otherwise white space in it means nothing.
+    /// The words before the operator, joined by dots. White space, comments and quotes between them mean nothing.
     fn domain(&mut self, b: &mut BodyBuilder<'_>, span: onnx_ir::diag::Span) -> Name {
         let text = self.text(span);
-        if text.contains(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.' || c == '"'))
-            && !text.starts_with('"')
-        {
-            let words: String = text.lines().map(|l| l.split('#').next().unwrap_or("")).collect::<String>();
-            let words: String = words.split_whitespace().collect();
-            return b.names.intern(&words);
+        if text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'.') {
+            return b.names.intern(text);
         }
-        self.name(b.names, span)
+        let mut domain = Vec::new();
+        for token in crate::lex::lex(text).tokens {
+            let spelling = &text[token.span.range()];
+            domain.extend_from_slice(&unquote(spelling, Escapes::Literal));
+        }
+        b.names.intern_bytes(&domain)
     }
 
     pub(super) fn function(&mut self, model: &mut Model, function: &ast::Function) {
@@ -135,6 +137,9 @@ impl Cx<'_> {
         let mut attribute_defaults = Vec::new();
         for attr in function.attrs.iter().flat_map(|l| &l.items) {
             if attr.value.is_none() && attr.ty.is_none() {
+                if let Some(field) = attr.notes.fields().next() {
+                    self.unknown_key(field.key, &[]);
+                }
                 attributes.push(self.name(b.names, attr.name));
             } else if let Some(default) = self.attr(&mut b, attr, None) {
                 attribute_defaults.push(default);
@@ -148,8 +153,14 @@ impl Cx<'_> {
             let name = self.name(b.names, output.name);
             b.output(name, None);
         }
-        let io = function.inputs.items.iter().chain(&function.outputs.items).filter(|v| v.ty.is_some());
+        let io = function
+            .inputs
+            .items
+            .iter()
+            .chain(&function.outputs.items)
+            .filter(|v| v.ty.is_some() || !v.notes.is_empty());
         for value in io.chain(function.values.iter().flat_map(|l| &l.items)) {
+            self.no_data(value, "entry of a function's value info");
             let port = self.port(&mut b, value);
             b.value_info(port);
         }

@@ -77,7 +77,7 @@ pub fn lower(source: &str, parsed: &Parsed<ast::File>) -> Lowered {
         cx.function(&mut model, function);
     }
     cx.training(&mut model, file);
-    cx.model_notes(&mut model, file_notes);
+    cx.model_notes(&mut model, file_notes, file.header.is_some());
     parse::sort(&mut cx.diagnostics);
     Lowered { model, diagnostics: cx.diagnostics }
 }
@@ -158,8 +158,12 @@ impl<'s> Cx<'s> {
     fn unknown_key(&mut self, key: Span, known: &[&'static str]) {
         let text = self.text(key);
         let near = did_you_mean(text, known.iter().copied());
+        let label = match known {
+            [] => "nothing here can be annotated".to_owned(),
+            known => format!("expected {}", crate::lex::one_of(known)),
+        };
         let mut d = Diagnostic::new(&code::UNKNOWN_KEY, key, format!("unknown key `{text}`"))
-            .label(format!("expected {}", crate::lex::one_of(known)))
+            .label(label)
             .maybe_help(near.map(|n| format!("did you mean `{n}`?")));
         if let Some(near) = near {
             d = d.fix(

@@ -95,7 +95,7 @@ impl Cx<'_> {
                         match &names[what] {
                             "node.domain" => self.default_domain = Some(Name::empty()),
                             "tensor.name" => self.default_tensor_name = Some(Name::empty()),
-                            _ => {}
+                            _ => self.unknown_word(field.value.span(), &["node.domain", "tensor.name"]),
                         }
                     }
                 }
@@ -122,7 +122,11 @@ impl Cx<'_> {
     }
 
     /// The rest of the file's annotations.
-    pub(super) fn model_notes(&mut self, model: &mut Model, notes: &Notes) {
+    pub(super) fn model_notes(&mut self, model: &mut Model, notes: &Notes, has_header: bool) {
+        if has_header {
+            let Model { names, header, .. } = model;
+            self.doc_and_metadata(names, notes, &mut header.doc, &mut header.metadata);
+        }
         for field in notes.fields() {
             match self.text(field.key) {
                 keys::CONFIGURATION => {
@@ -146,8 +150,9 @@ impl Cx<'_> {
                     unset_imports(&model.names, &mut model.header.opset_imports, &paths);
                 }
                 keys::STORAGE | keys::STRINGS | keys::SET => {}
+                keys::DOC | keys::METADATA => {}
                 // Without a header these notes are the graph's as well.
-                keys::DOC | keys::METADATA | keys::QUANTIZATION => {}
+                keys::QUANTIZATION if !has_header => {}
                 _ => self.unknown_key(field.key, &FILE_KEYS),
             }
         }
@@ -186,8 +191,11 @@ impl Cx<'_> {
                 }
                 keys::UNSET => {
                     for what in Fields::NOTE.texts(self, b.names, &field.value) {
-                        if &b.names[what] == "name" {
-                            b.current_graph().name = None;
+                        match &b.names[what] {
+                            "name" => b.current_graph().name = None,
+                            // Without a header these notes are the file's as well.
+                            _ if is_root => {}
+                            _ => self.unknown_word(field.value.span(), &["name"]),
                         }
                     }
                 }
@@ -223,7 +231,9 @@ impl Cx<'_> {
                 }
                 keys::SET => {
                     for what in Fields::NOTE.texts(self, b.names, &field.value) {
-                        if &b.names[what] == "type" && port.ty.is_none() {
+                        if &b.names[what] != "type" {
+                            self.unknown_word(field.value.span(), &["type"]);
+                        } else if port.ty.is_none() {
                             port.ty = Some(b.types.intern(TypeKind::Unset.into()));
                         }
                     }
@@ -232,6 +242,8 @@ impl Cx<'_> {
                     for what in Fields::NOTE.texts(self, b.names, &field.value) {
                         if &b.names[what] == "name" {
                             port.name = None;
+                        } else {
+                            self.unknown_word(field.value.span(), &["name"]);
                         }
                     }
                 }
@@ -291,7 +303,10 @@ impl Cx<'_> {
                             "name" => &mut node.name,
                             "domain" => &mut node.domain,
                             "overload" => &mut node.overload,
-                            _ => continue,
+                            _ => {
+                                self.unknown_word(field.value.span(), &["name", "domain", "overload"]);
+                                continue;
+                            }
                         };
                         slot.get_or_insert(Name::empty());
                     }
@@ -301,7 +316,7 @@ impl Cx<'_> {
                         match &b.names[what] {
                             "op_type" => b.body_mut().nodes[node].op = None,
                             "domain" => b.body_mut().nodes[node].domain = None,
-                            _ => {}
+                            _ => self.unknown_word(field.value.span(), &["op_type", "domain"]),
                         }
                     }
                 }
@@ -421,6 +436,11 @@ impl Cx<'_> {
                 _ => self.unknown_key(field.key, &[keys::DOC, keys::METADATA, keys::UNSET]),
             }
         }
+    }
+
+    fn unknown_word(&mut self, at: Span, known: &[&str]) {
+        let message = format!("expected {}", crate::lex::one_of(known));
+        self.report(Diagnostic::new(&code::UNKNOWN_KEY, at, "unknown field in this list").label(message));
     }
 
     fn storage_value(&mut self, value: &FieldValue) -> Option<Storage> {

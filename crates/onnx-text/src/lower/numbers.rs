@@ -184,8 +184,14 @@ impl Number for f32 {
     }
 }
 
-fn slow<F: std::str::FromStr>(list: &[u8], at: usize, end: usize) -> Result<F, Refused> {
-    std::str::from_utf8(&list[at..end]).ok().and_then(|s| s.parse().ok()).ok_or(Refused::Kind)
+fn slow<F: std::str::FromStr + Into<f64> + Copy>(list: &[u8], at: usize, end: usize) -> Result<F, Refused> {
+    let parsed = std::str::from_utf8(&list[at..end]).ok().and_then(|s| s.parse::<F>().ok());
+    match parsed {
+        None => Err(Refused::Kind),
+        // A literal of digits that rounds to infinity.
+        Some(value) if value.into().is_infinite() => Err(Refused::Range),
+        Some(value) => Ok(value),
+    }
 }
 
 #[cfg(test)]

@@ -79,6 +79,10 @@ impl Cx<'_> {
         };
         let elem = self.elem_type(elem);
         let mut shape = SmallVec::new();
+        if let Some(dims) = dims.filter(|d| d.items.is_empty()) {
+            let d = Diagnostic::new(&code::TENSOR_SHAPE, dims.span, "the shape of a tensor is known");
+            self.report(d.label("`[]` is unknown rank; a scalar has no brackets"));
+        }
         for dim in dims.map_or(&[][..], |d| &d.items) {
             match *dim {
                 ast::Dim::Int(at) => shape.push(int_at(self, at).unwrap_or(0)),
@@ -117,7 +121,8 @@ impl Cx<'_> {
         if elem == ElemType::STRING {
             return self.strings(tensor, data);
         }
-        let packed = elem.bits().is_some_and(|b| b < 8);
+        // Six-bit floats have an entry each, as the reference reads them.
+        let packed = matches!(elem.bits(), Some(2 | 4));
         let doubled = matches!(data, Data::Numbers(s) if self.text(*s).starts_with("{{"));
         let count;
         let payload = match elem.field() {
@@ -217,7 +222,11 @@ impl Cx<'_> {
         Bytes::copy_from_slice(&unquote(spelling, escapes))
     }
 
-    fn floats<F: super::numbers::Number>(&mut self, data: &Data, read: fn(&str) -> Option<F>) -> Vec<F> {
+    fn floats<F: super::numbers::Number + Overflow>(
+        &mut self,
+        data: &Data,
+        read: fn(&str) -> Option<F>,
+    ) -> Vec<F> {
         let mut out = Vec::new();
         match data {
             Data::Numbers(span) => {
@@ -234,8 +243,11 @@ impl Cx<'_> {
             Data::Elements(list) => {
                 for scalar in &list.items {
                     match read(self.text(scalar.span)) {
-                        Some(value) if scalar.kind != ScalarKind::String => out.push(value),
-                        _ => self.bad_scalar(scalar, "a number"),
+                        Some(value) if scalar.kind == ScalarKind::String || value.overflows(scalar.kind) => {
+                            self.bad_scalar(scalar, "a number");
+                        }
+                        Some(value) => out.push(value),
+                        None => self.bad_scalar(scalar, "a number"),
                     }
                 }
             }
@@ -437,6 +449,23 @@ impl Cx<'_> {
     }
 }
 
+/// Whether digits were rounded to infinity.
+trait Overflow: Copy {
+    fn overflows(self, kind: ScalarKind) -> bool;
+}
+
+impl Overflow for f32 {
+    fn overflows(self, kind: ScalarKind) -> bool {
+        self.is_infinite() && kind != ScalarKind::Special
+    }
+}
+
+impl Overflow for f64 {
+    fn overflows(self, kind: ScalarKind) -> bool {
+        self.is_infinite() && kind != ScalarKind::Special
+    }
+}
+
 /// A part of a record that says nothing, for one that would be empty.
 pub(super) const NOTHING: &str = "none";
 
@@ -524,10 +553,23 @@ pub(super) fn patch_nans(tensor: &mut Tensor, nans: &[(usize, u64)]) -> bool {
         let Some(slot) = index.checked_mul(size).and_then(|at| patched.get_mut(at..at + size)) else {
             return false;
         };
-        slot.copy_from_slice(&bits.to_le_bytes()[..size]);
+        let new = &bits.to_le_bytes()[..size];
+        if !is_nan(slot) || !is_nan(new) {
+            return false;
+        }
+        slot.copy_from_slice(new);
     }
     *bytes = patched.into();
     true
+}
+
+/// Whether the bytes of a float are a NaN.
+fn is_nan(bytes: &[u8]) -> bool {
+    match (bytes.first_chunk(), bytes.first_chunk()) {
+        (_, Some(eight)) => f64::from_le_bytes(*eight).is_nan(),
+        (Some(four), None) => f32::from_le_bytes(*four).is_nan(),
+        (None, None) => false,
+    }
 }
 
 /// Whether a word is a number: `inf`, `nan`.

@@ -120,7 +120,14 @@ impl Cx<'_> {
     fn opaque_part(&mut self, names: &mut Names, arg: &ast::TypeArg) -> Option<Name> {
         match arg {
             ast::TypeArg::Name(span) if span.is_empty() => None,
-            ast::TypeArg::Name(span) => Some(self.name(names, *span)),
+            ast::TypeArg::Name(span) if self.text(*span).starts_with(['"', 'b']) => {
+                Some(self.name(names, *span))
+            }
+            ast::TypeArg::Name(span) => {
+                // `a.b`: white space between the words means nothing.
+                let words: String = self.text(*span).split_whitespace().collect();
+                Some(names.intern(&words))
+            }
             ast::TypeArg::Type(ast::Type::Tensor { elem, dims: None }) => Some(self.name(names, *elem)),
             ast::TypeArg::Type(ty) => {
                 self.wrong_kind(ty.span(), "a name");

@@ -376,6 +376,14 @@ fn type_arg(inp: &mut Inp<'_, '_>) -> Out<TypeArg> {
             inp.skip();
             Ok(TypeArg::Name(last_span(inp)))
         }
+        // `opaque(com.acme, Blob)`
+        Some(Kind::Ident) if peek(inp, 1) == Some(Kind::Dot) => {
+            let mut name = inp.parse(token(Kind::Ident))?;
+            while peek(inp, 0) == Some(Kind::Dot) {
+                name = name.to(inp.parse(token(Kind::Dot).ignore_then(token(Kind::Ident)))?);
+            }
+            Ok(TypeArg::Name(name))
+        }
         _ => type_(inp).map(TypeArg::Type),
     }
 }
@@ -406,6 +414,9 @@ fn dim(inp: &mut Inp<'_, '_>) -> Out<Dim> {
 
 /// `data = numbers | "{" (scalar ("," scalar)*)? "}" | record | parts | elements`
 fn data(inp: &mut Inp<'_, '_>) -> Out<Data> {
+    if peek(inp, 0) == Some(Kind::LBrace) && matches!(peek(inp, 1), Some(Kind::Note | Kind::Doc)) {
+        return Ok(Data::Sparse(parts(inp)?));
+    }
     match (peek(inp, 0), peek(inp, 2)) {
         (Some(Kind::Numbers), _) => {
             inp.skip();
@@ -439,7 +450,7 @@ fn scalar(inp: &mut Inp<'_, '_>) -> Out<Scalar> {
 
 /// `node = notes ("[" name? "]")? names "=" operator attributes? "(" names ")" attributes?`
 pub(super) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
-    let notes = notes(inp)?;
+    let mut notes = notes(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let node_name = optional(inp, Kind::LBracket, node_name)?;
     let outputs = names(inp)?;
@@ -454,6 +465,11 @@ pub(super) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
         attrs = optional(inp, Kind::LAngle, attributes)?;
     }
     let span = start.to(last_span(inp));
+    // Annotations on the same line belong to what they follow.
+    if matches!(inp.peek(), Some(Token { kind: Kind::Note, starts_line: false, .. })) {
+        let line = note_line(inp);
+        notes.0.get_or_insert_default().lines.push(line);
+    }
     if peek(inp, 0) == Some(Kind::Comma) {
         // `a = F(x), y = G(a)`: statements have no separator.
         let at = position(inp);
@@ -552,7 +568,7 @@ fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
             Ok(AttrValue::Graph(Box::new(graph(inp)?)))
         }
         Some(Kind::Ident) if peek(inp, 1) == Some(Kind::LBrace) && begins_parts(inp, 2) => {
-            inp.skip();
+            word(inp, "attribute", Want::AttrValue)?;
             Ok(AttrValue::Record(Box::new(parts(inp)?)))
         }
         Some(Kind::Ident | Kind::Question) => typed(inp),
@@ -561,6 +577,13 @@ fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
         }
         _ => Err(Failure::expected(position(inp), Want::AttrValue)),
     }
+}
+
+/// One word and no other.
+fn word(inp: &mut Inp<'_, '_>, text: &str, want: Want) -> Out<Span> {
+    let at = position(inp);
+    let span = inp.parse(token(Kind::Ident))?;
+    if &inp.state().source[span.range()] == text { Ok(span) } else { Err(Failure::expected(at, want)) }
 }
 
 /// `attr-element = notes attr-value`
@@ -576,9 +599,13 @@ fn attr_element(inp: &mut Inp<'_, '_>) -> Out<AttrElement> {
 
 /// `typed = type ((name? "="?) data)? | "sparse" dims parts`
 fn typed(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
+    let head = position(inp);
     let ty = type_(inp)?;
     let start = ty.span();
     if peek(inp, 0) == Some(Kind::LBrace) && begins_parts(inp, 1) {
+        if &inp.state().source[inp.full_slice()[head].span.range()] != "sparse" {
+            return Err(Failure::expected(position(inp), Want::Data));
+        }
         let parts = parts(inp)?;
         let span = start.to(parts.span);
         let dims = match ty {
@@ -614,7 +641,12 @@ fn parts(inp: &mut Inp<'_, '_>) -> Out<List<Attr>> {
 
 /// Whether parts of a record begin `ahead` tokens from here: `name =` or `name: type =`.
 fn begins_parts(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
-    peek(inp, ahead) == Some(Kind::Ident) && matches!(peek(inp, ahead + 1), Some(Kind::Equals | Kind::Colon))
+    match peek(inp, ahead) {
+        // Only parts have annotations.
+        Some(Kind::Note | Kind::Doc) => true,
+        Some(Kind::Ident) => matches!(peek(inp, ahead + 1), Some(Kind::Equals | Kind::Colon)),
+        _ => false,
+    }
 }
 
 /// Whether a graph begins here: `g =>` or `g (…) =>`. Looks no further than the end of the parentheses.

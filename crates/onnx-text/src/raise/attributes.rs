@@ -10,8 +10,17 @@ use onnx_ir::diag::Span;
 use onnx_ir::{Attr, AttrType, AttrValue, BodyId, DimValue, Name, SparseTensor, TypeId};
 
 impl Raiser<'_> {
-    /// An attribute; `None` if the profile cannot say it.
+    /// An attribute of a node; `None` if the profile cannot say it.
     pub(super) fn attr(&mut self, body: BodyId, attr: &Attr) -> Option<Tree> {
+        self.attr_named(body, attr, |this, name| this.identifier(name, "the attribute"))
+    }
+
+    /// A parameter of a function with its default, whose name may be quoted.
+    pub(super) fn parameter(&mut self, body: BodyId, attr: &Attr) -> Option<Tree> {
+        self.attr_named(body, attr, Self::name)
+    }
+
+    fn attr_named(&mut self, body: BodyId, attr: &Attr, named: fn(&mut Self, Name) -> Span) -> Option<Tree> {
         let mut notes = Notes::default();
         self.doc_note(&mut notes, attr.doc);
         if attr.name.is_none() {
@@ -25,7 +34,7 @@ impl Raiser<'_> {
             return None;
         }
         let start = self.out.here();
-        let name = self.identifier(attr.name.unwrap_or(Name::empty()), "the attribute");
+        let name = named(self, attr.name.unwrap_or(Name::empty()));
         let mut ty = None;
         let value = if !is_sound {
             Some(self.parts(body, attr))
@@ -54,6 +63,11 @@ impl Raiser<'_> {
                         | AttrValue::SparseTensors(_)
                 )
             );
+        if let [AttrValue::Type(ty)] = attr.values[..]
+            && !self.can_say_type(ty)
+        {
+            return false;
+        }
         let name = self.model.text(attr.name);
         has_form || self.extend(|| format!("the value of attribute `{name}`"))
     }

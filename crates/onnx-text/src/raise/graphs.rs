@@ -49,6 +49,10 @@ impl Raiser<'_> {
     }
 
     fn subgraph_name(&mut self, name: Name) -> Span {
+        if is_type_word(&self.model.names[name]) {
+            // The reference takes it for a type or a number, quoted or not.
+            self.extend(|| "a nested graph with the name of a type".to_owned());
+        }
         self.identifier(name, "the graph name")
     }
 
@@ -82,7 +86,9 @@ impl Raiser<'_> {
         let mut ty = port.ty;
         if let Some(id) = ty {
             self.denotation_note(&mut notes, id);
-            if self.model.types[id].kind == TypeKind::Unset {
+            if !self.can_say_type(id) {
+                ty = None;
+            } else if self.model.types[id].kind == TypeKind::Unset {
                 self.words_note(&mut notes, keys::SET, &["type"]);
                 ty = None;
             }
@@ -92,7 +98,12 @@ impl Raiser<'_> {
         }
         let start = self.out.here();
         let ty = ty.map(|t| self.ty(t));
-        let name = self.name(port.name.unwrap_or(Name::empty()));
+        let port_name = port.name.unwrap_or(Name::empty());
+        let name = match ty {
+            // The reference takes the bare word for a type.
+            None if is_type_word(&self.model.names[port_name]) => self.quoted(port_name),
+            _ => self.name(port_name),
+        };
         ValueInfo { notes, ty, name, data: None, span: self.out.since(start) }
     }
 
@@ -172,14 +183,14 @@ impl Raiser<'_> {
         let graphs_last = node.attrs.iter().any(|a| a.values.iter().any(|v| !v.graphs().is_empty()));
         let mut attrs = None;
         if !graphs_last && !node.attrs.is_empty() {
-            attrs = Some(self.attrs(body, id));
+            attrs = self.attrs(body, id);
         }
         let open = self.out.put("(");
         let inputs = node.inputs.iter().map(|&i| self.value_name(body, i)).collect();
         self.out.put(")");
         let inputs_span = self.out.since(open);
         if graphs_last {
-            attrs = Some(self.attrs(body, id));
+            attrs = self.attrs(body, id);
         }
         let span = self.out.since(start);
         Node { notes, name, outputs, domain, op, overload, attrs, inputs, inputs_span, span }
@@ -193,12 +204,13 @@ impl Raiser<'_> {
         self.identifier(domain, "the domain")
     }
 
-    fn attrs(&mut self, body: BodyId, node: NodeId) -> List<Attr> {
+    /// The attributes of a node; `None` if the profile can say none of them.
+    fn attrs(&mut self, body: BodyId, node: NodeId) -> Option<List<Attr>> {
         let attrs = &self.model.bodies[body].nodes[node].attrs;
         let open = self.out.put("<");
-        let items = attrs.iter().filter_map(|a| self.attr(body, a)).collect();
+        let items: Vec<_> = attrs.iter().filter_map(|a| self.attr(body, a)).collect();
         self.out.put(">");
-        List { items, span: self.out.since(open) }
+        (!items.is_empty()).then(|| List { items, span: self.out.since(open) })
     }
 
     pub(super) fn function(&mut self, id: FunctionId) -> Function {
@@ -228,7 +240,7 @@ impl Raiser<'_> {
                 items.push(Attr { notes: Notes::default(), name, ty: None, value: None, span: name });
             }
             for default in &function.attribute_defaults {
-                items.extend(self.attr(function.body, default));
+                items.extend(self.parameter(function.body, default));
             }
             self.out.put(">");
             List { items, span: self.out.since(open) }
@@ -247,4 +259,11 @@ impl Raiser<'_> {
         let span = self.out.since(start);
         Function { notes, header, name, attrs, inputs, outputs, values, body: nodes, body_span, span }
     }
+}
+
+/// Words that the reference takes for something else where a name may stand.
+fn is_type_word(text: &str) -> bool {
+    matches!(text, "seq" | "map" | "optional" | "sparse_tensor" | "opaque")
+        || onnx_ir::ElemType::from_name(text).is_some()
+        || crate::lower::literals::special(text).is_some()
 }

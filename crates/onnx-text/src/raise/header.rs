@@ -61,7 +61,7 @@ impl Raiser<'_> {
     }
 
     /// A string in quotes.
-    fn quoted(&mut self, name: Name) -> Span {
+    pub(super) fn quoted(&mut self, name: Name) -> Span {
         let names = &self.model.names;
         let text = &names[name];
         if names.is_utf8(name) && !text.contains('\0') {

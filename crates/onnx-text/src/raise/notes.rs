@@ -128,6 +128,17 @@ impl Raiser<'_> {
     pub(super) fn file_notes(&mut self) -> Notes {
         let mut notes = Notes::default();
         if !self.defaults.is_annotated {
+            let model = self.model;
+            let is_due = model.main.is_none()
+                || !model.configurations.is_empty()
+                || !unset_imports(&model.header.opset_imports).is_empty();
+            match self.options.profile {
+                Profile::Onnx => self.notes_missed |= is_due,
+                Profile::Reference if is_due => {
+                    self.lose("device configurations, or fields that are not set")
+                }
+                Profile::Reference => {}
+            }
             return notes;
         }
         if self.defaults.storage == Storage::Raw {

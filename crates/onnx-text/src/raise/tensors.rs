@@ -37,13 +37,20 @@ impl Raiser<'_> {
         let tensor = &self.model.bodies[body].tensors[id];
         let start = self.out.here();
         let ty = self.tensor_head(tensor);
-        let name = tensor.name.filter(|n| known.is_none() && !n.is_empty()).map(|n| self.name(n));
+        let name = tensor.name.filter(|n| known.is_none() && !n.is_empty());
+        let name = name.map(|n| self.identifier(n, "the name of a tensor"));
         let data = self.data(tensor);
         TensorLiteral { ty, name, data, span: self.out.since(start) }
     }
 
     fn tensor_head(&mut self, tensor: &Tensor) -> Type {
-        let elem = self.elem_type(tensor.elem);
+        let has_word = tensor.elem.is_some_and(|e| e.name().is_some());
+        let elem = if self.options.profile == Profile::Reference && !has_word {
+            self.lose("the element type of a tensor, which has no name");
+            self.out.put("float")
+        } else {
+            self.elem_type(tensor.elem)
+        };
         let dims: Vec<_> = tensor.dims.iter().map(|&d| DimValue::Value(d)).collect();
         let dims = (!dims.is_empty()).then(|| self.dims(&dims));
         Type::Tensor { elem, dims }
@@ -52,6 +59,9 @@ impl Raiser<'_> {
     fn data(&mut self, tensor: &Tensor) -> Data {
         let extra = tensor.extra();
         if tensor.is_external() && tensor.data.is_empty() {
+            if extra.external.is_empty() {
+                self.extend(|| "an external tensor without entries".to_owned());
+            }
             let value = self.list_value(&extra.external, |this, entry| {
                 let key = Some(this.external_text(entry.key));
                 Element { key, value: this.external_text(entry.value) }
@@ -79,9 +89,10 @@ impl Raiser<'_> {
 
     fn stored(&mut self, tensor: &Tensor, field: Field, bytes: &Bytes) -> Data {
         let elem = tensor.elem.unwrap_or(ElemType::UNDEFINED);
-        if elem.bits().is_some_and(|b| b < 8) {
-            // In single braces the reference would store them one to an entry.
-            self.extend(|| format!("elements of type {}", elem.name().unwrap_or("?")));
+        // In single braces the reference would store elements of these one to an entry.
+        let is_packed = matches!(elem.bits(), Some(2 | 4));
+        if is_packed && !self.extend(|| format!("elements of type {}", elem.name().unwrap_or("?"))) {
+            return Data::Elements(self.empty_list("{", "}"));
         }
         let count = tensor.element_count().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
         let at = self.out.here();
@@ -98,10 +109,11 @@ impl Raiser<'_> {
     fn external_text(&mut self, name: Option<Name>) -> FieldValue {
         match name {
             // The reference reads these as it reads the header.
-            Some(name) if self.model.names.is_utf8(name) => {
-                FieldValue::String(self.out.string(&self.model.names[name]))
+            Some(name) => FieldValue::String(self.quoted(name)),
+            None => {
+                self.extend(|| "an entry without a key or value".to_owned());
+                self.text_value(None)
             }
-            _ => self.text_value(name),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Types of a raised tree.
 
-use super::Raiser;
 use super::buffer::is_identifier;
+use super::{Profile, Raiser};
 use crate::ast::{Dim, List, Name as Spelling, Type, TypeArg};
 use onnx_ir::diag::Span;
 use onnx_ir::{DimValue, ElemType, Name, TensorType, TypeId, TypeKind};
@@ -31,11 +31,24 @@ impl Raiser<'_> {
         if is_identifier(text) {
             return self.out.put(text);
         }
+        let is_path = what == OPAQUE && text.split('.').all(is_identifier);
+        if is_path {
+            return self.out.put(text);
+        }
         if self.extend(|| format!("{what} {text:?} is not an identifier")) {
             return self.name(name);
         }
         let safe: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         self.out.put(&format!("_{safe}"))
+    }
+
+    /// Whether the profile has a form for a type; if not, it is listed.
+    pub(super) fn can_say_type(&mut self, id: TypeId) -> bool {
+        let can = self.options.profile == Profile::Onnx || is_complete(&self.model.types, id);
+        if !can {
+            self.lose("a type that is incomplete, or has an element type without a name");
+        }
+        can
     }
 
     pub(super) fn ty(&mut self, id: TypeId) -> Type {
@@ -73,7 +86,7 @@ impl Raiser<'_> {
     }
 
     fn opaque_args(&mut self, domain: Option<Name>, name: Option<Name>) -> Vec<TypeArg> {
-        let arg = |this: &mut Self, name: Name| TypeArg::Name(this.identifier(name, "the opaque type"));
+        let arg = |this: &mut Self, name: Name| TypeArg::Name(this.identifier(name, OPAQUE));
         match (domain, name) {
             (None, None) => Vec::new(),
             (None, Some(name)) => vec![arg(self, name)],
@@ -136,5 +149,20 @@ impl Raiser<'_> {
 
     fn elem_type_alone(&mut self, elem: Option<ElemType>) -> Type {
         Type::Tensor { elem: self.elem_type(elem), dims: None }
+    }
+}
+
+/// What messages call the words of an opaque type, which may have dots.
+const OPAQUE: &str = "the opaque type";
+
+/// Whether the reference has words for all parts of a type.
+fn is_complete(types: &onnx_ir::Types, id: TypeId) -> bool {
+    let known = |elem: Option<ElemType>| elem.is_some_and(|e| e.name().is_some());
+    match &types[id].kind {
+        TypeKind::Unset => false,
+        TypeKind::Tensor(t) | TypeKind::SparseTensor(t) => known(t.elem),
+        TypeKind::Sequence(inner) | TypeKind::Optional(inner) => inner.is_some_and(|t| is_complete(types, t)),
+        TypeKind::Map { key, value } => known(*key) && value.is_some_and(|t| is_complete(types, t)),
+        TypeKind::Opaque { domain, name } => name.is_some() || domain.is_none(),
     }
 }

@@ -127,6 +127,11 @@ super::codes! { TEXT, Syntax:
     /// Most likely it is no ONNX text at all, or was damaged.
     Error TOO_MANY_MISTAKES = "E0123", "too-many-mistakes";
 
+    /// The first line asks for annotations of a version that this program does not know.
+    ///
+    /// `#@ onnxtxt 1` is the only one so far; a newer program may have written the file.
+    Error UNKNOWN_VERSION = "E0124", "unknown-annotation-version";
+
     /// A string has a backslash before a character that needs none.
     ///
     /// In a string of the ONNX syntax `\c` means `c` for every character, so `\n` is the letter `n`, not a line break.
