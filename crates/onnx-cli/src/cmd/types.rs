@@ -95,7 +95,8 @@ impl<'t> Finder<'t, '_> {
                 }
             }
             Some(
-                AttrValue::Scalar(_) | AttrValue::Ints(_)
+                AttrValue::Scalar(_)
+                | AttrValue::Ints(_)
                 | AttrValue::Reference(_)
                 | AttrValue::Tensor(_)
                 | AttrValue::Type(_)

@@ -21,7 +21,7 @@ pub fn short(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
 pub fn github(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
     let mut out = format!("::{} file={}", severity.name(), property(source.name()));
-    let mut message = message.clone();
+    let mut message = one_line(message);
     match source.spot(diagnostic.primary.place) {
         Spot::Text(span) => {
             let (start, end) = (source.position(span.start), source.position(span.end));
@@ -34,15 +34,27 @@ pub fn github(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
         Spot::Nowhere => {}
     }
     if let Some(help) = &diagnostic.help {
-        message += &format!("; {help}");
+        message += &format!("; {}", one_line(help));
     }
     out += &format!(",title={} {}::{}", code.id, code.name, data(&message));
     out
 }
 
-/// Control characters as spaces: a name in a message must not break the line, or reach the terminal as a command.
+/// Longer messages are cut in the middle: a name in them may have 20 MB.
+const LONGEST: usize = 1000;
+
+/// On one line, and not too long. Control characters become spaces: a name in a message must not break the line, or
+/// reach the terminal as a command.
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    let Some((head, _)) = text.char_indices().nth(LONGEST / 2) else {
+        return text.chars().map(visible).collect();
+    };
+    let Some((tail, _)) = text.char_indices().rev().nth(LONGEST / 4) else { return String::new() };
+    if text[head..].chars().nth(LONGEST / 2).is_none() {
+        return text.chars().map(visible).collect();
+    }
+    text[..head].chars().chain("…".chars()).chain(text[tail..].chars()).map(visible).collect()
 }
 
 fn data(text: &str) -> String {

@@ -1,0 +1,94 @@
+//! Findings about every kind of file, in every form.
+
+use crate::{Folder, MISTAKE, SOUND, UNDEFINED, binary};
+use serde_json::Value;
+
+#[test]
+fn the_forms_of_findings() {
+    let folder = Folder::new(&[("m.onnxtxt", MISTAKE.as_bytes())]);
+    let found = |form: &str| folder.run(&["check", "--format", form, "m.onnxtxt"]).expect(1).stderr;
+    assert_eq!(found("short"), "m.onnxtxt:4:14: error[E0102]: missing `,` before `x`\n");
+    assert!(found("github").starts_with("::error file=m.onnxtxt,line=4,col=14"));
+    assert!(found("human").contains("[ m.onnxtxt:4:14 ]"));
+    let json: Value = serde_json::from_str(&found("json")).unwrap();
+    assert_eq!((&json["code"], &json["place"]["line"]), (&Value::from("E0102"), &Value::from(4)));
+    assert_eq!(json["fixes"][0]["edits"][0]["text"], Value::from(","));
+    let sarif: Value = serde_json::from_str(&found("sarif")).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], Value::from("E0102"));
+}
+
+#[test]
+fn sarif_is_one_document_for_all_files_and_for_none() {
+    let folder = Folder::new(&[("a.onnxtxt", MISTAKE.as_bytes()), ("b.onnxtxt", UNDEFINED.as_bytes())]);
+    let done = folder.run(&["check", "--format", "sarif", "."]).expect(1);
+    let sarif: Value = serde_json::from_str(&done.stderr).unwrap();
+    assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(2));
+    folder.write("a.onnxtxt", SOUND.as_bytes());
+    let done = folder.run(&["check", "--format", "sarif", "a.onnxtxt"]).expect(0);
+    let sarif: Value = serde_json::from_str(&done.stderr).unwrap();
+    assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_binary_model_is_shown_as_it_is_printed() {
+    let folder = Folder::new(&[("m.onnx", &binary(UNDEFINED))]);
+    let done = folder.run(&["check", "m.onnx"]).expect(1);
+    assert!(done.stderr.contains("[ m.onnx, printed:"), "{}", done.stderr);
+    assert!(done.stderr.contains("y = Relu(imgae)"), "{}", done.stderr);
+    let short = folder.run(&["check", "--format", "short", "m.onnx"]).expect(1).stderr;
+    let line: usize = short.split(':').nth(1).unwrap().parse().unwrap();
+    let text = folder.run(&["print", "--no-metadata", "m.onnx"]).expect(0);
+    assert!(text.text().lines().nth(line - 1).unwrap().contains("imgae"));
+}
+
+#[test]
+fn damaged_binary_files_say_at_which_byte() {
+    let mut model = binary(SOUND);
+    model.truncate(model.len() - 3);
+    let folder = Folder::new(&[("m.onnx", &model)]);
+    let done = folder.run(&["check", "m.onnx"]).expect(1);
+    assert!(done.stderr.contains("error[E0301]") && done.stderr.contains("at byte"), "{}", done.stderr);
+    // A field that nobody knows: number 99.
+    let mut model = binary(SOUND);
+    model.extend([0x98, 0x06, 0x01]);
+    folder.write("m.onnx", &model);
+    let done = folder.run(&["check", "m.onnx"]).expect(0);
+    assert!(done.stderr.contains("warning[W0306]: field 99"), "{}", done.stderr);
+}
+
+#[test]
+fn every_prefix_of_a_model_ends_with_a_finding_at_most() {
+    let folder = Folder::new(&[]);
+    let (model, text) = (binary(SOUND), SOUND.as_bytes().to_vec());
+    for (name, content) in [("m.onnx", model), ("m.onnxtxt", text)] {
+        for length in (0..content.len()).step_by(7) {
+            folder.write(name, &content[..length]);
+            let done = folder.run(&["check", name]);
+            assert!((0..=1).contains(&done.code), "{name}, {length} bytes: {}", done.stderr);
+        }
+    }
+}
+
+#[test]
+fn text_that_is_none_is_told() {
+    let folder = Folder::new(&[("m.onnxtxt", b"g (float[N] x) => (float[N] y) { y = \"\xff\"(x) }")]);
+    for command in ["check", "print", "fmt"] {
+        let done = folder.run(&[command, "m.onnxtxt"]).expect(1);
+        assert!(done.stderr.contains("error[E0119]: byte 38 is 0xff"), "{}", done.stderr);
+    }
+    folder.write("m.onnx", b"version https-git-lfs\noid sha256:0\nsize 5\n");
+    let done = folder.run(&["info", "m.onnx"]).expect(1);
+    assert!(done.stderr.contains("git lfs pull"), "{}", done.stderr);
+    folder.write("m.json", b"{\"irVersion\": \"8\", \"graph\": }");
+    let done = folder.run(&["check", "--format", "short", "m.json"]).expect(1);
+    assert!(done.stderr.starts_with("m.json:1:2"), "{}", done.stderr);
+}
+
+#[test]
+fn lines_of_20_megabytes_are_shown_in_part() {
+    let long = SOUND.replace("t = Mul(x, w)", &format!("t = Mul(x, {})", "w".repeat(20 << 20)));
+    let folder = Folder::new(&[("m.onnxtxt", long.as_bytes())]);
+    let done = folder.run(&["check", "m.onnxtxt"]).expect(1);
+    let longest = done.stderr.lines().map(|line| line.chars().count()).max();
+    assert!(done.stderr.contains("E0203") && longest < Some(2_000), "{longest:?}");
+}

@@ -1,0 +1,97 @@
+//! Between the forms and back.
+
+use crate::{Folder, SOUND, binary, long_model};
+
+#[test]
+fn every_form_comes_back_byte_for_byte() {
+    let model = binary(SOUND);
+    let folder = Folder::new(&[("m.onnx", &model)]);
+    for name in ["m.onnxtxt", "m.onnxtext", "m.json", "m.txtpb", "m.textproto", "m.pb"] {
+        folder.run(&["convert", "m.onnx", "-o", name]).expect(0);
+        folder.run(&["convert", name, "-o", "back.onnx"]).expect(0);
+        assert!(folder.read("back.onnx") == model, "{name}");
+    }
+}
+
+#[test]
+fn content_says_what_a_file_is() {
+    let folder = Folder::new(&[("text.onnx", SOUND.as_bytes()), ("binary.onnxtxt", &binary(SOUND))]);
+    let text = folder.run(&["print", "text.onnx"]).expect(0);
+    let binary = folder.run(&["info", "binary.onnxtxt"]).expect(0);
+    assert!(text.text().contains("Relu(t)") && binary.text().contains("model as binary"));
+}
+
+#[test]
+fn large_weights_go_beside_a_text_and_come_back() {
+    let numbers = (0..10_000).map(|number| format!("{number}.5")).collect::<Vec<_>>().join(", ");
+    let large = SOUND.replace("w = {1, 2}", &format!("w = {{1, 2}}, float[10000] big = {{{numbers}}}"));
+    let model = binary(&large);
+    let folder = Folder::new(&[("m.onnx", &model)]);
+    folder.run(&["convert", "m.onnx", "-o", "m.onnxtxt"]).expect(0);
+    assert_eq!(folder.names(), ["m.onnx", "m.onnxtxt", "m.onnxtxt.data"]);
+    assert!(folder.read("m.onnxtxt").len() < 1_000);
+    folder.run(&["check", "m.onnxtxt"]).expect(0);
+    folder.run(&["convert", "m.onnxtxt", "-o", "back.onnx"]).expect(0);
+    assert!(folder.read("back.onnx") == model);
+    // To another text, which gets a file of its own.
+    folder.run(&["convert", "m.onnxtxt", "-o", "other.onnxtxt"]).expect(0);
+    folder.run(&["convert", "other.onnxtxt", "-o", "back.onnx"]).expect(0);
+    assert!(folder.read("back.onnx") == model && folder.names().contains(&"other.onnxtxt.data".to_owned()));
+    // Inline.
+    folder.run(&["convert", "m.onnxtxt", "-o", "inline.onnxtxt", "--weights", "inline"]).expect(0);
+    assert!(folder.read("inline.onnxtxt").len() > 50_000);
+    folder.run(&["convert", "inline.onnxtxt", "-o", "back.onnx"]).expect(0);
+    assert!(folder.read("back.onnx") == model);
+    // Standard output has nothing beside it.
+    let out = folder.run(&["convert", "m.onnx", "-o", "-", "--to", "text"]).expect(0);
+    assert!(out.text().contains("9999.5"));
+    folder.run(&["convert", "m.onnx", "-o", "-", "--to", "text", "--weights", "sidecar"]).expect(2);
+}
+
+#[test]
+fn binary_models_with_external_data_are_joined_and_split() {
+    let numbers = (0..10_000).map(|number| format!("{number}.5")).collect::<Vec<_>>().join(", ");
+    let two = format!("w = {{1, 2}}, float[10000] big = {{{numbers}}}, float[10000] more = {{{numbers}}}");
+    let model = binary(&SOUND.replace("w = {1, 2}", &two));
+    let folder = Folder::new(&[("m.onnx", &model)]);
+    folder.run(&["convert", "m.onnx", "-o", "one.onnx", "--weights", "sidecar"]).expect(0);
+    assert_eq!(folder.read("one.onnx.data").len(), 40_960 + 40_000);
+    // Runtimes refuse entries that they do not know.
+    assert!(!folder.read("one.onnx").windows(7).any(|word| word == b"onnxtxt"));
+    folder.run(&["convert", "one.onnx", "-o", "many.onnx", "--weights", "files"]).expect(0);
+    assert_eq!(std::fs::read_dir(folder.path("many.onnx.weights")).unwrap().count(), 2);
+    for split in ["one.onnx", "many.onnx"] {
+        folder.run(&["check", "--level", "strict", split]).expect(0);
+        folder.run(&["convert", split, "-o", "back.onnx", "--weights", "inline"]).expect(0);
+        // The same tensors, now in raw_data.
+        let text = folder.run(&["print", "--profile", "reference", "back.onnx"]).expect(0);
+        assert!(text.stdout == folder.run(&["print", "--profile", "reference", "m.onnx"]).expect(0).stdout);
+    }
+    // A text of an external model stays external.
+    folder.run(&["convert", "one.onnx", "-o", "one.onnxtxt"]).expect(0);
+    folder.run(&["convert", "one.onnxtxt", "-o", "again.onnx"]).expect(0);
+    assert!(folder.read("again.onnx") == folder.read("one.onnx"));
+}
+
+#[test]
+fn other_messages_become_json() {
+    // TensorProto: dims [1], data_type FLOAT, name x, raw_data.
+    let tensor = b"\x08\x01\x10\x01\x42\x01x\x4a\x04\0\0\x80\x3f";
+    let folder = Folder::new(&[("input_0.pb", tensor)]);
+    let info = folder.run(&["info", "input_0.pb"]).expect(0);
+    assert!(info.text().contains("TensorProto"));
+    let json = folder.run(&["convert", "input_0.pb", "-o", "-", "--to", "json"]).expect(0);
+    assert!(json.text().contains("\"dataType\": 1"), "{}", json.text());
+    folder.run(&["print", "input_0.pb"]).expect(2);
+    folder.run(&["check", "input_0.pb"]).expect(0);
+}
+
+#[test]
+fn a_long_model_is_read_and_written() {
+    let text = long_model(20_000);
+    let model = binary(&text);
+    let folder = Folder::new(&[("m.onnx", &model)]);
+    folder.run(&["convert", "m.onnx", "-o", "m.onnxtxt"]).expect(0);
+    folder.run(&["convert", "m.onnxtxt", "-o", "back.onnx"]).expect(0);
+    assert!(folder.read("back.onnx") == model);
+}

@@ -1,0 +1,137 @@
+//! The program as scripts and people see it: exit codes, streams, forms of findings, files that are whole.
+
+mod external;
+mod findings;
+mod forms;
+mod sessions;
+mod streams;
+mod whole_files;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A model without findings.
+pub(crate) const SOUND: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+    g (float[N] x) => (float[N] y)\n<float[2] w = {1, 2}>\n{\n    t = Mul(x, w)\n    y = Relu(t)\n}\n";
+/// A model that can be read and has an error.
+pub(crate) const UNDEFINED: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+    g (float[N] x) => (float[N] y)\n{\n    y = Relu(imgae)\n}\n";
+/// A text with a mistake that can be mended.
+pub(crate) const MISTAKE: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+    g (float[N] x) => (float[N] y)\n{\n    y = Add(x x)\n}\n";
+
+/// A folder with files, where the program runs.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new(files: &[(&str, &[u8])]) -> Folder {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        for (name, content) in files {
+            folder.write(name, content);
+        }
+        folder
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &[u8]) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = onnxtxt();
+        command.current_dir(self.0.path()).args(arguments);
+        command
+    }
+
+    /// Runs the program here.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Done {
+        Done::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// Runs the program here, with this on its stdin.
+    pub(crate) fn run_with(&self, arguments: &[&str], stdin: &[u8]) -> Done {
+        let mut command = self.command(arguments);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let stdin = stdin.to_vec();
+        let writer = std::thread::spawn(move || _ = pipe.write_all(&stdin));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        Done::of(output)
+    }
+}
+
+pub(crate) fn onnxtxt() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onnxtxt"));
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CLICOLOR").env("TERM", "xterm");
+    command
+}
+
+/// What the program did.
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Done {
+    fn of(output: Output) -> Done {
+        let stderr = String::from_utf8(output.stderr).expect("what people read is UTF-8");
+        Done { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
+    }
+
+    /// Stdout as text.
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).expect("stdout is text")
+    }
+
+    /// Ends the test unless the program ended like this.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Done {
+        assert_eq!(
+            self.code,
+            code,
+            "stdout: {}\nstderr: {}",
+            String::from_utf8_lossy(&self.stdout),
+            self.stderr
+        );
+        self
+    }
+}
+
+/// A model of this many nodes.
+pub(crate) fn long_model(nodes: usize) -> String {
+    let mut text =
+        "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N] x) => (float[N] y)\n{\n".to_owned();
+    for index in 0..nodes {
+        let input = if index == 0 { "x".to_owned() } else { format!("t{}", index - 1) };
+        let output = if index + 1 == nodes { "y".to_owned() } else { format!("t{index}") };
+        text += &format!("    {output} = Relu({input})\n");
+    }
+    text + "}\n"
+}
+
+/// Bytes of a model that is text.
+pub(crate) fn binary(text: &str) -> Vec<u8> {
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    folder.run(&["convert", "m.onnxtxt", "-o", "m.onnx", "--weights", "inline"]).expect(0);
+    folder.read("m.onnx")
+}

@@ -1,0 +1,97 @@
+//! stdin, stdout, stderr, pipes and terminals.
+
+use crate::{Folder, MISTAKE, SOUND, UNDEFINED, binary, long_model, onnxtxt};
+use std::io::Read as _;
+use std::process::Stdio;
+
+#[test]
+fn a_dash_is_stdin_and_stdout() {
+    let folder = Folder::new(&[]);
+    let model = binary(SOUND);
+    let text = folder.run_with(&["print", "-"], &model).expect(0);
+    assert_eq!(binary(text.text()), model);
+    let there = folder.run_with(&["convert", "-", "-o", "-", "--to", "json"], &model).expect(0);
+    let back = folder.run_with(&["convert", "-", "-o", "-", "--to", "binary"], &there.stdout).expect(0);
+    assert_eq!(back.stdout, model);
+    folder.run_with(&["convert", "-", "-o", "-"], &model).expect(2);
+    assert_eq!(folder.run_with(&["fmt"], SOUND.as_bytes()).expect(0).text(), SOUND);
+    let found = folder.run_with(&["check", "-", "--format", "short"], UNDEFINED.as_bytes()).expect(1);
+    assert_eq!(found.stderr, "<stdin>:4:14: error[E0203]: use of undefined value `imgae`\n");
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+fn data_is_on_stdout_and_findings_are_on_stderr() {
+    let folder = Folder::new(&[("m.onnxtxt", MISTAKE.as_bytes())]);
+    let done = folder.run(&["check", "m.onnxtxt"]).expect(1);
+    assert!(done.stdout.is_empty() && done.stderr.contains("E0102"));
+    // What could be read is printed, and the mistake is told.
+    let done = folder.run(&["print", "m.onnxtxt"]).expect(1);
+    assert!(done.text().contains("Add(x, x)") && done.stderr.contains("E0102"));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let folder = Folder::new(&[("m.onnxtxt", long_model(50_000).as_bytes())]);
+    for arguments in [&["print", "m.onnxtxt"][..], &["convert", "m.onnxtxt", "-o", "-", "--to", "json"]] {
+        let mut child =
+            folder.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        stdout.read_exact(&mut [0; 10]).unwrap();
+        drop(stdout);
+        let done = child.wait_with_output().unwrap();
+        assert_eq!((done.status.code(), done.stderr), (Some(0), Vec::new()), "{arguments:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::new(&[("m.onnxtxt", SOUND.as_bytes())]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let done = folder.command(&["print", "m.onnxtxt"]).stdout(full).output().unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    folder.run(&["convert", "m.onnxtxt", "-o", "/dev/full", "--to", "binary"]).expect(2);
+    folder.run(&["convert", "m.onnxtxt", "-o", "/dev/null", "--to", "binary"]).expect(0);
+    let out = folder.run(&["convert", "m.onnxtxt", "-o", "/dev/stdout", "--to", "text"]).expect(0);
+    assert!(out.text().contains("Relu(t)"));
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let folder = Folder::new(&[("m.onnxtxt", UNDEFINED.as_bytes())]);
+    let has_color = |arguments: &[&str], name: &str, value: &str| {
+        let mut command = folder.command(arguments);
+        let done = command.env(name, value).output().unwrap();
+        done.stderr.contains(&0x1b) || done.stdout.contains(&0x1b)
+    };
+    assert!(!has_color(&["check", "m.onnxtxt"], "TERM", "xterm"));
+    assert!(has_color(&["check", "m.onnxtxt", "--color", "always"], "TERM", "xterm"));
+    assert!(has_color(&["--color=always", "explain", "E0203"], "TERM", "xterm"));
+    assert!(!has_color(&["check", "m.onnxtxt", "--color", "never"], "CLICOLOR_FORCE", "1"));
+    assert!(!has_color(&["check", "m.onnxtxt"], "NO_COLOR", "1"));
+}
+
+#[test]
+fn quiet_says_findings_only() {
+    let folder = Folder::new(&[("m.onnxtxt", UNDEFINED.as_bytes())]);
+    let loud = folder.run(&["check", "m.onnxtxt"]).expect(1);
+    let quiet = folder.run(&["check", "-q", "m.onnxtxt"]).expect(1);
+    assert!(loud.stderr.ends_with("1 error\n") && !quiet.stderr.contains("1 error"));
+    assert!(quiet.stderr.contains("E0203"));
+    let wordy = folder.run(&["check", "-v", "m.onnxtxt"]).expect(1);
+    assert!(wordy.stderr.contains("note:"));
+}
+
+#[test]
+fn a_closed_stderr_changes_nothing() {
+    let folder = Folder::new(&[("m.onnxtxt", long_model(3).replace("(x)", "(q)").as_bytes())]);
+    let mut child = onnxtxt()
+        .args(["check", "m.onnxtxt"])
+        .current_dir(folder.path(""))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
