@@ -6,6 +6,7 @@
 //! - A [`Model`] owns names, types, and bodies. A [`Body`] is a main graph or a function with all that is nested in
 //!   it; its arenas hold [`Graph`]s, [`Node`]s, [`Value`]s and tensors under typed ids.
 //! - [`BodyBuilder`] fills a body and resolves names.
+//! - [`Data`] is a value in a file of its own, such as an input of a test case.
 //! - [`Cursor`] edits a body, with the [`Uses`] of its values.
 //! - [`verify()`] judges a model and returns [`Diagnostic`]s; the model never changes by being judged.
 //! - Every field of the wire format has a place here, presence included, so that a model can be written back as it
@@ -15,6 +16,7 @@
 
 mod body;
 mod build;
+mod data;
 pub mod diag;
 pub mod edit;
 pub mod entity;
@@ -31,6 +33,7 @@ pub use body::{
     SparseInitializer, Value, ValueDef, ValueId,
 };
 pub use build::{BodyBuilder, NodeSpec};
+pub use data::{Data, DataKind, Held, MapData, OptionalData, Sequence, SparseData};
 pub use diag::{Diagnostic, Severity};
 pub use edit::{Cursor, Declaration, Use, Uses};
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};

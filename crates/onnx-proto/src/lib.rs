@@ -17,7 +17,6 @@
 //! # Ok::<(), onnx_proto::TooLarge>(())
 //! ```
 
-pub mod data;
 pub mod external;
 pub mod file;
 mod form;

@@ -1,11 +1,10 @@
 //! Values in files of their own.
 
-use super::tensor::{SparseParts, read_sparse_tensor, read_tensor};
+use super::tensor::{read_sparse_tensor, read_tensor};
 use super::{decode, name};
-use crate::data::{Data, MapData, OptionalData, Sequence, SparseData};
 use crate::{FileKind, pb};
 use bytes::Bytes;
-use onnx_ir::{Diagnostic, ElemType, Names};
+use onnx_ir::{Data, DataKind, Diagnostic, ElemType, MapData, Names, OptionalData, Sequence};
 
 /// The value in the bytes of a file of this kind, and what is wrong with the bytes. `None`: they are no such message,
 /// or the kind is none of a value.
@@ -14,7 +13,9 @@ pub fn read_data(bytes: Bytes, kind: FileKind, names: &mut Names) -> (Option<Dat
     let ds = &mut diagnostics;
     let data = match kind {
         FileKind::Tensor => decode(bytes, kind, ds).map(|m| Data::Tensor(read_tensor(m, names, ds))),
-        FileKind::SparseTensor => decode(bytes, kind, ds).map(|m| Data::SparseTensor(sparse(m, names, ds))),
+        FileKind::SparseTensor => {
+            decode(bytes, kind, ds).map(|m| Data::SparseTensor(read_sparse_tensor(m, names, ds)))
+        }
         FileKind::Sequence => decode(bytes, kind, ds).map(|m| Data::Sequence(sequence(m, names, ds))),
         FileKind::Map => decode(bytes, kind, ds).map(|m| Data::Map(map(m, names, ds))),
         FileKind::Optional => decode(bytes, kind, ds).map(|m| Data::Optional(optional(m, names, ds))),
@@ -23,21 +24,16 @@ pub fn read_data(bytes: Bytes, kind: FileKind, names: &mut Names) -> (Option<Dat
     (data, diagnostics)
 }
 
-fn sparse(
-    message: pb::SparseTensorProto,
-    names: &mut Names,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> SparseData {
-    let SparseParts { values, indices, dims } = read_sparse_tensor(message, names, diagnostics);
-    SparseData { values, indices, dims }
-}
-
 fn sequence(message: pb::SequenceProto, names: &mut Names, ds: &mut Vec<Diagnostic>) -> Sequence {
     Sequence {
         name: name(message.name, names),
-        kind: message.elem_type,
+        kind: message.elem_type.map(DataKind),
         tensors: message.tensor_values.into_iter().map(|m| read_tensor(m, names, ds)).collect(),
-        sparse_tensors: message.sparse_tensor_values.into_iter().map(|m| sparse(m, names, ds)).collect(),
+        sparse_tensors: message
+            .sparse_tensor_values
+            .into_iter()
+            .map(|m| read_sparse_tensor(m, names, ds))
+            .collect(),
         sequences: message.sequence_values.into_iter().map(|m| sequence(m, names, ds)).collect(),
         maps: message.map_values.into_iter().map(|m| map(m, names, ds)).collect(),
         optionals: message.optional_values.into_iter().map(|m| optional(m, names, ds)).collect(),
@@ -57,9 +53,9 @@ fn map(message: pb::MapProto, names: &mut Names, ds: &mut Vec<Diagnostic>) -> Ma
 fn optional(message: pb::OptionalProto, names: &mut Names, ds: &mut Vec<Diagnostic>) -> OptionalData {
     OptionalData {
         name: name(message.name, names),
-        kind: message.elem_type,
+        kind: message.elem_type.map(DataKind),
         tensor: message.tensor_value.map(|m| read_tensor(m, names, ds)),
-        sparse_tensor: message.sparse_tensor_value.map(|m| sparse(m, names, ds)),
+        sparse_tensor: message.sparse_tensor_value.map(|m| read_sparse_tensor(m, names, ds)),
         sequence: message.sequence_value.map(|m| Box::new(sequence(m, names, ds))),
         map: message.map_value.map(|m| Box::new(map(m, names, ds))),
         optional: message.optional_value.map(|m| Box::new(optional(*m, names, ds))),

@@ -1,14 +1,14 @@
 //! Graphs, nodes and attributes.
 
 use super::late::{Late, decode_late};
-use super::tensor::{SparseParts, read_sparse_tensor, read_tensor};
+use super::tensor::{read_sparse_tensor, read_tensor};
 use super::types::read_type;
 use super::{entries, name};
 use crate::pb;
 use onnx_ir::{
     Attr, AttrType, AttrValue, BodyBuilder, DeviceGroup, Diagnostic, DimValue, GraphId, Name, Names,
     NodeDeviceConfiguration, NodeExtra, NodeId, NodeSpec, Port, QuantizationAnnotation, ShardedAxis,
-    ShardingSpec, SimpleSharding, SparseTensor, TensorId, TypeId,
+    ShardingSpec, SimpleSharding, SparseData, SparseTensor, TensorId, TypeId,
 };
 use smallvec::SmallVec;
 
@@ -198,7 +198,7 @@ impl GraphReader<'_, '_> {
     }
 
     fn sparse_tensor(&mut self, message: pb::SparseTensorProto) -> SparseTensor {
-        let SparseParts { values, indices, dims } =
+        let SparseData { values, indices, dims } =
             read_sparse_tensor(message, self.b.names, self.diagnostics);
         let values = values.map(|tensor| self.b.tensor(tensor));
         let indices = indices.map(|tensor| self.b.tensor(tensor));

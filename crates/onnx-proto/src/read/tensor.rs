@@ -5,23 +5,18 @@ use crate::pb;
 use crate::wire::{Reason, varint};
 use bytes::Bytes;
 use onnx_ir::diag::{Place, code};
-use onnx_ir::{DataLocation, Diagnostic, ElemType, Field, Names, Payload, Segment, Tensor, TensorExtra};
+use onnx_ir::{
+    DataLocation, Diagnostic, ElemType, Field, Names, Payload, Segment, SparseData, Tensor, TensorExtra,
+};
 use smallvec::SmallVec;
 
-/// A sparse tensor before its parts have a place in a body.
-#[derive(Debug)]
-pub(super) struct SparseParts {
-    pub(super) values: Option<Tensor>,
-    pub(super) indices: Option<Tensor>,
-    pub(super) dims: SmallVec<[i64; 4]>,
-}
-
+/// The parts of a sparse tensor, before they have a place in a body.
 pub(super) fn read_sparse_tensor(
     message: pb::SparseTensorProto,
     names: &mut Names,
     diagnostics: &mut Vec<Diagnostic>,
-) -> SparseParts {
-    SparseParts {
+) -> SparseData {
+    SparseData {
         values: message.values.map(|tensor| read_tensor(tensor, names, diagnostics)),
         indices: message.indices.map(|tensor| read_tensor(tensor, names, diagnostics)),
         dims: message.dims.into(),

@@ -2,9 +2,8 @@
 
 use super::tensor::{sparse_tensor_message, tensor_message};
 use super::{Strings, TooLarge, encode};
-use crate::data::{Data, MapData, OptionalData, Sequence, SparseData};
 use crate::pb;
-use onnx_ir::{Names, Tensor};
+use onnx_ir::{Data, MapData, Names, OptionalData, Sequence, SparseData, Tensor};
 
 /// The encoded message of a value.
 ///
@@ -38,7 +37,7 @@ impl Writer<'_> {
     fn sequence(&self, sequence: &Sequence) -> pb::SequenceProto {
         pb::SequenceProto {
             name: self.strings.get(sequence.name),
-            elem_type: sequence.kind,
+            elem_type: sequence.kind.map(|kind| kind.0),
             tensor_values: sequence.tensors.iter().map(|tensor| self.tensor(tensor)).collect(),
             sparse_tensor_values: sequence
                 .sparse_tensors
@@ -64,7 +63,7 @@ impl Writer<'_> {
     fn optional(&self, optional: &OptionalData) -> pb::OptionalProto {
         pb::OptionalProto {
             name: self.strings.get(optional.name),
-            elem_type: optional.kind,
+            elem_type: optional.kind.map(|kind| kind.0),
             tensor_value: optional.tensor.as_ref().map(|tensor| self.tensor(tensor)),
             sparse_tensor_value: optional.sparse_tensor.as_ref().map(|tensor| self.sparse_tensor(tensor)),
             sequence_value: optional.sequence.as_ref().map(|sequence| self.sequence(sequence)),
