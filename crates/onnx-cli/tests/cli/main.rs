@@ -3,6 +3,7 @@
 mod external;
 mod findings;
 mod forms;
+mod readme;
 mod sessions;
 mod streams;
 mod whole_files;

@@ -1,0 +1,32 @@
+//! What README.md shows is what happens, and the examples are in order.
+
+use crate::Folder;
+use std::path::PathBuf;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_first_command_shows_the_model_that_follows_it() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let mut blocks = readme.split("```").skip(1).step_by(2);
+    let command = blocks.next().unwrap().strip_prefix("sh\n").unwrap().trim();
+    let arguments = command.strip_prefix("cargo run --release -p onnx-cli -- ").unwrap();
+    let done = crate::onnxtxt().current_dir(root()).args(arguments.split(' ')).output().unwrap();
+    assert!(done.status.success());
+    assert_eq!(String::from_utf8(done.stdout).unwrap().trim(), blocks.next().unwrap().trim());
+}
+
+#[test]
+fn examples_have_no_findings_and_come_back() {
+    let examples = root().join("examples");
+    let examples = examples.to_str().unwrap();
+    let folder = Folder::new(&[]);
+    folder.run(&["check", "--level", "strict", "--deny", "warnings", examples]).expect(0);
+    folder.run(&["fmt", "--check", examples]).expect(0);
+    let digits = format!("{examples}/digits.onnx");
+    folder.run(&["convert", &digits, "-o", "digits.onnxtxt"]).expect(0);
+    folder.run(&["convert", "digits.onnxtxt", "-o", "digits.onnx"]).expect(0);
+    assert!(folder.read("digits.onnx") == std::fs::read(&digits).unwrap());
+}
