@@ -7,9 +7,9 @@ use crate::ast::{
 use crate::lower::keys;
 use bytes::Bytes;
 use onnx_ir::diag::Span;
-use onnx_ir::{Attr, AttrType, AttrValue, BodyId, DimValue, Name, SparseTensor, TypeId};
+use onnx_ir::{Attr, AttrType, AttrValue, BodyId, DimValue, Name, SparseTensor, Tensor, TypeId};
 
-impl Raiser<'_> {
+impl<'m> Raiser<'m> {
     /// An attribute of a node; `None` if the profile cannot say it.
     pub(super) fn attr(&mut self, body: BodyId, attr: &Attr) -> Option<Tree> {
         self.attr_named(body, attr, |this, name| this.identifier(name, "the attribute"))
@@ -76,7 +76,10 @@ impl Raiser<'_> {
         match value {
             AttrValue::Float(f) => self.nan_note(notes, &[*f]),
             AttrValue::Floats(list) => self.nan_note(notes, list),
-            AttrValue::Tensor(tensor) => self.attr_tensor_note(body, notes, *tensor),
+            AttrValue::Tensor(tensor) => {
+                let tensor = self.tensor_of(body, *tensor);
+                self.attr_tensor_note(notes, tensor);
+            }
             AttrValue::Type(ty) => self.denotation_note(notes, *ty),
             AttrValue::Int(_)
             | AttrValue::String(_)
@@ -108,7 +111,10 @@ impl Raiser<'_> {
             AttrValue::Float(f) => Value::Scalar(self.float(*f)),
             AttrValue::Int(i) => Value::Scalar(Scalar { kind: ScalarKind::Int, span: self.out.int(*i) }),
             AttrValue::String(s) => Value::Scalar(self.string(s)),
-            AttrValue::Tensor(t) => Value::Tensor(Box::new(self.tensor_literal(body, *t, None))),
+            AttrValue::Tensor(t) => {
+                let tensor = self.tensor_of(body, *t);
+                Value::Tensor(Box::new(self.tensor_literal(tensor, None)))
+            }
             AttrValue::Graph(g) => Value::Graph(Box::new(self.graph(body, *g, None))),
             AttrValue::Floats(list) => {
                 Value::List(self.list("[", list, "]", |t, f| Value::Scalar(t.float(*f))))
@@ -123,8 +129,9 @@ impl Raiser<'_> {
                 let open = self.out.put("{");
                 let mut items = Vec::with_capacity(list.len());
                 for &tensor in list {
-                    let notes = self.tensor_notes(body, tensor);
-                    let value = Value::Tensor(Box::new(self.tensor_literal(body, tensor, None)));
+                    let tensor = self.tensor_of(body, tensor);
+                    let notes = self.tensor_notes(tensor);
+                    let value = Value::Tensor(Box::new(self.tensor_literal(tensor, None)));
                     items.push(AttrElement { notes, value });
                 }
                 self.out.put("}");
@@ -188,30 +195,45 @@ impl Raiser<'_> {
     }
 
     fn sparse(&mut self, body: BodyId, sparse: &SparseTensor) -> SparseLiteral {
+        let parts = self.parts_of(body, sparse);
+        self.sparse_literal(&sparse.dims, parts)
+    }
+
+    /// The values and indices of a sparse tensor of a body.
+    pub(super) fn parts_of(&self, body: BodyId, sparse: &SparseTensor) -> [Option<&'m Tensor>; 2] {
+        [sparse.values, sparse.indices].map(|id| id.map(|id| self.tensor_of(body, id)))
+    }
+
+    /// `sparse [3,4] {values = …, indices = …}`
+    pub(super) fn sparse_literal(&mut self, dims: &[i64], parts: [Option<&Tensor>; 2]) -> SparseLiteral {
         let start = self.out.put("sparse");
-        let dims: Vec<_> = sparse.dims.iter().map(|&d| DimValue::Value(d)).collect();
+        let dims: Vec<_> = dims.iter().map(|&d| DimValue::Value(d)).collect();
         let dims = self.dims(&dims);
-        let parts = self.sparse_parts(body, sparse, false);
+        let parts = self.sparse_parts(parts, false);
         SparseLiteral { dims, parts, span: self.out.since(start) }
     }
 
     /// `{values = …, indices = …}`; the values of an initializer are named before the brace.
-    pub(super) fn sparse_parts(&mut self, body: BodyId, sparse: &SparseTensor, is_named: bool) -> List<Tree> {
+    pub(super) fn sparse_parts(
+        &mut self,
+        [values, indices]: [Option<&Tensor>; 2],
+        is_named: bool,
+    ) -> List<Tree> {
         let open = self.out.put("{");
         let mut items = Vec::new();
-        for (key, tensor) in [("values", sparse.values), ("indices", sparse.indices)] {
+        for (key, tensor) in [("values", values), ("indices", indices)] {
             let Some(tensor) = tensor else { continue };
             let mut notes = Notes::default();
             let named = is_named && key == "values";
             if named {
-                self.named_tensor_note(body, &mut notes, tensor);
+                self.named_tensor_note(&mut notes, tensor);
             } else {
-                self.attr_tensor_note(body, &mut notes, tensor);
+                self.attr_tensor_note(&mut notes, tensor);
             }
             let start = self.out.here();
             let name = self.out.put(key);
             let known = named.then(Name::empty);
-            let value = Some(Value::Tensor(Box::new(self.tensor_literal(body, tensor, known))));
+            let value = Some(Value::Tensor(Box::new(self.tensor_literal(tensor, known))));
             items.push(Tree { notes, name, ty: None, value, span: self.out.since(start) });
         }
         if items.is_empty() {

@@ -79,7 +79,7 @@ impl Raiser<'_> {
         List { items, span: self.out.since(start) }
     }
 
-    fn port(&mut self, port: &Port) -> ValueInfo {
+    pub(super) fn port(&mut self, port: &Port) -> ValueInfo {
         let mut notes = Notes::default();
         self.doc_note(&mut notes, port.doc);
         self.metadata_note(&mut notes, &port.metadata);
@@ -116,7 +116,8 @@ impl Raiser<'_> {
             if self.notes_missed {
                 break;
             }
-            let item = self.initializer(body, initializer.tensor);
+            let tensor = self.tensor_of(body, initializer.tensor);
+            let item = self.initializer(tensor);
             items.push(item);
         }
         for sparse in &graph.sparse_initializers {
@@ -130,7 +131,8 @@ impl Raiser<'_> {
             let values = sparse.tensor.values.map(|t| &self.model.bodies[body].tensors[t]);
             let value_name = values.and_then(|t| t.name).unwrap_or(Name::empty());
             let name = self.name(value_name);
-            let data = Some(crate::ast::Data::Sparse(self.sparse_parts(body, &sparse.tensor, true)));
+            let parts = self.parts_of(body, &sparse.tensor);
+            let data = Some(crate::ast::Data::Sparse(self.sparse_parts(parts, true)));
             let ty = Some(Type::Tensor { elem, dims });
             items.push(ValueInfo { notes: Notes::default(), ty, name, data, span: self.out.since(start) });
         }
@@ -145,7 +147,7 @@ impl Raiser<'_> {
         }
     }
 
-    fn node(&mut self, body: BodyId, id: NodeId) -> Node {
+    pub(super) fn node(&mut self, body: BodyId, id: NodeId) -> Node {
         let node = &self.model.bodies[body].nodes[id];
         let mut notes = Notes::default();
         if let Some(extra) = &node.extra {

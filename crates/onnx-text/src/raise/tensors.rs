@@ -15,11 +15,15 @@ enum Naming {
     Optional,
 }
 
-impl Raiser<'_> {
+impl<'m> Raiser<'m> {
+    /// A tensor of a body.
+    pub(super) fn tensor_of(&self, body: BodyId, id: TensorId) -> &'m Tensor {
+        &self.model.bodies[body].tensors[id]
+    }
+
     /// An initializer with its annotations.
-    pub(super) fn initializer(&mut self, body: BodyId, id: TensorId) -> ValueInfo {
-        let notes = self.notes_of(body, id, Naming::Always);
-        let tensor = &self.model.bodies[body].tensors[id];
+    pub(super) fn initializer(&mut self, tensor: &Tensor) -> ValueInfo {
+        let notes = self.notes_of(tensor, Naming::Always);
         let start = self.out.here();
         let ty = self.tensor_head(tensor);
         let name = self.name(tensor.name.unwrap_or(Name::empty()));
@@ -28,13 +32,7 @@ impl Raiser<'_> {
     }
 
     /// `float[2] name {1, 2}`; `known` is a name that the text has said already.
-    pub(super) fn tensor_literal(
-        &mut self,
-        body: BodyId,
-        id: TensorId,
-        known: Option<Name>,
-    ) -> TensorLiteral {
-        let tensor = &self.model.bodies[body].tensors[id];
+    pub(super) fn tensor_literal(&mut self, tensor: &Tensor, known: Option<Name>) -> TensorLiteral {
         let start = self.out.here();
         let ty = self.tensor_head(tensor);
         let name = tensor.name.filter(|n| known.is_none() && !n.is_empty());
@@ -186,12 +184,11 @@ impl Raiser<'_> {
     }
 
     /// Annotations of an element of a list of tensors.
-    pub(super) fn tensor_notes(&mut self, body: BodyId, id: TensorId) -> Notes {
-        self.notes_of(body, id, Naming::Optional)
+    pub(super) fn tensor_notes(&mut self, tensor: &Tensor) -> Notes {
+        self.notes_of(tensor, Naming::Optional)
     }
 
-    fn notes_of(&mut self, body: BodyId, id: TensorId, naming: Naming) -> Notes {
-        let tensor = &self.model.bodies[body].tensors[id];
+    fn notes_of(&mut self, tensor: &Tensor, naming: Naming) -> Notes {
         let mut notes = Notes::default();
         let (set, unset) = self.presence(tensor, naming);
         if let Some(storage) = self.storage_note(tensor) {
@@ -212,17 +209,16 @@ impl Raiser<'_> {
     }
 
     /// `tensor: {…}` of an attribute.
-    pub(super) fn attr_tensor_note(&mut self, body: BodyId, notes: &mut Notes, id: TensorId) {
-        self.nested_note(body, notes, id, Naming::Optional);
+    pub(super) fn attr_tensor_note(&mut self, notes: &mut Notes, tensor: &Tensor) {
+        self.nested_note(notes, tensor, Naming::Optional);
     }
 
     /// The same for a tensor whose name stands elsewhere in the text.
-    pub(super) fn named_tensor_note(&mut self, body: BodyId, notes: &mut Notes, id: TensorId) {
-        self.nested_note(body, notes, id, Naming::Always);
+    pub(super) fn named_tensor_note(&mut self, notes: &mut Notes, tensor: &Tensor) {
+        self.nested_note(notes, tensor, Naming::Always);
     }
 
-    fn nested_note(&mut self, body: BodyId, notes: &mut Notes, id: TensorId, naming: Naming) {
-        let tensor = &self.model.bodies[body].tensors[id];
+    fn nested_note(&mut self, notes: &mut Notes, tensor: &Tensor, naming: Naming) {
         let (set, unset) = self.presence(tensor, naming);
         let storage = self.storage_note(tensor);
         let extra = tensor.extra();
