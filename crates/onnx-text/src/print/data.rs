@@ -53,7 +53,7 @@ impl Printer<'_> {
                 if matches!(args.items.last(), Some(TypeArg::Name(name)) if name.is_empty()) {
                     self.put(",");
                 }
-                self.put(")");
+                self.put_at(args.span.end, ")");
             }
             Type::Unset(span) => self.put_at(span.start, "?"),
         }
@@ -74,7 +74,7 @@ impl Printer<'_> {
                 Dim::Int(span) | Dim::Param(span) => self.put_span(*span),
             }
         }
-        self.put("]");
+        self.put_at(if has_comments { dims.span.end } else { 0 }, "]");
     }
 
     // ---- data ----

@@ -198,6 +198,14 @@ impl<'a> Printer<'a> {
 
     // ---- lines ----
 
+    /// Text that is laid out already, up to the end of a line or to somewhere in one.
+    pub(super) fn put_lines(&mut self, text: &str) {
+        if self.text.len() >= CHUNK {
+            self.hand_on();
+        }
+        self.text.push_str(text);
+    }
+
     fn new_line(&mut self, blank: Blank, at: Option<u32>, indent: usize) {
         self.finish_line();
         if self.has_begun() {
@@ -290,7 +298,8 @@ impl<'a> Printer<'a> {
 
     /// A comment on a line of its own.
     fn comment_line(&mut self, comment: Span, text: &str) {
-        if !self.has_begun() && !self.annotated && text.starts_with(ANNOTATED) {
+        let marker = ANNOTATED.trim_end_matches(|c: char| c.is_ascii_digit());
+        if !self.has_begun() && !self.annotated && text.starts_with(marker) {
             // In the first line it would turn the comments of the file into annotations.
             self.text.push('\n');
             self.start_line(self.indent);

@@ -88,7 +88,11 @@ impl Printer<'_> {
     ) {
         let mut filler = Filler::new(self, brackets, span.start, count);
         for text in texts {
-            filler.push(text);
+            if text.is_ascii() {
+                filler.push(text);
+            } else {
+                filler.push_any(text);
+            }
         }
         filler.close(brackets);
     }
@@ -101,25 +105,20 @@ impl Printer<'_> {
         let elided = count < elements.count();
         if is_long {
             let mut filler = Filler::new(self, brackets, stored.at.start, count + usize::from(elided));
-            elements.each(count, |text| filler.push(text));
+            elements.each(count, &mut filler);
             if elided {
-                filler.push("…");
+                filler.push_any("…");
             }
             filler.close(brackets);
         } else {
-            let mut texts = String::new();
-            let mut ends = smallvec::SmallVec::<[usize; 32]>::new();
-            elements.each(count, |text| {
-                texts.push_str(text);
-                ends.push(texts.len());
-            });
+            let mut few = Few::default();
+            elements.each(count, &mut few);
             if elided {
-                texts.push('…');
-                ends.push(texts.len());
+                few.push("…");
             }
             let mut from = 0;
-            self.items(brackets, &ends, whole(stored.at), Style::Fill, Fit::IfItDoes, |p, &end| {
-                p.put(&texts[from..end]);
+            self.items(brackets, &few.ends, whole(stored.at), Style::Fill, Fit::IfItDoes, |p, &end| {
+                p.put(&few.text[from..end]);
                 from = end;
             });
         }
@@ -133,24 +132,37 @@ pub(super) fn shown(stored: &Stored) -> usize {
     elements.count().min(limit)
 }
 
-/// Writes literals line by line, through a block: a call of the allocator's or `memcpy` for each would take longer than
+/// Takes literals one after the other.
+trait Literals {
+    fn push(&mut self, text: &str);
+
+    /// The first `length` bytes of `text`, which are copied without a look at their number.
+    fn push_short(&mut self, text: [u8; 4], length: usize);
+}
+
+/// Writes literals line by line, through a block: a call of the allocator or of `memcpy` for each would take longer than
 /// to make the literal.
 struct Filler<'p, 'a> {
     printer: &'p mut Printer<'a>,
+    /// Literals, each with a comma and a space behind it.
     block: [u8; BLOCK],
     /// How much of the block is used.
     used: usize,
-    /// Characters of the line so far.
+    /// Characters of the line so far; beyond any width at first, so that the first literal begins a line.
     column: usize,
     width: usize,
-    /// What separates lines: a comma, a line break, spaces.
     indent: usize,
+    /// How many literals are still to come.
     left: usize,
 }
 
 const BLOCK: usize = 4096;
 /// The longest literal that is copied in two steps.
 const SHORT: usize = 32;
+/// What most lines begin with.
+const SPACES: [u8; 32] = [b' '; 32];
+/// What a short literal takes at most.
+const SLOT: usize = SHORT + 2;
 
 impl<'p, 'a> Filler<'p, 'a> {
     fn new(printer: &'p mut Printer<'a>, brackets: Brackets, at: u32, count: usize) -> Self {
@@ -164,56 +176,61 @@ impl<'p, 'a> Filler<'p, 'a> {
         Filler { printer, block: [0; BLOCK], used: 0, column, width, indent, left: count }
     }
 
+    /// Makes room for a literal of so many characters, on a new line if it does not fit together with its comma.
     #[inline]
-    fn push(&mut self, text: &str) {
+    fn room(&mut self, length: usize) -> &mut [u8; SLOT] {
         self.left = self.left.saturating_sub(1);
         let comma = usize::from(self.left > 0);
-        let length = if text.len() <= SHORT { text.len() } else { text.chars().count() };
-        if self.column.saturating_add(1 + length + comma) > self.width {
+        let end = self.column.saturating_add(length + comma);
+        if end > self.width {
             self.new_line();
-        } else if self.column > self.indent {
-            self.block[self.used] = b' ';
-            self.used += 1;
-            self.column += 1;
         }
-        if text.len() > SHORT {
-            self.long_literal(text);
-        } else {
-            if self.used + SHORT + 4 > BLOCK {
-                self.empty();
-            }
-            copy(text.as_bytes(), &mut self.block[self.used..]);
-            self.used += text.len();
+        self.column += length + 2;
+        if self.used + SLOT > BLOCK {
+            self.empty(2);
         }
-        self.block[self.used] = b',';
-        self.used += comma;
-        self.column += length + comma;
+        self.block[self.used..].first_chunk_mut().expect("there is room now")
+    }
+
+    /// A literal of any length.
+    #[cold]
+    fn push_any(&mut self, text: &str) {
+        self.room(text.chars().count());
+        self.empty(0);
+        self.printer.put_lines(text);
+        self.block[..2].copy_from_slice(b", ");
+        self.used = 2;
     }
 
     #[inline(never)]
     fn new_line(&mut self) {
-        self.empty();
-        self.printer.text.push('\n');
-        self.printer.start_line(self.indent);
+        if self.used + 1 + self.indent.max(SPACES.len()) > BLOCK {
+            self.empty(2);
+        }
+        // Over the space behind the last comma.
+        let at = if self.column == usize::MAX { 0 } else { self.used - 1 };
+        self.block[at] = b'\n';
+        self.used = BLOCK.min(at + 1 + self.indent);
+        self.block[at + 1..][..SPACES.len()].copy_from_slice(&SPACES);
+        if self.indent > SPACES.len() {
+            self.block[at + 1..self.used].fill(b' ');
+        }
         self.column = self.indent;
     }
 
-    #[cold]
-    fn long_literal(&mut self, text: &str) {
-        self.empty();
-        self.printer.text.push_str(text);
-    }
-
-    /// Hands the block on.
-    fn empty(&mut self) {
-        // A literal is never split between blocks.
-        let text = std::str::from_utf8(&self.block[..self.used]);
-        self.printer.text.push_str(text.expect("the block holds whole literals"));
-        self.used = 0;
+    /// Hands the block on, but for `keep` bytes: the comma and the space at its end, which may have to go.
+    fn empty(&mut self, keep: usize) {
+        let keep = self.used.min(keep);
+        let full = self.used - keep;
+        let text = std::str::from_utf8(&self.block[..full]);
+        self.printer.put_lines(text.expect("the block holds whole literals"));
+        self.block.copy_within(full..self.used, 0);
+        self.used = keep;
     }
 
     fn close(mut self, brackets: Brackets) {
-        self.empty();
+        // What is kept goes.
+        self.empty(2);
         let printer = self.printer;
         if !printer.rigid {
             printer.text.push('\n');
@@ -221,6 +238,49 @@ impl<'p, 'a> Filler<'p, 'a> {
         }
         printer.gap = Gap::None;
         printer.put(brackets[1]);
+    }
+}
+
+impl Literals for Filler<'_, '_> {
+    #[inline]
+    fn push(&mut self, text: &str) {
+        let length = text.len();
+        if length > SHORT {
+            return self.push_any(text);
+        }
+        let slot = self.room(length);
+        copy(text.as_bytes(), slot);
+        slot[length] = b',';
+        slot[length + 1] = b' ';
+        self.used += length + 2;
+    }
+
+    #[inline]
+    fn push_short(&mut self, text: [u8; 4], length: usize) {
+        let slot = self.room(length);
+        slot[..4].copy_from_slice(&text);
+        slot[length] = b',';
+        slot[length + 1] = b' ';
+        self.used += length + 2;
+    }
+}
+
+/// A few literals, kept.
+#[derive(Default)]
+struct Few {
+    text: String,
+    ends: smallvec::SmallVec<[usize; 32]>,
+}
+
+impl Literals for Few {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+    }
+
+    fn push_short(&mut self, text: [u8; 4], length: usize) {
+        self.text.extend(text[..length].iter().map(|&b| char::from(b)));
+        self.ends.push(self.text.len());
     }
 }
 
@@ -296,31 +356,31 @@ impl<'s> Elements<'s> {
         (self.elem.bits().unwrap_or(8) as usize / 8 / self.numbers).max(1)
     }
 
-    /// Calls `f` with the literal of each of the first `count` numbers.
-    fn each(&self, count: usize, f: impl FnMut(&str)) {
+    /// Writes the literals of the first `count` numbers.
+    fn each(&self, count: usize, out: &mut impl Literals) {
         use ElemType as E;
         if let Some(bits) = self.packed_bits() {
-            return self.each_packed(bits, count, f);
+            return self.each_packed(bits, count, out);
         }
         match self.field {
-            Field::Float => self.each_float(count, f32::from_le_bytes, f),
-            Field::Double => self.each_float(count, f64::from_le_bytes, f),
-            Field::Int32 => self.each_int(count, i32::from_le_bytes, f),
-            Field::Int64 => self.each_int(count, i64::from_le_bytes, f),
-            Field::Uint64 => self.each_int(count, u64::from_le_bytes, f),
+            Field::Float => self.each_float(count, f32::from_le_bytes, out),
+            Field::Double => self.each_float(count, f64::from_le_bytes, out),
+            Field::Int32 => self.each_int(count, i32::from_le_bytes, out),
+            Field::Int64 => self.each_int(count, i64::from_le_bytes, out),
+            Field::Uint64 => self.each_int(count, u64::from_le_bytes, out),
             Field::String => {}
             Field::Raw => match self.elem {
-                E::FLOAT | E::COMPLEX64 => self.each_float(count, f32::from_le_bytes, f),
-                E::DOUBLE | E::COMPLEX128 => self.each_float(count, f64::from_le_bytes, f),
-                E::INT8 => self.each_int(count, i8::from_le_bytes, f),
-                E::INT16 => self.each_int(count, i16::from_le_bytes, f),
-                E::INT32 => self.each_int(count, i32::from_le_bytes, f),
-                E::INT64 => self.each_int(count, i64::from_le_bytes, f),
-                E::UINT32 => self.each_int(count, u32::from_le_bytes, f),
-                E::UINT64 => self.each_int(count, u64::from_le_bytes, f),
+                E::FLOAT | E::COMPLEX64 => self.each_float(count, f32::from_le_bytes, out),
+                E::DOUBLE | E::COMPLEX128 => self.each_float(count, f64::from_le_bytes, out),
+                E::INT8 => self.each_byte(count, |byte| byte.cast_signed().into(), out),
+                E::INT16 => self.each_int(count, i16::from_le_bytes, out),
+                E::INT32 => self.each_int(count, i32::from_le_bytes, out),
+                E::INT64 => self.each_int(count, i64::from_le_bytes, out),
+                E::UINT32 => self.each_int(count, u32::from_le_bytes, out),
+                E::UINT64 => self.each_int(count, u64::from_le_bytes, out),
                 // Unsigned integers and bit patterns.
-                _ if self.number_size() == 2 => self.each_int(count, u16::from_le_bytes, f),
-                _ => self.each_int(count, u8::from_le_bytes, f),
+                _ if self.number_size() == 2 => self.each_int(count, u16::from_le_bytes, out),
+                _ => self.each_byte(count, i16::from, out),
             },
         }
     }
@@ -329,11 +389,19 @@ impl<'s> Elements<'s> {
         &self,
         count: usize,
         read: fn([u8; N]) -> I,
-        mut f: impl FnMut(&str),
+        out: &mut impl Literals,
     ) {
         let mut buffer = itoa::Buffer::new();
         for bytes in self.bytes.as_chunks::<N>().0.iter().take(count) {
-            f(buffer.format(read(*bytes)));
+            out.push(buffer.format(read(*bytes)));
+        }
+    }
+
+    fn each_byte(&self, count: usize, value: fn(u8) -> i16, out: &mut impl Literals) {
+        let literals = Short::all(value);
+        for &byte in self.bytes.iter().take(count) {
+            let Short { text, length } = literals[usize::from(byte)];
+            out.push_short(text, length.into());
         }
     }
 
@@ -341,19 +409,22 @@ impl<'s> Elements<'s> {
         &self,
         count: usize,
         read: fn([u8; N]) -> F,
-        mut f: impl FnMut(&str),
+        out: &mut impl Literals,
     ) {
         let mut buffer = zmij::Buffer::new();
         for bytes in self.bytes.as_chunks::<N>().0.iter().take(count) {
-            f(float(read(*bytes), &mut buffer));
+            out.push(float(read(*bytes), &mut buffer));
         }
     }
 
     /// Elements of 2, 4 or 6 bits: low bits first in `raw_data`; in `int32_data` as many to an entry as fit its lowest
     /// byte.
-    fn each_packed(&self, bits: usize, count: usize, mut f: impl FnMut(&str)) {
+    fn each_packed(&self, bits: usize, count: usize, out: &mut impl Literals) {
         let signed = matches!(self.elem, ElemType::INT2 | ElemType::INT4);
-        let mut buffer = itoa::Buffer::new();
+        let literals = Short::all(|value| {
+            let value = i16::from(value);
+            if signed && value >> (bits - 1) == 1 { value - (1 << bits) } else { value }
+        });
         for i in 0..count {
             let (at, shift) = match self.field {
                 Field::Raw => (i * bits / 8, i * bits % 8),
@@ -363,10 +434,29 @@ impl<'s> Elements<'s> {
             // Six bits may begin in one byte and end in the next.
             let next = if self.field == Field::Raw { byte(at + 1) } else { 0 };
             let value = ((byte(at) | next << 8) >> shift) & ((1 << bits) - 1);
-            let value =
-                if signed && value >> (bits - 1) == 1 { value as i16 - (1 << bits) } else { value as i16 };
-            f(buffer.format(value));
+            let Short { text, length } = literals[usize::from(value)];
+            out.push_short(text, length.into());
         }
+    }
+}
+
+/// The literal of a byte.
+#[derive(Clone, Copy, Default)]
+struct Short {
+    text: [u8; 4],
+    length: u8,
+}
+
+impl Short {
+    /// The literals of all bytes.
+    fn all(value: impl Fn(u8) -> i16) -> [Short; 256] {
+        let mut buffer = itoa::Buffer::new();
+        std::array::from_fn(|byte| {
+            let spelling = buffer.format(value(byte as u8)).as_bytes();
+            let mut text = [0; 4];
+            text[..spelling.len()].copy_from_slice(spelling);
+            Short { text, length: spelling.len() as u8 }
+        })
     }
 }
 

@@ -76,7 +76,12 @@ fn comments_of(source: &str) -> Vec<&str> {
 /// Formats, and checks what formatting must keep.
 fn check_to(width: usize, source: &str) -> String {
     let once = fmt_to(width, source);
-    assert!(tokens(source) == tokens(&once), "the tokens of\n{source}\nare not those of\n{once}");
+    let (before, after) = (tokens(source), tokens(&once));
+    if before != after {
+        let at = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+        let (before, after) = (before.get(at..at + 4), after.get(at..at + 4));
+        panic!("the tokens of\n{source}\nare not those of\n{once}\n{before:?}\n{after:?}");
+    }
     assert!(comments_of(source) == comments_of(&once), "the comments of\n{source}\nare not those of\n{once}");
     let twice = fmt_to(width, &once);
     if let Some(line) = once.lines().zip(twice.lines()).position(|(a, b)| a != b) {
