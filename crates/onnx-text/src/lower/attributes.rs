@@ -1,6 +1,6 @@
 //! Attributes.
 
-use super::literals::{Escapes, Refused, float32};
+use super::literals::{Escapes, float32};
 use super::notes::keys;
 use super::numbers::read_list;
 use super::tensors::{NOTHING, is_special};
@@ -301,8 +301,8 @@ impl Cx<'_> {
             return AttrValue::Floats(floats);
         }
         let mut ints = Vec::with_capacity(capacity);
-        let read = read_list(text.as_bytes(), |v: i128, _| {
-            ints.push(i64::try_from(v).map_err(|_| Refused::Range)?);
+        let read = read_list(text.as_bytes(), |v: i64, _| {
+            ints.push(v);
             Ok(())
         });
         debug_assert!(read.is_ok(), "the lexer has checked the list");

@@ -7,6 +7,7 @@ mod attributes;
 mod fields;
 mod graphs;
 mod header;
+mod integers;
 pub(crate) mod literals;
 mod notes;
 mod numbers;

@@ -62,23 +62,31 @@ fn number_end(list: &[u8], at: usize) -> usize {
     at + length
 }
 
-/// Integers are read as 128 bits, so that every 64-bit range can be checked afterwards.
-impl Number for i128 {
-    fn read(list: &[u8], at: usize) -> Result<(Self, usize), Refused> {
-        let (negative, start) = sign(list, at);
-        let mut value = 0u64;
-        let mut end = start;
-        while let Some(digit) = digit(list, end) {
-            value = value.checked_mul(10).and_then(|v| v.checked_add(digit)).ok_or(Refused::Range)?;
-            end += 1;
+macro_rules! integers {
+    ($($ty:ty),*) => {$(
+        impl Number for $ty {
+            fn read(list: &[u8], at: usize) -> Result<(Self, usize), Refused> {
+                let (negative, start) = sign(list, at);
+                let (value, end) = digits(list, start, 0);
+                if end == start || matches!(list.get(end), Some(b'.' | b'e' | b'E' | b'+' | b'-')) {
+                    return Err(Refused::Kind);
+                }
+                // 18 digits fit 64 bits whatever they are.
+                if end - start <= 18 {
+                    let value = value.cast_signed();
+                    let value = if negative { -value } else { value };
+                    return Ok((value.try_into().map_err(|_| Refused::Range)?, end));
+                }
+                let text = std::str::from_utf8(&list[at..end]).map_err(|_| Refused::Kind)?;
+                Ok((text.parse().map_err(|_| Refused::Range)?, end))
+            }
         }
-        if end == start || matches!(list.get(end), Some(b'.' | b'e' | b'E' | b'+' | b'-')) {
-            return Err(Refused::Kind);
-        }
-        Ok((if negative { -i128::from(value) } else { i128::from(value) }, end))
-    }
+    )*};
 }
 
+integers!(i32, i64, u64);
+
+#[inline]
 fn sign(list: &[u8], at: usize) -> (bool, usize) {
     match list.get(at) {
         Some(b'-') => (true, at + 1),
@@ -86,10 +94,51 @@ fn sign(list: &[u8], at: usize) -> (bool, usize) {
     }
 }
 
-fn digit(list: &[u8], at: usize) -> Option<u64> {
-    let digit = list.get(at)?.wrapping_sub(b'0');
-    (digit < 10).then_some(u64::from(digit))
+/// Reads the digits at `at` behind those of `value`; returns the number, which wraps beyond 64 bits, and where they
+/// end.
+///
+/// Eight at a time in one register (Lemire, "Quickly parsing eight digits", 2018): a loop over single digits would be
+/// mispredicted once a number.
+#[inline]
+fn digits(list: &[u8], at: usize, value: u64) -> (u64, usize) {
+    let (mut value, mut at) = (value, at);
+    while let Some(chunk) = list.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let digits = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
+        // The high bit of each byte that is no digit; what lies behind the first of them does not matter.
+        let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+        let count = others.trailing_zeros() as usize / 8;
+        if count == 0 {
+            return (value, at);
+        }
+        let aligned = digits << (64 - 8 * count);
+        value = value.wrapping_mul(INT_POWERS[count]).wrapping_add(eight_digits(aligned));
+        at += count;
+        if count < 8 {
+            return (value, at);
+        }
+    }
+    digits_one_by_one(list, at, value)
 }
+
+#[inline]
+fn digits_one_by_one(list: &[u8], at: usize, value: u64) -> (u64, usize) {
+    let (mut value, mut at) = (value, at);
+    while let Some(digit) = list.get(at).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        value = value.wrapping_mul(10).wrapping_add(digit.into());
+        at += 1;
+    }
+    (value, at)
+}
+
+/// The number that eight bytes of 0 to 9 spell, the first in the low byte.
+fn eight_digits(digits: u64) -> u64 {
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let fours = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
+    let rest = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
+    fours.wrapping_add(rest) >> 32
+}
+
+const INT_POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// The digits of a float: an integer and a power of ten.
 struct Decimal {
@@ -100,27 +149,20 @@ struct Decimal {
     end: usize,
 }
 
+#[inline]
 fn decimal(list: &[u8], at: usize) -> Result<Decimal, Refused> {
     let (negative, start) = sign(list, at);
-    let mut mantissa = 0u64;
-    let mut end = start;
-    while let Some(d) = digit(list, end) {
-        mantissa = mantissa.wrapping_mul(10).wrapping_add(d);
-        end += 1;
-    }
-    let mut digits = end - start;
-    if digits == 0 {
+    // Few digits precede the point.
+    let (mut mantissa, mut end) = digits_one_by_one(list, start, 0);
+    let mut count = end - start;
+    if count == 0 {
         return Err(Refused::Kind);
     }
     let mut exponent = 0i64;
     if list.get(end) == Some(&b'.') {
         let point = end + 1;
-        end = point;
-        while let Some(d) = digit(list, end) {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(d);
-            end += 1;
-        }
-        digits += end - point;
+        (mantissa, end) = digits(list, point, mantissa);
+        count += end - point;
         exponent = -i64::try_from(end - point).map_err(|_| Refused::Range)?;
     }
     if let Some(b'e' | b'E') = list.get(end) {
@@ -129,19 +171,17 @@ fn decimal(list: &[u8], at: usize) -> Result<Decimal, Refused> {
             Some(b'+') => (false, end + 2),
             _ => (false, end + 1),
         };
-        let mut power = 0i64;
-        end = first;
-        while let Some(d) = digit(list, end) {
-            power = power.saturating_mul(10).saturating_add(d as i64);
-            end += 1;
-        }
+        let power;
+        (power, end) = digits(list, first, 0);
         if end == first {
             return Err(Refused::Kind);
         }
+        // More than eight digits are far beyond any float.
+        let power = if end - first > 8 { i64::from(u32::MAX) } else { power.cast_signed() };
         exponent = exponent.saturating_add(if negative { -power } else { power });
     }
     // 19 digits always fit 64 bits.
-    Ok(Decimal { negative, mantissa: (digits <= 19).then_some(mantissa), exponent, end })
+    Ok(Decimal { negative, mantissa: (count <= 19).then_some(mantissa), exponent, end })
 }
 
 /// Powers of ten that are exact in an `f64`.
@@ -151,6 +191,7 @@ const POWERS: [f64; 23] = [
 ];
 
 /// The value if one rounding gives it: an exact integer times or divided by an exact power of ten (Clinger 1990).
+#[inline]
 fn exact(d: &Decimal) -> Option<f64> {
     let mantissa = d.mantissa.filter(|&m| m <= 1 << 53)? as f64;
     let value = if d.exponent >= 0 {
@@ -209,19 +250,22 @@ mod tests {
 
     #[test]
     fn lists_are_read_with_any_white_space() {
-        assert_eq!(list::<i128>(" 1,-2 ,\n3 "), Ok(vec![1, -2, 3]));
+        assert_eq!(list::<i64>(" 1,-2 ,\n3 "), Ok(vec![1, -2, 3]));
         assert_eq!(list::<f32>("1, -2.5e3, 3."), Ok(vec![1.0, -2500.0, 3.0]));
-        assert_eq!(list::<i128>("  "), Ok(vec![]));
+        assert_eq!(list::<i64>("  "), Ok(vec![]));
     }
 
     #[test]
     fn mistakes_have_a_place() {
-        let bad = |text| list::<i128>(text).map_err(|b| (b.start, b.end, b.why));
+        let bad = |text| list::<i64>(text).map_err(|b| (b.start, b.end, b.why));
         assert_eq!(bad("1, 2.5"), Err((3, 6, Why::Number(Refused::Kind))));
         assert_eq!(bad("1 2"), Err((2, 2, Why::Separator)));
         assert_eq!(bad("1, , 2"), Err((2, 3, Why::Separator)));
         assert_eq!(bad("1,"), Err((1, 2, Why::Separator)));
         assert_eq!(bad("99999999999999999999"), Err((0, 20, Why::Number(Refused::Range))));
+        assert_eq!(list::<u64>("18446744073709551615, 1"), Ok(vec![u64::MAX, 1]));
+        assert_eq!(list::<i64>("-9223372036854775808"), Ok(vec![i64::MIN]));
+        assert!(list::<u64>("-1").is_err() && list::<i32>("2147483648").is_err());
     }
 
     #[test]

@@ -137,13 +137,12 @@ impl Cx<'_> {
                 Payload::doubles(values)
             }
             Some(field) => {
-                let (low, high) = bounds(elem);
-                let values = self.ints(data, elem, low, high);
-                count = values.len();
+                let payload;
+                (payload, count) = self.integers(data, elem, field, storage);
                 if packed && !doubled && count > 0 {
                     self.warn_packed(data, elem);
                 }
-                integer_payload(elem, field, &values, storage)
+                payload
             }
             None => {
                 let d = Diagnostic::new(
@@ -256,40 +255,14 @@ impl Cx<'_> {
         out
     }
 
-    fn ints(&mut self, data: &Data, elem: ElemType, low: i128, high: i128) -> Vec<i128> {
-        let mut out = Vec::new();
-        let name = elem.name().unwrap_or_default();
-        let wanted = format!("an integer that fits `{name}`");
-        match data {
-            Data::Numbers(span) => {
-                let list = self.list_text(*span);
-                let result = read_list(list.as_bytes(), |v: i128, _| {
-                    out.push(v);
-                    if (low..=high).contains(&v) { Ok(()) } else { Err(Refused::Range) }
-                });
-                self.bad_number(*span, result, &wanted);
-            }
-            Data::Elements(list) => {
-                for scalar in &list.items {
-                    match self.text(scalar.span).parse::<i128>() {
-                        Ok(value) if (low..=high).contains(&value) => out.push(value),
-                        _ => self.bad_scalar(scalar, &wanted),
-                    }
-                }
-            }
-            Data::External(_) | Data::Record(_) | Data::Sparse(_) | Data::Stored(_) => {}
-        }
-        out
-    }
-
     /// What is between the braces.
-    fn list_text(&self, span: Span) -> &str {
+    pub(super) fn list_text(&self, span: Span) -> &str {
         let text = self.text(span);
         let doubled = usize::from(text.starts_with("{{"));
         &text[1 + doubled..text.len() - 1 - doubled]
     }
 
-    fn bad_number(&mut self, list: Span, result: Result<(), BadNumber>, wanted: &str) {
+    pub(super) fn bad_number(&mut self, list: Span, result: Result<(), BadNumber>, wanted: &str) {
         let Err(bad) = result else { return };
         let inside = list.start + if self.text(list).starts_with("{{") { 2 } else { 1 };
         let at = |i: usize| inside + u32::try_from(i).unwrap_or(0);
@@ -315,7 +288,7 @@ impl Cx<'_> {
         self.report(d);
     }
 
-    fn bad_scalar(&mut self, scalar: &Scalar, wanted: &str) {
+    pub(super) fn bad_scalar(&mut self, scalar: &Scalar, wanted: &str) {
         let text = shown(self.text(scalar.span));
         let d = match scalar.kind {
             ScalarKind::Int => {
@@ -472,71 +445,6 @@ pub(super) const NOTHING: &str = "none";
 /// Literals for one element.
 fn per_element(elem: ElemType) -> u64 {
     if matches!(elem, ElemType::COMPLEX64 | ElemType::COMPLEX128) { 2 } else { 1 }
-}
-
-/// The integers that a literal of this type may be; bit patterns for the narrow floats.
-fn bounds(elem: ElemType) -> (i128, i128) {
-    let bits = elem.bits().unwrap_or(64);
-    use ElemType as E;
-    match elem {
-        E::INT8 | E::INT16 | E::INT32 | E::INT64 | E::INT4 | E::INT2 => {
-            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-        }
-        E::BOOL => (0, 1),
-        _ => (0, (1 << bits) - 1),
-    }
-}
-
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "literals have been checked against the bounds"
-)]
-fn integer_payload(elem: ElemType, field: Field, values: &[i128], storage: Storage) -> Payload {
-    let bits = elem.bits().unwrap_or(64);
-    let raw = |bytes: Vec<u8>| Payload::Entries { field: Field::Raw, bytes: bytes.into() };
-    match (storage, bits) {
-        (_, 2 | 4) => {
-            let per_entry = 8 / bits as usize;
-            let mask = (1u8 << bits) - 1;
-            let pack = |chunk: &[i128]| {
-                chunk
-                    .iter()
-                    .enumerate()
-                    .fold(0u8, |byte, (i, &v)| byte | ((v as u8 & mask) << (i * bits as usize)))
-            };
-            let packed = values.chunks(per_entry).map(pack);
-            match storage {
-                Storage::Raw => raw(packed.collect()),
-                Storage::Typed => Payload::int32s(packed.map(i32::from).collect()),
-            }
-        }
-        (Storage::Raw, 6) => raw(pack_six(values)),
-        (Storage::Raw, 8) => raw(values.iter().map(|&v| v as u8).collect()),
-        (Storage::Raw, 16) => raw(values.iter().flat_map(|&v| (v as u16).to_le_bytes()).collect()),
-        (Storage::Raw, 32) => raw(values.iter().flat_map(|&v| (v as u32).to_le_bytes()).collect()),
-        (Storage::Raw, _) => raw(values.iter().flat_map(|&v| (v as u64).to_le_bytes()).collect()),
-        (Storage::Typed, _) => match field {
-            Field::Int64 => Payload::int64s(values.iter().map(|&v| v as i64).collect()),
-            Field::Uint64 => Payload::uint64s(values.iter().map(|&v| v as u64).collect()),
-            _ => Payload::int32s(values.iter().map(|&v| v as i32).collect()),
-        },
-    }
-}
-
-/// Six bits an element, one after the other, low bits first.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "six bits are taken")]
-fn pack_six(values: &[i128]) -> Vec<u8> {
-    let mut out = vec![0u8; (values.len() * 6).div_ceil(8)];
-    for (i, &value) in values.iter().enumerate() {
-        let bit = i * 6;
-        let shifted = (value as u16 & 0x3f) << (bit % 8);
-        out[bit / 8] |= shifted as u8;
-        if shifted > 0xff {
-            out[bit / 8 + 1] |= (shifted >> 8) as u8;
-        }
-    }
-    out
 }
 
 /// Puts the bit patterns of an annotation into elements that are NaN; `false` if one names none.

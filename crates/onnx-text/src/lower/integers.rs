@@ -1,0 +1,151 @@
+//! Integer elements: into the entries of a typed field, or packed as `raw_data` has them.
+
+use super::literals::Refused;
+use super::numbers::{Number, read_list};
+use super::{Cx, Storage};
+use crate::ast::Data;
+use onnx_ir::{ElemType, Field, Payload};
+
+impl Cx<'_> {
+    /// The payload of a list of integers, or of the bit patterns of small floats, and how many there are.
+    pub(super) fn integers(
+        &mut self,
+        data: &Data,
+        elem: ElemType,
+        field: Field,
+        storage: Storage,
+    ) -> (Payload, usize) {
+        match field {
+            Field::Int64 => {
+                let values = self.ints(data, elem, i64::MIN, i64::MAX);
+                let count = values.len();
+                (Payload::int64s(values), count)
+            }
+            Field::Uint64 => {
+                let is_wide = elem == ElemType::UINT64;
+                let values = self.ints(data, elem, 0, if is_wide { u64::MAX } else { u32::MAX.into() });
+                let count = values.len();
+                (wide_payload(values, is_wide, storage), count)
+            }
+            Field::Raw | Field::Float | Field::Double | Field::Int32 | Field::String => {
+                let (low, high) = bounds(elem);
+                let values = self.ints(data, elem, low, high);
+                let count = values.len();
+                (narrow_payload(elem, values, storage), count)
+            }
+        }
+    }
+
+    fn ints<I>(&mut self, data: &Data, elem: ElemType, low: I, high: I) -> Vec<I>
+    where
+        I: Number + Copy + PartialOrd + std::str::FromStr,
+    {
+        let mut out = Vec::new();
+        let name = elem.name().unwrap_or_default();
+        let wanted = format!("an integer that fits `{name}`");
+        match data {
+            Data::Numbers(span) => {
+                let list = self.list_text(*span);
+                // A literal and its comma take two bytes at least, usually more.
+                out.reserve(list.len() / 4);
+                let result = read_list(list.as_bytes(), |v: I, _| {
+                    out.push(v);
+                    if (low..=high).contains(&v) { Ok(()) } else { Err(Refused::Range) }
+                });
+                out.shrink_to_fit();
+                self.bad_number(*span, result, &wanted);
+            }
+            Data::Elements(list) => {
+                for scalar in &list.items {
+                    match self.text(scalar.span).parse() {
+                        Ok(value) if (low..=high).contains(&value) => out.push(value),
+                        _ => self.bad_scalar(scalar, &wanted),
+                    }
+                }
+            }
+            Data::External(_) | Data::Record(_) | Data::Sparse(_) | Data::Stored(_) => {}
+        }
+        out
+    }
+}
+
+/// What a literal of a type in `int32_data` may be; bit patterns for the small floats.
+fn bounds(elem: ElemType) -> (i32, i32) {
+    use ElemType as E;
+    match elem {
+        E::INT32 => (i32::MIN, i32::MAX),
+        E::INT16 => (i16::MIN.into(), i16::MAX.into()),
+        E::INT8 => (i8::MIN.into(), i8::MAX.into()),
+        E::INT4 => (-8, 7),
+        E::INT2 => (-2, 1),
+        E::BOOL => (0, 1),
+        _ => (0, (1 << elem.bits().unwrap_or(8).min(16)) - 1),
+    }
+}
+
+fn raw(bytes: Vec<u8>) -> Payload {
+    Payload::Entries { field: Field::Raw, bytes: bytes.into() }
+}
+
+/// `uint32` and `uint64`.
+#[allow(clippy::cast_possible_truncation, reason = "literals have been checked against the bounds")]
+fn wide_payload(values: Vec<u64>, is_wide: bool, storage: Storage) -> Payload {
+    match (storage, Payload::uint64s(values)) {
+        // The entries are the raw bytes already.
+        (Storage::Raw, Payload::Entries { bytes, .. }) if is_wide => {
+            Payload::Entries { field: Field::Raw, bytes }
+        }
+        (Storage::Raw, Payload::Entries { bytes, .. }) => {
+            raw(bytes.chunks_exact(8).flat_map(|entry| entry[..4].iter().copied()).collect())
+        }
+        (_, payload) => payload,
+    }
+}
+
+/// The types of `int32_data`.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "literals have been checked against the bounds"
+)]
+fn narrow_payload(elem: ElemType, values: Vec<i32>, storage: Storage) -> Payload {
+    let bits = elem.bits().unwrap_or(32);
+    match (storage, bits) {
+        (Storage::Typed, 2 | 4) => Payload::int32s(packed(&values, bits).map(i32::from).collect()),
+        (Storage::Raw, 2 | 4) => raw(packed(&values, bits).collect()),
+        (Storage::Typed, _) => Payload::int32s(values),
+        (Storage::Raw, 6) => raw(pack_six(&values)),
+        (Storage::Raw, 8) => raw(values.iter().map(|&v| v as u8).collect()),
+        (Storage::Raw, 16) => raw(values.iter().flat_map(|&v| (v as u16).to_le_bytes()).collect()),
+        (Storage::Raw, _) => match Payload::int32s(values) {
+            // The entries are the raw bytes already.
+            Payload::Entries { bytes, .. } => Payload::Entries { field: Field::Raw, bytes },
+            payload @ Payload::Strings(_) => payload,
+        },
+    }
+}
+
+/// Two or four elements a byte, the first in the low bits.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low bits are taken")]
+fn packed(values: &[i32], bits: u32) -> impl Iterator<Item = u8> {
+    let mask = (1u8 << bits) - 1;
+    let shift = move |i: usize| i as u32 * bits;
+    values.chunks(8 / bits as usize).map(move |chunk| {
+        chunk.iter().enumerate().fold(0u8, |byte, (i, &v)| byte | ((v as u8 & mask) << shift(i)))
+    })
+}
+
+/// Six bits an element, one after the other, low bits first.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "six bits are taken")]
+fn pack_six(values: &[i32]) -> Vec<u8> {
+    let mut out = vec![0u8; (values.len() * 6).div_ceil(8)];
+    for (i, &value) in values.iter().enumerate() {
+        let bit = i * 6;
+        let shifted = (value as u16 & 0x3f) << (bit % 8);
+        out[bit / 8] |= shifted as u8;
+        if shifted > 0xff {
+            out[bit / 8 + 1] |= (shifted >> 8) as u8;
+        }
+    }
+    out
+}
