@@ -3,6 +3,7 @@
 use super::line::Printer;
 use super::list::{BRACES, Fit, Style};
 use super::numbers;
+use super::stored::shown;
 use crate::ast::{Data, Dim, List, Type, TypeArg, ValueInfo};
 use onnx_ir::diag::Span;
 
@@ -104,7 +105,7 @@ impl Printer<'_> {
             Data::Elements(list) => self.are_too_many(list.items.len()),
             Data::External(_) | Data::Record(_) => false,
             Data::Sparse(parts) => parts.items.iter().any(|a| self.breaks(a)),
-            Data::Stored(stored) => self.are_too_many(numbers::shown(stored)),
+            Data::Stored(stored) => self.are_too_many(shown(stored)),
         }
     }
 

@@ -37,7 +37,7 @@
 //! Each construct is described once, as calls on a [`Printer`]: text, possible breaks, lists. The printer writes the text
 //! of a line flat into the output and remembers where it may break ([`line`]). Only a line that turns out too long is
 //! laid out ([`wrap`]), simple ones directly, the others by `pretty`. Elements of long tensors are written straight into
-//! the output ([`numbers`]). Nothing is kept but the current line, so a model is printed in memory of constant size.
+//! the output ([`numbers`], [`stored`]). Nothing is kept but the current line, so a model is printed in memory of constant size.
 //!
 //! A comment is on a line of its own if a line break (or the start of the source) precedes it. A buffer that `raise`
 //! writes therefore needs no layout at all but a line break before such comments.
@@ -49,6 +49,7 @@ mod list;
 mod node;
 mod notes;
 mod numbers;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod wrap;

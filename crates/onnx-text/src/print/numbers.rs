@@ -7,20 +7,14 @@
 //! }
 //! ```
 //!
-//! Literals come from the source as spelled there, or from stored bytes in the form that the reference parser reads:
-//! numbers for numeric types, bit patterns (unsigned) for small floats, pairs for complex numbers. Elements of packed
-//! types stand in double braces, which the reference refuses: it would store them unpacked.
+//! Literals come from the source, as they are spelled there, or are made of stored bytes ([`stored`](super::stored)).
 
 use super::INDENT;
 use super::line::{Gap, Printer};
 use super::list::{BRACES, Brackets, Fit, SQUARE, Style, whole};
-use crate::ast::Stored;
 use onnx_ir::diag::Span;
-use onnx_ir::{ElemType, Field};
 
-const PACKED: Brackets = ["{{", "}}"];
-
-// ---- literals of the source ----
+pub(super) const PACKED: Brackets = ["{{", "}}"];
 
 /// The brackets of `{1, 2}`, `{{1, 2}}` or `[1, 2]`, and what is between them.
 fn parts(spelling: &str) -> (Brackets, &str) {
@@ -96,44 +90,10 @@ impl Printer<'_> {
         }
         filler.close(brackets);
     }
-
-    /// Stored elements.
-    pub(super) fn stored(&mut self, stored: &Stored, is_long: bool) {
-        let elements = Elements::of(stored);
-        let brackets = if elements.is_packed() { PACKED } else { BRACES };
-        let count = shown(stored);
-        let elided = count < elements.count();
-        if is_long {
-            let mut filler = Filler::new(self, brackets, stored.at.start, count + usize::from(elided));
-            elements.each(count, &mut filler);
-            if elided {
-                filler.push_any("…");
-            }
-            filler.close(brackets);
-        } else {
-            let mut few = Few::default();
-            elements.each(count, &mut few);
-            if elided {
-                few.push("…");
-            }
-            let mut from = 0;
-            self.items(brackets, &few.ends, whole(stored.at), Style::Fill, Fit::IfItDoes, |p, &end| {
-                p.put(&few.text[from..end]);
-                from = end;
-            });
-        }
-    }
-}
-
-/// How many numbers of stored elements are printed.
-pub(super) fn shown(stored: &Stored) -> usize {
-    let elements = Elements::of(stored);
-    let limit = stored.elide_after.map_or(usize::MAX, |n| n.saturating_mul(elements.numbers));
-    elements.count().min(limit)
 }
 
 /// Takes literals one after the other.
-trait Literals {
+pub(super) trait Literals {
     fn push(&mut self, text: &str);
 
     /// The first `length` bytes of `text`, which are copied without a look at their number.
@@ -142,7 +102,7 @@ trait Literals {
 
 /// Writes literals line by line, through a block: a call of the allocator or of `memcpy` for each would take longer than
 /// to make the literal.
-struct Filler<'p, 'a> {
+pub(super) struct Filler<'p, 'a> {
     printer: &'p mut Printer<'a>,
     /// Literals, each with a comma and a space behind it.
     block: [u8; BLOCK],
@@ -165,7 +125,7 @@ const SPACES: [u8; 32] = [b' '; 32];
 const SLOT: usize = SHORT + 2;
 
 impl<'p, 'a> Filler<'p, 'a> {
-    fn new(printer: &'p mut Printer<'a>, brackets: Brackets, at: u32, count: usize) -> Self {
+    pub(super) fn new(printer: &'p mut Printer<'a>, brackets: Brackets, at: u32, count: usize) -> Self {
         printer.put_at(at, brackets[0]);
         printer.finish_line();
         // In an annotation everything is on one line.
@@ -194,7 +154,7 @@ impl<'p, 'a> Filler<'p, 'a> {
 
     /// A literal of any length.
     #[cold]
-    fn push_any(&mut self, text: &str) {
+    pub(super) fn push_any(&mut self, text: &str) {
         self.room(text.chars().count());
         self.empty(0);
         self.printer.put_lines(text);
@@ -228,7 +188,7 @@ impl<'p, 'a> Filler<'p, 'a> {
         self.used = keep;
     }
 
-    fn close(mut self, brackets: Brackets) {
+    pub(super) fn close(mut self, brackets: Brackets) {
         // What is kept goes.
         self.empty(2);
         let printer = self.printer;
@@ -267,9 +227,9 @@ impl Literals for Filler<'_, '_> {
 
 /// A few literals, kept.
 #[derive(Default)]
-struct Few {
-    text: String,
-    ends: smallvec::SmallVec<[usize; 32]>,
+pub(super) struct Few {
+    pub(super) text: String,
+    pub(super) ends: smallvec::SmallVec<[usize; 32]>,
 }
 
 impl Literals for Few {
@@ -302,200 +262,5 @@ fn copy(from: &[u8], to: &mut [u8]) {
         2.. => halves!(2),
         1 => to[0] = from[0],
         0 => {}
-    }
-}
-
-// ---- stored elements ----
-
-/// Stored elements as numbers.
-struct Elements<'s> {
-    elem: ElemType,
-    field: Field,
-    bytes: &'s [u8],
-    /// How many elements there should be.
-    wanted: usize,
-    /// Numbers of one element: two for complex ones.
-    numbers: usize,
-}
-
-impl<'s> Elements<'s> {
-    fn of(stored: &'s Stored) -> Self {
-        let numbers = match stored.elem {
-            ElemType::COMPLEX64 | ElemType::COMPLEX128 => 2,
-            _ => 1,
-        };
-        let wanted = stored.count;
-        Elements { elem: stored.elem, field: stored.field, bytes: &stored.bytes, wanted, numbers }
-    }
-
-    /// Bits of an element of a packed type.
-    fn packed_bits(&self) -> Option<usize> {
-        match self.elem.bits() {
-            Some(bits @ (2 | 4 | 6)) => Some(bits as usize),
-            Some(_) | None => None,
-        }
-    }
-
-    fn is_packed(&self) -> bool {
-        self.packed_bits().is_some()
-    }
-
-    /// How many numbers there are, which in a broken tensor may be fewer than it should have.
-    fn count(&self) -> usize {
-        let stored = match (self.packed_bits(), self.field) {
-            (Some(bits), Field::Raw) => self.bytes.len().saturating_mul(8) / bits,
-            (Some(bits), _) => (self.bytes.len() / 4).saturating_mul(8 / bits),
-            (None, Field::Raw) => self.bytes.len() / self.number_size(),
-            (None, field) => self.bytes.len() / field.entry_size().max(1),
-        };
-        stored.min(self.wanted.saturating_mul(self.numbers))
-    }
-
-    /// Bytes of a number in `raw_data`.
-    fn number_size(&self) -> usize {
-        (self.elem.bits().unwrap_or(8) as usize / 8 / self.numbers).max(1)
-    }
-
-    /// Writes the literals of the first `count` numbers.
-    fn each(&self, count: usize, out: &mut impl Literals) {
-        use ElemType as E;
-        if let Some(bits) = self.packed_bits() {
-            return self.each_packed(bits, count, out);
-        }
-        match self.field {
-            Field::Float => self.each_float(count, f32::from_le_bytes, out),
-            Field::Double => self.each_float(count, f64::from_le_bytes, out),
-            Field::Int32 => self.each_int(count, i32::from_le_bytes, out),
-            Field::Int64 => self.each_int(count, i64::from_le_bytes, out),
-            Field::Uint64 => self.each_int(count, u64::from_le_bytes, out),
-            Field::String => {}
-            Field::Raw => match self.elem {
-                E::FLOAT | E::COMPLEX64 => self.each_float(count, f32::from_le_bytes, out),
-                E::DOUBLE | E::COMPLEX128 => self.each_float(count, f64::from_le_bytes, out),
-                E::INT8 => self.each_byte(count, |byte| byte.cast_signed().into(), out),
-                E::INT16 => self.each_int(count, i16::from_le_bytes, out),
-                E::INT32 => self.each_int(count, i32::from_le_bytes, out),
-                E::INT64 => self.each_int(count, i64::from_le_bytes, out),
-                E::UINT32 => self.each_int(count, u32::from_le_bytes, out),
-                E::UINT64 => self.each_int(count, u64::from_le_bytes, out),
-                // Unsigned integers and bit patterns.
-                _ if self.number_size() == 2 => self.each_int(count, u16::from_le_bytes, out),
-                _ => self.each_byte(count, i16::from, out),
-            },
-        }
-    }
-
-    fn each_int<I: itoa::Integer, const N: usize>(
-        &self,
-        count: usize,
-        read: fn([u8; N]) -> I,
-        out: &mut impl Literals,
-    ) {
-        let mut buffer = itoa::Buffer::new();
-        for bytes in self.bytes.as_chunks::<N>().0.iter().take(count) {
-            out.push(buffer.format(read(*bytes)));
-        }
-    }
-
-    fn each_byte(&self, count: usize, value: fn(u8) -> i16, out: &mut impl Literals) {
-        let literals = Short::all(value);
-        for &byte in self.bytes.iter().take(count) {
-            let Short { text, length } = literals[usize::from(byte)];
-            out.push_short(text, length.into());
-        }
-    }
-
-    fn each_float<F: Float, const N: usize>(
-        &self,
-        count: usize,
-        read: fn([u8; N]) -> F,
-        out: &mut impl Literals,
-    ) {
-        let mut buffer = zmij::Buffer::new();
-        for bytes in self.bytes.as_chunks::<N>().0.iter().take(count) {
-            out.push(float(read(*bytes), &mut buffer));
-        }
-    }
-
-    /// Elements of 2, 4 or 6 bits: low bits first in `raw_data`; in `int32_data` as many to an entry as fit its lowest
-    /// byte.
-    fn each_packed(&self, bits: usize, count: usize, out: &mut impl Literals) {
-        let signed = matches!(self.elem, ElemType::INT2 | ElemType::INT4);
-        let literals = Short::all(|value| {
-            let value = i16::from(value);
-            if signed && value >> (bits - 1) == 1 { value - (1 << bits) } else { value }
-        });
-        for i in 0..count {
-            let (at, shift) = match self.field {
-                Field::Raw => (i * bits / 8, i * bits % 8),
-                _ => (i / (8 / bits) * 4, i % (8 / bits) * bits),
-            };
-            let byte = |at: usize| u16::from(self.bytes.get(at).copied().unwrap_or(0));
-            // Six bits may begin in one byte and end in the next.
-            let next = if self.field == Field::Raw { byte(at + 1) } else { 0 };
-            let value = ((byte(at) | next << 8) >> shift) & ((1 << bits) - 1);
-            let Short { text, length } = literals[usize::from(value)];
-            out.push_short(text, length.into());
-        }
-    }
-}
-
-/// The literal of a byte.
-#[derive(Clone, Copy, Default)]
-struct Short {
-    text: [u8; 4],
-    length: u8,
-}
-
-impl Short {
-    /// The literals of all bytes.
-    fn all(value: impl Fn(u8) -> i16) -> [Short; 256] {
-        let mut buffer = itoa::Buffer::new();
-        std::array::from_fn(|byte| {
-            let spelling = buffer.format(value(byte as u8)).as_bytes();
-            let mut text = [0; 4];
-            text[..spelling.len()].copy_from_slice(spelling);
-            Short { text, length: spelling.len() as u8 }
-        })
-    }
-}
-
-/// A float that `zmij` can write.
-trait Float: zmij::Float + Copy {
-    /// The word for what is no number.
-    fn word(self) -> Option<&'static str>;
-}
-
-macro_rules! float {
-    ($($ty:ty)*) => {$(
-        impl Float for $ty {
-            #[inline]
-            fn word(self) -> Option<&'static str> {
-                if self.is_finite() {
-                    return None;
-                }
-                Some(match (self.is_nan(), self.is_sign_negative()) {
-                    (true, false) => "nan",
-                    (true, true) => "-nan",
-                    (false, false) => "inf",
-                    (false, true) => "-inf",
-                })
-            }
-        }
-    )*};
-}
-float!(f32 f64);
-
-/// The shortest literal that reads back as the same float.
-#[inline]
-fn float<F: Float>(value: F, buffer: &mut zmij::Buffer) -> &str {
-    if let Some(word) = value.word() {
-        return word;
-    }
-    let text = buffer.format_finite(value);
-    match text.strip_suffix(".0") {
-        // The integer would lose its sign in a reader that takes it for an integer first.
-        Some("-0") | None => text,
-        Some(integer) => integer,
     }
 }
