@@ -3,6 +3,10 @@
 //! The source is a file that was parsed, or a buffer that [`raise`](crate::raise) wrote for a model. Either way the
 //! spans of a tree ascend in document order, so comments can be put between them by position alone.
 
+mod value;
+
+pub use value::{Content, MapPart, MapPartValue, Value, ValueHead, ValueKind};
+
 use bytes::Bytes;
 use onnx_ir::diag::Span;
 use onnx_ir::{ElemType, Field as TensorField};

@@ -21,14 +21,20 @@ pub mod render;
 
 pub use check::{Checked, check};
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
-pub use lower::{Lowered, lower, read_model};
+pub use lower::{
+    Lowered, lower, read_attribute, read_function, read_graph, read_model, read_node, read_tensor, read_type,
+    read_value, read_value_info,
+};
 pub use map::SourceMap;
 pub use parse::{
-    Parsed, parse_attribute, parse_function, parse_graph, parse_model, parse_node, parse_type,
+    Parsed, parse_attribute, parse_function, parse_graph, parse_model, parse_node, parse_type, parse_value,
     parse_value_info,
 };
 pub use print::{
     FormatOptions, format, format_attribute, format_function, format_graph, format_node, format_to,
-    format_type, format_value_info,
+    format_type, format_value, format_value_file, format_value_info,
 };
-pub use raise::{Profile, RaiseOptions, Raised, raise};
+pub use raise::{
+    Profile, RaiseOptions, Raised, print_attribute, print_function, print_graph, print_model, print_node,
+    print_tensor, print_type, print_value, print_value_info, raise,
+};

@@ -168,7 +168,7 @@ impl Cx<'_> {
             ast::AttrValue::Type(ty) => AttrValue::Type(self.ty(b, ty)),
             ast::AttrValue::Graph(graph) => AttrValue::Graph(self.graph(b, graph, owner)),
             ast::AttrValue::Tensor(literal) => {
-                let tensor = self.literal_tensor(b, literal, notes, None);
+                let tensor = self.literal_tensor(b.names, literal, notes, None);
                 AttrValue::Tensor(b.tensor(tensor))
             }
             ast::AttrValue::Sparse(literal) => {

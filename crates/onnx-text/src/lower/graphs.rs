@@ -4,7 +4,7 @@ use super::literals::{Escapes, unquote};
 use super::{Cx, Fields};
 use crate::ast;
 use onnx_ir::diag::{Diagnostic, code};
-use onnx_ir::{BodyBuilder, Function, GraphId, Model, Name, NodeId, NodeSpec, Origin, Port};
+use onnx_ir::{BodyBuilder, Function, FunctionId, GraphId, Model, Name, NodeId, NodeSpec, Origin, Port};
 
 impl Cx<'_> {
     /// Lowers a graph into the builder's current place.
@@ -42,7 +42,7 @@ impl Cx<'_> {
         id
     }
 
-    fn no_data(&mut self, value: &ast::ValueInfo, what: &str) {
+    pub(super) fn no_data(&mut self, value: &ast::ValueInfo, what: &str) {
         if let Some(data) = &value.data {
             let message = format!("an {what} has no elements");
             self.report(
@@ -52,7 +52,7 @@ impl Cx<'_> {
         }
     }
 
-    fn port(&mut self, b: &mut BodyBuilder<'_>, value: &ast::ValueInfo) -> Port {
+    pub(super) fn port(&mut self, b: &mut BodyBuilder<'_>, value: &ast::ValueInfo) -> Port {
         let name = self.name(b.names, value.name);
         let ty = value.ty.as_ref().map(|t| self.ty(b, t));
         let mut port = Port { name: Some(name), ty, ..Port::default() };
@@ -82,7 +82,7 @@ impl Cx<'_> {
         b.initializer(tensor);
     }
 
-    fn node(&mut self, b: &mut BodyBuilder<'_>, node: &ast::Node) {
+    pub(super) fn node(&mut self, b: &mut BodyBuilder<'_>, node: &ast::Node) -> NodeId {
         let name = node.name.map(|n| self.name(b.names, n));
         let domain = match node.domain {
             Some(domain) => Some(self.domain(b, domain)),
@@ -108,6 +108,7 @@ impl Cx<'_> {
         let outputs: smallvec::SmallVec<[Name; 4]> =
             node.outputs.iter().map(|&o| self.name(b.names, o)).collect();
         b.end_node(id, outputs);
+        id
     }
 
     /// The words before the operator, joined by dots. White space, comments and quotes between them mean nothing.
@@ -124,7 +125,7 @@ impl Cx<'_> {
         b.names.intern_bytes(&domain)
     }
 
-    pub(super) fn function(&mut self, model: &mut Model, function: &ast::Function) {
+    pub(super) fn function(&mut self, model: &mut Model, function: &ast::Function) -> FunctionId {
         let name = self.name(&mut model.names, function.name);
         let mut b = BodyBuilder::new(model);
         b.begin_graph(None, None);
@@ -189,6 +190,6 @@ impl Cx<'_> {
             }
         }
         self.function_notes(model, &function.notes, &mut lowered);
-        model.functions.push(lowered);
+        model.functions.push(lowered)
     }
 }

@@ -5,6 +5,7 @@
 
 mod attributes;
 mod fields;
+mod fragment;
 mod graphs;
 mod header;
 mod integers;
@@ -13,6 +14,7 @@ mod notes;
 mod numbers;
 mod tensors;
 mod types;
+mod value;
 
 use crate::ast;
 use crate::lex::MAX_FINDINGS;
@@ -22,6 +24,9 @@ use literals::{Escapes, check_escapes, unquote};
 use onnx_ir::diag::{Diagnostic, Span, code, did_you_mean};
 use onnx_ir::{BodyBuilder, Model, Name, Names};
 use std::collections::HashMap;
+
+pub use fragment::{read_attribute, read_function, read_graph, read_node, read_type, read_value_info};
+pub use value::{read_tensor, read_value};
 
 pub(crate) use notes::keys;
 
@@ -36,19 +41,22 @@ pub struct Lowered {
 
 /// Parses and lowers a model. Everything that is wrong is told, in the order of the source.
 pub fn read_model(source: &str) -> Lowered {
-    if u32::try_from(source.len()).is_err() {
-        let d = Diagnostic::new(
-            &code::SOURCE_TOO_LARGE,
-            onnx_ir::diag::Place::Nowhere,
-            "the text is larger than 4 GiB",
-        );
-        return Lowered { model: Model::new(), diagnostics: vec![d] };
+    if let Some(diagnostic) = too_large(source) {
+        return Lowered { model: Model::new(), diagnostics: vec![diagnostic] };
     }
     let mut parsed = parse::parse_model(source);
     let mut lowered = lower(source, &parsed);
     parsed.diagnostics.append(&mut lowered.diagnostics);
     parse::sort(&mut parsed.diagnostics);
     Lowered { diagnostics: parsed.diagnostics, ..lowered }
+}
+
+/// What is wrong with a text whose spans would not fit.
+fn too_large(source: &str) -> Option<Diagnostic> {
+    let message = "the text is larger than 4 GiB";
+    let is_too_large = u32::try_from(source.len()).is_err();
+    is_too_large
+        .then(|| Diagnostic::new(&code::SOURCE_TOO_LARGE, onnx_ir::diag::Place::Nowhere, message))
 }
 
 /// Lowers a parsed model.

@@ -9,7 +9,9 @@ use crate::ast::{self, Data, FieldValue, Notes, Scalar, ScalarKind};
 use crate::lex::shown;
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
-use onnx_ir::{BodyBuilder, DataLocation, ElemType, Field, Name, Names, Payload, SparseTensor, Tensor};
+use onnx_ir::{
+    BodyBuilder, DataLocation, ElemType, Field, Name, Names, Payload, SparseData, SparseTensor, Tensor,
+};
 use smallvec::SmallVec;
 
 impl Cx<'_> {
@@ -371,7 +373,7 @@ impl Cx<'_> {
         out
     }
 
-    /// `sparse [3,4] {values = …, indices = …}`
+    /// `sparse [3,4] {values = …, indices = …}` of a body; `name` is that of its values, where it stands elsewhere.
     pub(super) fn sparse(
         &mut self,
         b: &mut BodyBuilder<'_>,
@@ -379,7 +381,18 @@ impl Cx<'_> {
         parts: &ast::List<ast::Attr>,
         name: Option<Name>,
     ) -> SparseTensor {
-        let mut out = SparseTensor::default();
+        let SparseData { values, indices, dims } = self.sparse_data(b.names, dims, parts, name);
+        SparseTensor { values: values.map(|t| b.tensor(t)), indices: indices.map(|t| b.tensor(t)), dims }
+    }
+
+    pub(super) fn sparse_data(
+        &mut self,
+        names: &mut Names,
+        dims: &[ast::Dim],
+        parts: &ast::List<ast::Attr>,
+        name: Option<Name>,
+    ) -> SparseData {
+        let mut out = SparseData::default();
         for dim in dims {
             if let ast::Dim::Int(span) = *dim {
                 out.dims.push(int_at(self, span).unwrap_or(0));
@@ -396,11 +409,10 @@ impl Cx<'_> {
                 continue;
             };
             let known = name.filter(|_| key == "values" && literal.name.is_none());
-            let tensor = self.literal_tensor(b, literal, &part.notes, known);
-            let id = b.tensor(tensor);
+            let tensor = self.literal_tensor(names, literal, &part.notes, known);
             match key {
-                "values" => out.values = Some(id),
-                "indices" => out.indices = Some(id),
+                "values" => out.values = Some(tensor),
+                "indices" => out.indices = Some(tensor),
                 _ => self.unknown_key(part.name, &["values", "indices"]),
             }
         }
@@ -411,14 +423,14 @@ impl Cx<'_> {
     /// stands elsewhere.
     pub(super) fn literal_tensor(
         &mut self,
-        b: &mut BodyBuilder<'_>,
+        names: &mut Names,
         literal: &ast::TensorLiteral,
         notes: &Notes,
         known: Option<Name>,
     ) -> Tensor {
-        let notes = self.attr_tensor_notes(b.names, notes);
-        let name = literal.name.map(|n| self.name(b.names, n)).or(known).or(self.default_tensor_name);
-        self.tensor_with(b.names, Some(&literal.ty), name, &literal.data, notes, literal.span)
+        let notes = self.attr_tensor_notes(names, notes);
+        let name = literal.name.map(|n| self.name(names, n)).or(known).or(self.default_tensor_name);
+        self.tensor_with(names, Some(&literal.ty), name, &literal.data, notes, literal.span)
     }
 }
 

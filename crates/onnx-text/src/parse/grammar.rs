@@ -3,6 +3,10 @@
 //! A production is a function over chumsky's input; `production` makes it a parser that combines with the others.
 //! Functions refer to each other freely, so recursion costs nothing and owns nothing.
 
+mod value;
+
+pub(super) use value::value;
+
 use super::failure::{Expected, Failure, Problem, Want};
 use super::primitives::{
     arrow, block, emit, gappy, last_span, list, name, name_as, node_equals, peek, position, token, token_as,

@@ -73,6 +73,10 @@ entry!(
     /// One value info, `float[N] x`; with data, an initializer or a tensor.
     parse_value_info, whole(grammar::value_info), Option<ast::ValueInfo>
 );
+entry!(
+    /// One value in a file of its own: a tensor, sparse tensor, sequence, map or optional.
+    parse_value, whole(grammar::value), Option<ast::Value>
+);
 
 fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Parsed<T> {
     let Lexed { tokens, comments, mut diagnostics, annotated, swallowing } = lexed;

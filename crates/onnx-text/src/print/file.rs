@@ -26,13 +26,18 @@ impl Level {
 }
 
 impl Printer<'_> {
-    pub(super) fn file(&mut self, file: &File, annotated: Option<Span>) {
+    /// The line that says that a file has annotations.
+    pub(super) fn first_line(&mut self, annotated: Option<Span>) {
         if let Some(line) = annotated {
             self.annotated = true;
             let line = self.slice(line).trim_end();
             self.put(line);
             self.gap = Gap::Hard(Blank::Keep);
         }
+    }
+
+    pub(super) fn file(&mut self, file: &File, annotated: Option<Span>) {
+        self.first_line(annotated);
         self.notes(&file.notes);
         if let Some(header) = &file.header {
             self.header(header);

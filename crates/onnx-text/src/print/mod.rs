@@ -52,6 +52,7 @@ mod numbers;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod value;
 mod wrap;
 
 use crate::ast;
@@ -141,4 +142,21 @@ entry! {
     format_type, ast::Type, ty;
     /// Formats one value info or initializer.
     format_value_info, ast::ValueInfo, value_info;
+    /// Formats one value in a file of its own. [`format_value_file`] is for a file that someone wrote.
+    format_value, ast::Value, value;
+}
+
+/// Formats a file with a value. The arguments are those of [`format`].
+pub fn format_value_file(
+    source: &str,
+    tree: &ast::Value,
+    comments: &[Span],
+    annotated: Option<Span>,
+    options: &FormatOptions,
+) -> String {
+    let mut p = Printer::new(source, comments, options, None);
+    p.first_line(annotated);
+    p.value(tree);
+    p.finish();
+    p.into_text()
 }

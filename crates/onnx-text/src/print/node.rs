@@ -131,7 +131,7 @@ impl Printer<'_> {
     }
 
     /// `sparse [3,4] {values = …, indices = …}`
-    fn sparse(&mut self, sparse: &SparseLiteral) {
+    pub(super) fn sparse(&mut self, sparse: &SparseLiteral) {
         self.put_at(sparse.span.start, "sparse");
         self.space();
         if !sparse.dims.span.is_empty() {

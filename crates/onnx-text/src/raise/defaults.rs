@@ -35,16 +35,21 @@ struct Count {
 }
 
 impl Defaults {
-    /// The conventions of the reference if the model fits them as far as a count can tell; else those of the majority.
-    pub(super) fn of(model: &Model, options: &RaiseOptions) -> Self {
-        let mut defaults = Defaults {
+    /// The conventions of the reference.
+    pub(super) fn plain() -> Self {
+        Defaults {
             is_annotated: false,
             storage: Storage::Typed,
             domain_is_set: true,
             tensor_name_is_set: true,
             shared: SecondaryMap::default(),
             shared_strings: Vec::new(),
-        };
+        }
+    }
+
+    /// The conventions of the reference if the model fits them as far as a count can tell; else those of the majority.
+    pub(super) fn of(model: &Model, options: &RaiseOptions) -> Self {
+        let mut defaults = Defaults::plain();
         if options.profile == Profile::Reference {
             return defaults;
         }

@@ -7,11 +7,18 @@
 mod attributes;
 mod buffer;
 mod defaults;
+mod fragment;
 mod graphs;
 mod header;
 mod notes;
 mod tensors;
 mod types;
+mod value;
+
+pub use fragment::{
+    print_attribute, print_function, print_graph, print_model, print_node, print_tensor, print_type, print_value,
+    print_value_info,
+};
 
 use crate::ast::File;
 use crate::lex::ANNOTATED;

@@ -141,17 +141,7 @@ impl Raiser<'_> {
             }
             return notes;
         }
-        if self.defaults.storage == Storage::Raw {
-            self.note(&mut notes, keys::STORAGE, |this| FieldValue::Word(this.out.put("raw")));
-        }
-        let mut set = Vec::new();
-        if self.defaults.domain_is_set {
-            set.push("node.domain");
-        }
-        if self.defaults.tensor_name_is_set {
-            set.push("tensor.name");
-        }
-        self.words_note(&mut notes, keys::SET, &set);
+        self.conventions_notes(&mut notes);
         let model = self.model;
         let mut unset = unset_imports(&model.header.opset_imports);
         if model.main.is_none() {
@@ -181,15 +171,43 @@ impl Raiser<'_> {
                 })
             });
         }
+        self.strings_notes(&mut notes);
+        notes
+    }
+
+    /// Annotations of a text that is no whole model: what holds for all of it.
+    pub(super) fn conventions(&mut self) -> Notes {
+        let mut notes = Notes::default();
+        if self.defaults.is_annotated {
+            self.conventions_notes(&mut notes);
+            self.strings_notes(&mut notes);
+        }
+        notes
+    }
+
+    fn conventions_notes(&mut self, notes: &mut Notes) {
+        if self.defaults.storage == Storage::Raw {
+            self.note(notes, keys::STORAGE, |this| FieldValue::Word(this.out.put("raw")));
+        }
+        let mut set = Vec::new();
+        if self.defaults.domain_is_set {
+            set.push("node.domain");
+        }
+        if self.defaults.tensor_name_is_set {
+            set.push("tensor.name");
+        }
+        self.words_note(notes, keys::SET, &set);
+    }
+
+    fn strings_notes(&mut self, notes: &mut Notes) {
         for (number, name) in (0..).zip(self.defaults.shared_strings.clone()) {
-            self.note(&mut notes, keys::STRINGS, |this| {
+            self.note(notes, keys::STRINGS, |this| {
                 this.list_value([name], |this, name| Element {
                     key: Some(this.int_value(Some(number))),
                     value: FieldValue::String(this.note_string(name)),
                 })
             });
         }
-        notes
     }
 
     pub(super) fn unset_imports_note(&mut self, notes: &mut Notes, imports: &[OpsetImport]) {

@@ -1,0 +1,142 @@
+//! Single constructs into the IR: a graph, function, node, attribute, type or declaration without the model around it.
+//!
+//! Each function parses and lowers, and tells everything that is wrong in the order of the source. What it returns is
+//! `None` only if nothing could be read. As in a whole file, annotations count in a source whose first line is
+//! `#@ onnxtxt 1`.
+
+use super::{Cx, too_large};
+use crate::parse::{self, Parsed};
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{Attr, BodyBuilder, BodyId, FunctionId, Model, NodeId, Port, TypeId};
+
+/// Reads a graph into a new body of `model`, whose main graph it does not become.
+///
+/// ```
+/// let mut model = onnx_ir::Model::new();
+/// let source = "g (float[N] x) => (float[N] y) { y = Relu(x) }";
+/// let (body, diagnostics) = onnx_text::read_graph(source, &mut model);
+/// assert!(diagnostics.is_empty());
+/// model.main = body;
+/// assert_eq!(body.map(|b| model.bodies[b].nodes.len()), Some(1));
+/// ```
+pub fn read_graph(source: &str, model: &mut Model) -> (Option<BodyId>, Vec<Diagnostic>) {
+    read(source, parse::parse_graph, |cx, tree| {
+        cx.file_notes(&mut model.names, &tree.notes);
+        let mut b = BodyBuilder::new(model);
+        cx.graph(&mut b, tree, None);
+        b.finish()
+    })
+}
+
+/// Reads a function and adds it to those of `model`.
+///
+/// ```
+/// let mut model = onnx_ir::Model::new();
+/// let source = r#"
+///     <domain: "com.acme", opset_import: ["": 21]>
+///     Swish <beta: float = 1.0> (x) => (y) {
+///         b = Constant <value_float: float = @beta> ()
+///         s = Mul(x, b)
+///         t = Sigmoid(s)
+///         y = Mul(x, t)
+///     }"#;
+/// let (function, diagnostics) = onnx_text::read_function(source, &mut model);
+/// assert!(diagnostics.is_empty());
+/// let function = &model.functions[function.expect("a function")];
+/// assert_eq!(model.text(function.name), "Swish");
+/// ```
+pub fn read_function(source: &str, model: &mut Model) -> (Option<FunctionId>, Vec<Diagnostic>) {
+    read(source, parse::parse_function, |cx, tree| cx.function(model, tree))
+}
+
+/// Reads a node to the end of the current graph of `b`. Names are resolved where it stands: it uses values of the graph,
+/// and its results are seen by what follows.
+///
+/// ```
+/// use onnx_ir::{BodyBuilder, Model};
+///
+/// let mut model = Model::new();
+/// let mut b = BodyBuilder::new(&mut model);
+/// b.begin_graph(None, None);
+/// for line in ["t = MatMul(x, w)", "y = LeakyRelu <alpha = 0.1> (t)"] {
+///     let (node, diagnostics) = onnx_text::read_node(line, &mut b);
+///     assert!(node.is_some() && diagnostics.is_empty());
+/// }
+/// let nodes = b.body().nodes.values().collect::<Vec<_>>();
+/// assert_eq!(nodes[0].outputs[0], nodes[1].inputs[0]);
+/// # b.end_graph();
+/// ```
+///
+/// # Panics
+///
+/// If no graph has begun.
+pub fn read_node(source: &str, b: &mut BodyBuilder<'_>) -> (Option<NodeId>, Vec<Diagnostic>) {
+    read(source, parse::parse_node, |cx, tree| cx.node(b, tree))
+}
+
+/// Reads an attribute, `name = value`, for a node of `b`. Tensors and graphs go into the body of `b`; graphs belong to
+/// `owner`, the node that will have the attribute. Without an owner, the value should be no graph.
+///
+/// ```
+/// use onnx_ir::{AttrValue, BodyBuilder, Model};
+///
+/// let mut model = Model::new();
+/// let mut b = BodyBuilder::new(&mut model);
+/// let (attr, diagnostics) = onnx_text::read_attribute("axes = [0, -1]", &mut b, None);
+/// assert!(diagnostics.is_empty());
+/// let attr = attr.expect("an attribute");
+/// assert_eq!(attr.value(), Some(&AttrValue::Ints(vec![0, -1])));
+/// ```
+pub fn read_attribute(
+    source: &str,
+    b: &mut BodyBuilder<'_>,
+    owner: Option<NodeId>,
+) -> (Option<Attr>, Vec<Diagnostic>) {
+    let (attr, diagnostics) = read(source, parse::parse_attribute, |cx, tree| cx.attr(b, tree, owner));
+    (attr.flatten(), diagnostics)
+}
+
+/// Reads a type.
+///
+/// ```
+/// let mut model = onnx_ir::Model::new();
+/// let (ty, diagnostics) = onnx_text::read_type("map(int64, float[N,3])", &mut model);
+/// assert!(diagnostics.is_empty());
+/// assert_eq!(ty.map(|t| onnx_ir::type_text(&model, t)).as_deref(), Some("map(int64, float[N,3])"));
+/// ```
+pub fn read_type(source: &str, model: &mut Model) -> (Option<TypeId>, Vec<Diagnostic>) {
+    // Only names and types of the model are touched.
+    read(source, parse::parse_type, |cx, tree| cx.ty(&mut BodyBuilder::new(model), tree))
+}
+
+/// Reads a declaration, `type name`. It is tied to no value: [`BodyBuilder::input_port`] and its like do that.
+///
+/// ```
+/// let mut model = onnx_ir::Model::new();
+/// let (port, diagnostics) = onnx_text::read_value_info("float[N,\"height/2\"] image", &mut model);
+/// assert!(diagnostics.is_empty());
+/// assert_eq!(port.map(|p| model.text(p.name).to_owned()).as_deref(), Some("image"));
+/// ```
+pub fn read_value_info(source: &str, model: &mut Model) -> (Option<Port>, Vec<Diagnostic>) {
+    read(source, parse::parse_value_info, |cx, tree| {
+        cx.no_data(tree, "declaration");
+        cx.port(&mut BodyBuilder::new(model), tree)
+    })
+}
+
+/// Parses a construct and lowers its tree.
+pub(super) fn read<T, O>(
+    source: &str,
+    parse: fn(&str) -> Parsed<Option<T>>,
+    lower: impl FnOnce(&mut Cx<'_>, &T) -> O,
+) -> (Option<O>, Vec<Diagnostic>) {
+    if let Some(diagnostic) = too_large(source) {
+        return (None, vec![diagnostic]);
+    }
+    let mut parsed = parse(source);
+    let mut cx = Cx::new(source, parsed.annotated.is_some());
+    let out = parsed.tree.as_ref().map(|tree| lower(&mut cx, tree));
+    parsed.diagnostics.append(&mut cx.diagnostics);
+    parse::sort(&mut parsed.diagnostics);
+    (out, parsed.diagnostics)
+}
