@@ -175,9 +175,10 @@ impl<'a> Printer<'a> {
 
     /// The beginning or end of something that breaks as a whole.
     pub(super) fn piece(&mut self, kind: Break) {
-        if !self.rigid {
-            // The place does not fit only if the line is beyond hope of being laid out.
-            let at = u32::try_from(self.text.len() - self.line).unwrap_or(u32::MAX);
+        // A line of 4 GiB stays as it is.
+        if let Ok(at) = u32::try_from(self.text.len() - self.line)
+            && !self.rigid
+        {
             self.pieces.push(Piece { at, kind });
         }
     }

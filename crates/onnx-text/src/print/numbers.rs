@@ -33,11 +33,28 @@ fn count(list: &str) -> usize {
 
 /// The elements of a list, as they are spelled.
 fn spelled(list: &str) -> impl Iterator<Item = &str> {
-    list.split(',').map(|text| text.trim_matches(is_space))
+    // By bytes: searching for patterns takes longer than numbers are.
+    let bytes = list.as_bytes();
+    let mut from = Some(0);
+    std::iter::from_fn(move || {
+        let mut start = from?;
+        let mut end = start;
+        while bytes.get(end).is_some_and(|&b| b != b',') {
+            end += 1;
+        }
+        from = (end < bytes.len()).then_some(end + 1);
+        while start < end && is_space(bytes[start]) {
+            start += 1;
+        }
+        while start < end && is_space(bytes[end - 1]) {
+            end -= 1;
+        }
+        list.get(start..end)
+    })
 }
 
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c')
 }
 
 /// Whether a list of numbers takes more than `width` characters in canonical form.
@@ -48,9 +65,8 @@ pub(super) fn is_longer(spelling: &str, width: usize) -> bool {
     let mut length = 0;
     for byte in spelling.bytes() {
         length += match byte {
-            b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c' => 0,
             b',' => 2,
-            _ => 1,
+            byte => usize::from(!is_space(byte)),
         };
         if length > width {
             return true;

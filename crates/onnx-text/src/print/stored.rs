@@ -231,9 +231,10 @@ fn float<F: Float>(value: F, buffer: &mut zmij::Buffer) -> &str {
         return word;
     }
     let text = buffer.format_finite(value);
-    match text.strip_suffix(".0") {
-        // The integer would lose its sign in a reader that takes it for an integer first.
-        Some("-0") | None => text,
-        Some(integer) => integer,
+    match text.as_bytes() {
+        // As an integer it would lose its sign in a reader that takes it for one first.
+        b"-0.0" => text,
+        [integer @ .., b'.', b'0'] => &text[..integer.len()],
+        _ => text,
     }
 }
