@@ -1,6 +1,5 @@
 //! Graphs, functions and nodes.
 
-use super::literals::{Escapes, unquote};
 use super::{Cx, Fields};
 use crate::ast;
 use onnx_ir::diag::{Diagnostic, code};
@@ -85,7 +84,7 @@ impl Cx<'_> {
     pub(super) fn node(&mut self, b: &mut BodyBuilder<'_>, node: &ast::Node) -> NodeId {
         let name = node.name.map(|n| self.name(b.names, n));
         let domain = match node.domain {
-            Some(domain) => Some(self.domain(b, domain)),
+            Some(domain) => Some(self.dotted(b.names, domain)),
             None => self.default_domain,
         };
         let op = self.name(b.names, node.op);
@@ -109,20 +108,6 @@ impl Cx<'_> {
             node.outputs.iter().map(|&o| self.name(b.names, o)).collect();
         b.end_node(id, outputs);
         id
-    }
-
-    /// The words before the operator, joined by dots. White space, comments and quotes between them mean nothing.
-    fn domain(&mut self, b: &mut BodyBuilder<'_>, span: onnx_ir::diag::Span) -> Name {
-        let text = self.text(span);
-        if text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'.') {
-            return b.names.intern(text);
-        }
-        let mut domain = Vec::new();
-        for token in crate::lex::lex(text).tokens {
-            let spelling = &text[token.span.range()];
-            domain.extend_from_slice(&unquote(spelling, Escapes::Literal));
-        }
-        b.names.intern_bytes(&domain)
     }
 
     pub(super) fn function(&mut self, model: &mut Model, function: &ast::Function) -> FunctionId {

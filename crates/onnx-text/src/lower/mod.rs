@@ -164,6 +164,19 @@ impl<'s> Cx<'s> {
         }
     }
 
+    /// Names with dots between them, `com.acme`. White space, comments and quotes mean nothing.
+    fn dotted(&mut self, names: &mut Names, span: Span) -> Name {
+        let text = self.text(span);
+        if text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'.') {
+            return names.intern(text);
+        }
+        let mut joined = Vec::new();
+        for token in crate::lex::lex(text).tokens {
+            joined.extend_from_slice(&unquote(&text[token.span.range()], Escapes::Literal));
+        }
+        names.intern_bytes(&joined)
+    }
+
     fn unknown_key(&mut self, key: Span, known: &[&'static str]) {
         let text = self.text(key);
         let near = did_you_mean(text, known.iter().copied());

@@ -221,14 +221,11 @@ impl Cx<'_> {
             return;
         }
         self.doc_and_metadata(b.names, notes, &mut port.doc, &mut port.metadata);
+        let mut denotations = None;
         for field in notes.fields() {
             match self.text(field.key) {
                 keys::DOC | keys::METADATA => {}
-                keys::DENOTATION => {
-                    if let Some(ty) = port.ty {
-                        port.ty = Some(self.denotations(b.names, b.types, ty, &field.value));
-                    }
-                }
+                keys::DENOTATION => denotations = Some(&field.value),
                 keys::SET => {
                     for what in Fields::NOTE.texts(self, b.names, &field.value) {
                         if &b.names[what] != "type" {
@@ -253,6 +250,10 @@ impl Cx<'_> {
                     &[keys::DOC, keys::METADATA, keys::DENOTATION, keys::SET, keys::UNSET],
                 ),
             }
+        }
+        // An annotation below may have said that there is a type.
+        if let (Some(ty), Some(value)) = (port.ty, denotations) {
+            port.ty = Some(self.denotations(b.names, b.types, ty, value));
         }
     }
 

@@ -322,8 +322,15 @@ impl Cx<'_> {
             let order = KEYS.iter().position(|k| *k == key).unwrap_or(KEYS.len());
             let value = &field.value;
             let payload = match key {
-                "float_data" => Payload::floats(self.record_numbers(value, float32)),
-                "double_data" => Payload::doubles(self.record_numbers(value, float64)),
+                "float_data" => {
+                    Payload::floats(self.record_floats(value, float32, |bits| {
+                        Some(f32::from_bits(u32::try_from(bits).ok()?))
+                    }))
+                }
+                "double_data" => {
+                    let from_bits = |bits: i64| Some(f64::from_bits(bits.cast_unsigned()));
+                    Payload::doubles(self.record_floats(value, float64, from_bits))
+                }
                 "int32_data" => Payload::int32s(self.record_numbers(value, |s| int(s).ok()?.try_into().ok())),
                 "int64_data" => Payload::int64s(self.record_numbers(value, |s| int(s).ok())),
                 "uint64_data" => Payload::uint64s(self.record_numbers(value, |s| s.parse().ok())),
@@ -358,6 +365,16 @@ impl Cx<'_> {
     }
 
     fn record_numbers<N>(&mut self, value: &FieldValue, read: impl Fn(&str) -> Option<N>) -> Vec<N> {
+        self.record_floats(value, read, |_| None)
+    }
+
+    /// Numbers, and NaNs by their bits: `[1.0, nan: 2143289345]`.
+    fn record_floats<N>(
+        &mut self,
+        value: &FieldValue,
+        read: impl Fn(&str) -> Option<N>,
+        from_bits: impl Fn(i64) -> Option<N>,
+    ) -> Vec<N> {
         let FieldValue::List(list) = value else {
             self.wrong_kind(value.span(), "a list of numbers");
             return Vec::new();
@@ -365,7 +382,12 @@ impl Cx<'_> {
         let mut out = Vec::with_capacity(list.items.len());
         for element in &list.items {
             let span = element.value.span();
-            match read(self.text(span)) {
+            let number = match &element.key {
+                None => read(self.text(span)),
+                Some(key) if self.text(key.span()) == "nan" => int_at(self, span).and_then(&from_bits),
+                Some(_) => None,
+            };
+            match number {
                 Some(number) => out.push(number),
                 None => self.wrong_kind(span, "a number that fits the field"),
             }

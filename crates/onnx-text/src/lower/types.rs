@@ -2,6 +2,7 @@
 
 use super::{Cx, int_at};
 use crate::ast;
+use crate::lex::Kind;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
 use onnx_ir::{BodyBuilder, Dim, DimValue, ElemType, Name, Names, TensorType, Type, TypeId, TypeKind, Types};
 
@@ -29,17 +30,21 @@ impl Cx<'_> {
                 "seq" => TypeKind::Sequence(self.one_type(names, types, *head, args)),
                 "optional" => TypeKind::Optional(self.one_type(names, types, *head, args)),
                 "sparse_tensor" => match self.args(*head, args, 0..=1).first() {
-                    Some(ast::TypeArg::Type(ast::Type::Tensor { elem, dims })) => {
-                        TypeKind::SparseTensor(TensorType {
-                            elem: self.elem_type(*elem),
-                            shape: self.shape(names, dims.as_ref()),
-                        })
-                    }
                     None => TypeKind::SparseTensor(TensorType::default()),
-                    Some(other) => {
-                        let at = arg_span(other);
-                        self.wrong_kind(at, "a tensor type");
-                        TypeKind::SparseTensor(TensorType::default())
+                    Some(arg) => {
+                        let kind = match arg {
+                            ast::TypeArg::Type(ty) => self.type_kind(names, types, ty),
+                            ast::TypeArg::Name(_) => TypeKind::Opaque { domain: None, name: None },
+                        };
+                        match kind {
+                            TypeKind::Tensor(tensor) => TypeKind::SparseTensor(tensor),
+                            // A type without a name has been told.
+                            TypeKind::Unset => TypeKind::SparseTensor(TensorType::default()),
+                            _ => {
+                                self.wrong_kind(arg_span(arg), "a tensor type");
+                                TypeKind::SparseTensor(TensorType::default())
+                            }
+                        }
                     }
                 },
                 "map" => {
@@ -120,14 +125,7 @@ impl Cx<'_> {
     fn opaque_part(&mut self, names: &mut Names, arg: &ast::TypeArg) -> Option<Name> {
         match arg {
             ast::TypeArg::Name(span) if span.is_empty() => None,
-            ast::TypeArg::Name(span) if self.text(*span).starts_with(['"', 'b']) => {
-                Some(self.name(names, *span))
-            }
-            ast::TypeArg::Name(span) => {
-                // `a.b`: white space between the words means nothing.
-                let words: String = self.text(*span).split_whitespace().collect();
-                Some(names.intern(&words))
-            }
+            ast::TypeArg::Name(span) => Some(self.dotted(names, *span)),
             ast::TypeArg::Type(ast::Type::Tensor { elem, dims: None }) => Some(self.name(names, *elem)),
             ast::TypeArg::Type(ty) => {
                 self.wrong_kind(ty.span(), "a name");
@@ -142,8 +140,9 @@ impl Cx<'_> {
         if let Some(elem) = ElemType::from_name(text) {
             return Some(elem);
         }
-        if let Some(number) = text.strip_prefix("elem_type").and_then(|t| t.trim_start().strip_prefix('(')) {
-            let digits = number.trim_end().trim_end_matches(')').trim();
+        if text.starts_with("elem_type") {
+            let tokens = crate::lex::lex(text).tokens;
+            let digits = tokens.iter().find(|t| t.kind == Kind::Int).map_or("", |t| &text[t.span.range()]);
             if digits.is_empty() {
                 return None;
             }

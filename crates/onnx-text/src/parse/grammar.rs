@@ -662,8 +662,8 @@ fn begins_graph(inp: &mut Inp<'_, '_>) -> bool {
         Some(Kind::Arrow) => true,
         Some(Kind::LParen) => {
             let mut depth = 0usize;
-            for i in at + 1..tokens.len() {
-                match tokens[i].kind {
+            for (i, token) in tokens.iter().enumerate().skip(at + 1) {
+                match token.kind {
                     Kind::LParen => depth += 1,
                     Kind::RParen if depth == 1 => {
                         return match kind(i + 1) {

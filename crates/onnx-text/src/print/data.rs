@@ -47,7 +47,7 @@ impl Printer<'_> {
                     }
                     match arg {
                         TypeArg::Type(ty) => self.ty(ty),
-                        TypeArg::Name(name) => self.put_span(*name),
+                        TypeArg::Name(name) => self.words(*name),
                     }
                 }
                 // A final comma is dropped by readers.

@@ -3,6 +3,7 @@
 use super::line::Printer;
 use super::list::{ANGLE, BRACES, Fit, SQUARE, Style};
 use crate::ast::{Attr, AttrElement, AttrValue, Data, List, Node, SparseLiteral, TensorLiteral};
+use crate::lower::literals::special;
 
 impl Printer<'_> {
     /// `[name] outputs = domain.op:overload <attributes> (inputs)`
@@ -97,7 +98,7 @@ impl Printer<'_> {
 
     fn attr_elements(&mut self, brackets: [&'static str; 2], list: &List<AttrElement>) {
         let items = &list.items;
-        if !items.iter().all(is_literal) {
+        if !items.iter().all(|e| self.is_literal(e)) {
             let fit = Fit::unless(items.iter().any(|e| self.element_breaks(e)));
             self.list(brackets, list, Style::Lines, fit, |p, element| {
                 p.notes(&element.notes);
@@ -142,11 +143,15 @@ impl Printer<'_> {
     }
 }
 
-fn is_literal(element: &AttrElement) -> bool {
-    element.notes.is_empty() && matches!(element.value, AttrValue::Scalar(_))
-}
-
 impl Printer<'_> {
+    /// A number or string. `inf` and `nan` have been parsed as types.
+    fn is_literal(&self, element: &AttrElement) -> bool {
+        let value = &element.value;
+        let is_number = matches!(value, AttrValue::Scalar(_))
+            || matches!(value, AttrValue::Type(ty) if special(self.slice(ty.span())).is_some());
+        is_number && element.notes.is_empty()
+    }
+
     /// Whether an attribute takes more than one line in any case.
     pub(super) fn breaks(&self, attr: &Attr) -> bool {
         !attr.notes.is_empty() || attr.value.as_ref().is_some_and(|v| self.value_breaks(v))

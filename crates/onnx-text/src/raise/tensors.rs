@@ -161,18 +161,27 @@ impl<'m> Raiser<'m> {
             Payload::Entries { field: Field::Raw, bytes } => FieldValue::String(self.out.bytes(bytes)),
             Payload::Entries { field, bytes } => {
                 let entries = bytes.chunks_exact(field.entry_size().max(1));
-                self.list_value(entries, |this, entry| Element {
-                    key: None,
-                    value: this.entry_value(*field, entry),
-                })
+                self.list_value(entries, |this, entry| this.entry(*field, entry))
             }
         }
     }
 
-    fn entry_value(&mut self, field: Field, entry: &[u8]) -> FieldValue {
+    /// An entry of a typed field: a number, or `nan: bits` for a NaN that `nan` and `-nan` do not say.
+    fn entry(&mut self, field: Field, entry: &[u8]) -> Element {
         let four = || entry.first_chunk::<4>().copied().unwrap_or_default();
         let eight = || entry.first_chunk::<8>().copied().unwrap_or_default();
-        match field {
+        let odd = match field {
+            Field::Float => Some(u32::from_le_bytes(four())).filter(|&b| is_odd_nan(b)).map(i64::from),
+            Field::Double => {
+                Some(u64::from_le_bytes(eight())).filter(|&b| is_odd_double_nan(b)).map(u64::cast_signed)
+            }
+            _ => None,
+        };
+        if odd.is_some() {
+            let key = Some(FieldValue::Word(self.out.put("nan")));
+            return Element { key, value: self.int_value(odd) };
+        }
+        let value = match field {
             Field::Float => FieldValue::Float(self.out.float(f32::from_le_bytes(four()))),
             Field::Double => FieldValue::Float(self.out.double(f64::from_le_bytes(eight()))),
             Field::Int32 => FieldValue::Int(self.out.int(i32::from_le_bytes(four()))),
@@ -180,7 +189,8 @@ impl<'m> Raiser<'m> {
             Field::Int64 | Field::Raw | Field::String => {
                 FieldValue::Int(self.out.int(i64::from_le_bytes(eight())))
             }
-        }
+        };
+        Element { key: None, value }
     }
 
     /// Annotations of an element of a list of tensors.
@@ -316,22 +326,33 @@ impl<'m> Raiser<'m> {
         if self.options.elide.is_some() {
             return Vec::new();
         }
-        match (field, tensor.elem) {
+        let odd: Vec<_> = match (field, tensor.elem) {
             (Field::Float, _) | (Field::Raw, Some(ElemType::FLOAT | ElemType::COMPLEX64)) => {
-                let odd = |bits: u32| bits & 0x7fff_ffff > 0x7f80_0000 && bits & 0x7fff_ffff != 0x7fc0_0000;
                 let bits = bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]));
-                (0..).zip(bits).filter(|&(_, b)| odd(b)).map(|(i, b)| (i, i64::from(b))).collect()
+                (0..).zip(bits).filter(|&(_, b)| is_odd_nan(b)).map(|(i, b)| (i, i64::from(b))).collect()
             }
             (Field::Double, _) | (Field::Raw, Some(ElemType::DOUBLE | ElemType::COMPLEX128)) => {
-                let magnitude = |bits: u64| bits & (u64::MAX >> 1);
-                let odd = |bits| magnitude(bits) > 0x7ff0 << 48 && magnitude(bits) != 0x7ff8 << 48;
                 let bits =
                     bytes.chunks_exact(8).filter_map(|c| c.first_chunk().map(|c| u64::from_le_bytes(*c)));
-                (0..).zip(bits).filter(|&(_, b)| odd(b)).map(|(i, b)| (i, b.cast_signed())).collect()
+                let odd = (0..).zip(bits).filter(|&(_, b)| is_odd_double_nan(b));
+                odd.map(|(i, b)| (i, b.cast_signed())).collect()
             }
             _ => Vec::new(),
-        }
+        };
+        // A record says its NaNs itself.
+        if odd.is_empty() || is_plain(tensor) { odd } else { Vec::new() }
     }
+}
+
+/// Whether a NaN is none of the two that `nan` and `-nan` say.
+fn is_odd_nan(bits: u32) -> bool {
+    let magnitude = bits & (u32::MAX >> 1);
+    magnitude > 0x7f80_0000 && magnitude != 0x7fc0_0000
+}
+
+fn is_odd_double_nan(bits: u64) -> bool {
+    let magnitude = bits & (u64::MAX >> 1);
+    magnitude > 0x7ff0 << 48 && magnitude != 0x7ff8 << 48
 }
 
 /// Whether a list of elements says all there is: one payload, of the right kind and length, every entry in range.
@@ -381,7 +402,7 @@ fn is_plain(tensor: &Tensor) -> bool {
     };
     let mut entries = bytes.chunks_exact(4).map(|c| i32::from_le_bytes([c[0], c[1], c[2], c[3]]));
     let used = count * u64::from(bits) % 8;
-    let last_is_clean = bits >= 6 || used == 0 || entries.clone().last().is_none_or(|e| e >> used == 0);
+    let last_is_clean = bits >= 6 || used == 0 || entries.clone().next_back().is_none_or(|e| e >> used == 0);
     last_is_clean && entries.all(|e| range.contains(&e))
 }
 
