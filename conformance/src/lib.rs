@@ -1,0 +1,16 @@
+//! What the whole project promises, held against everything that can be had: ONNX's own test models, real models, the
+//! reference implementation, random models, and damaged files. The tests are in `tests/`; here is what they share.
+//!
+//! - [`corpus`]: the models that `cargo xtask corpus` has fetched, and how a test says what it left out.
+//! - [`convert`]: wire format to text and back.
+//! - [`oracle`]: the reference implementation in a process of its own.
+//! - [`random`]: models with anything in any field.
+//! - [`comments`]: comments between the tokens of a text.
+
+#![forbid(unsafe_code)]
+
+pub mod comments;
+pub mod convert;
+pub mod corpus;
+pub mod oracle;
+pub mod random;

@@ -1,0 +1,66 @@
+//! The reference implementation: `tests/python/reference.py serve`, asked in batches.
+
+use crate::corpus::{left_out, workspace};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// A way to ask the reference implementation.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    python: PathBuf,
+}
+
+impl Oracle {
+    /// `ONNXTXT_PYTHON`, or the environment that `cargo xtask venv` makes. Says so, for the test called `whose`, where
+    /// there is none.
+    pub fn find(whose: &str) -> Option<Oracle> {
+        let python = std::env::var_os("ONNXTXT_PYTHON")
+            .map_or_else(|| workspace().join("target/venv/bin/python"), PathBuf::from);
+        let works = Command::new(&python)
+            .args(["-c", "import onnx"])
+            .output()
+            .is_ok_and(|output| output.status.success());
+        if !works {
+            left_out(&format!("{whose}: no Python with the `onnx` package (`cargo xtask venv`)"));
+        }
+        works.then_some(Oracle { python })
+    }
+
+    /// The answers to these requests, in their order. `tests/python/cases.py` says what there is to ask.
+    pub fn ask(&self, requests: &[Value]) -> Vec<Value> {
+        let mut child = Command::new(&self.python)
+            .arg(workspace().join("tests/python/reference.py"))
+            .arg("serve")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        let stdout = child.stdout.take().expect("it is piped");
+        let answers: Vec<Value> = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for request in requests {
+                    // An answer is missing if this fails, which is found below.
+                    let _ = writeln!(stdin, "{request}");
+                }
+            });
+            let lines = BufReader::new(stdout).lines();
+            lines
+                .map(|line| serde_json::from_str(&line.expect("answers are text")).expect("answers are JSON"))
+                .collect()
+        });
+        let status = child.wait().expect("python ends");
+        assert!(
+            status.success() && answers.len() == requests.len(),
+            "the reference implementation: {status}"
+        );
+        answers
+    }
+}
+
+/// Whether an answer is no failure.
+pub fn is_ok(answer: &Value) -> bool {
+    answer["ok"] == true
+}

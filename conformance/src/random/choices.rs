@@ -1,0 +1,43 @@
+//! Decisions, taken from a string of bytes.
+
+/// Decisions, taken from a string of bytes. Behind its end, the first alternative is taken, so everything ends.
+#[derive(Clone, Debug)]
+pub struct Choices<'c> {
+    bytes: &'c [u8],
+}
+
+impl<'c> Choices<'c> {
+    /// The decisions that these bytes are.
+    pub fn new(bytes: &'c [u8]) -> Self {
+        Choices { bytes }
+    }
+
+    pub(super) fn byte(&mut self) -> u8 {
+        match self.bytes.split_first() {
+            Some((&first, rest)) => {
+                self.bytes = rest;
+                first
+            }
+            None => 0,
+        }
+    }
+
+    /// A number below `count`.
+    pub(super) fn below(&mut self, count: usize) -> usize {
+        let wide = if count > 256 { usize::from(self.byte()) << 8 } else { 0 };
+        (wide | usize::from(self.byte())) % count.max(1)
+    }
+
+    /// True in so many of 256 cases; false at the end.
+    pub(super) fn chance(&mut self, of_256: u16) -> bool {
+        u16::from(self.byte()) > 256 - of_256.min(256) && of_256 > 0
+    }
+
+    pub(super) fn pick<'p, T>(&mut self, pool: &'p [T]) -> &'p T {
+        &pool[self.below(pool.len())]
+    }
+
+    pub(super) fn bits(&mut self) -> u64 {
+        (0..8).fold(0, |bits, _| bits << 8 | u64::from(self.byte()))
+    }
+}
