@@ -98,6 +98,7 @@ impl Driver<'_> {
         let source = self.source;
         let mut base = from;
         let mut lexer = Kind::lexer(&source[from..to]);
+        let mut line_end: Option<usize> = None;
         self.end = from;
         while let Some(kind) = lexer.next() {
             let range = lexer.span();
@@ -110,7 +111,11 @@ impl Driver<'_> {
             };
             let is_string = matches!(kind, Kind::String | Kind::Bytes | Kind::Unterminated);
             if is_string && (kind == Kind::Unterminated || start >= self.single_line_from) {
-                let line_end = memchr::memchr(b'\n', &source.as_bytes()[start..to]).map_or(to, |n| start + n);
+                // Kept for the next string: a line may have millions of them.
+                if line_end.is_none_or(|end| end < start) {
+                    line_end = memchr::memchr(b'\n', &source.as_bytes()[start..to]).map(|n| start + n);
+                }
+                let line_end = *line_end.get_or_insert(to);
                 if self.single_line_from == usize::MAX {
                     // The first reading: `lex` decides where the quote is missing.
                     end = to;
