@@ -6,6 +6,10 @@
 //!                                        │  └───────── raise ────────┘
 //!                                        └── format ──> text
 //! ```
+//!
+//! Whole files: [`read_model`] and [`print_model`], and for a value in a file of its own [`read_value`] and
+//! [`print_value`]; [`sniff_text`] says which a text is. Single constructs have `read_*` and `print_*` of their own, from
+//! [`read_graph`] to [`read_type`].
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +22,7 @@ mod parse;
 mod print;
 mod raise;
 pub mod render;
+mod sniff;
 
 pub use check::{Checked, check};
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
@@ -38,3 +43,4 @@ pub use raise::{
     Profile, RaiseOptions, Raised, print_attribute, print_function, print_graph, print_model, print_node,
     print_tensor, print_type, print_value, print_value_info, raise,
 };
+pub use sniff::{TextKind, sniff_text};

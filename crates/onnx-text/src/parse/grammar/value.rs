@@ -24,9 +24,13 @@ fn value_kind(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
             match typed(inp)? {
                 AttrValue::Tensor(tensor) => Ok(ValueKind::Tensor(tensor)),
                 AttrValue::Sparse(sparse) => Ok(ValueKind::Sparse(sparse)),
-                // A type alone.
+                // Without elements.
                 AttrValue::Type(_) => {
-                    let want = Expected::from(Want::Data).and(Want::Name).and(Want::Equals);
+                    let mut want = Expected::from(Want::Equals).and(Want::Data);
+                    match peek(inp, 0) {
+                        Some(Kind::Ident | Kind::String | Kind::Bytes) => inp.skip(),
+                        _ => want = want.and(Want::Name),
+                    }
                     Err(Failure::expected(position(inp), want))
                 }
                 _ => Err(Failure::expected(at, Want::Type)),
