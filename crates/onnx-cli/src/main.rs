@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod session;
 mod text;
+mod value;
 
 use args::{Cli, Command};
 use clap::Parser as _;

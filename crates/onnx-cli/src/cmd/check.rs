@@ -1,7 +1,7 @@
 //! `onnxtxt check`: every finding in one run.
 
 use super::fmt::diff;
-use crate::input::{Form, Input, Loaded};
+use crate::input::{Form, Input, Loaded, undecodable};
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use crate::{files, fixes, locate, output};
@@ -94,6 +94,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         work.now(format!("checking {}", path.display()));
         let input = Input::open(path)?;
         let input = if args.fix || args.diff { fix(args, session, input, &mut status)? } else { input };
+        if let Some(value) = input.value() {
+            let found = asked_for(args, value.diagnostics.clone());
+            status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
+            value.report(session, &input, &found);
+            continue;
+        }
         let (loaded, found) = findings(args, &input);
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
         locate::report(session, &input, &loaded, &found);
@@ -125,7 +131,13 @@ fn findings(args: &Args, input: &Input) -> (Loaded, Vec<Diagnostic>) {
         }
         loaded
     };
-    let mut found = loaded.diagnostics.clone();
+    let found = asked_for(args, loaded.diagnostics.clone());
+    (loaded, found)
+}
+
+/// The findings that were asked for, as bad as they were asked to be.
+fn asked_for(args: &Args, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let level = args.level.level();
     found.retain(|diagnostic| {
         let is_selected =
             args.select.is_empty() || args.select.iter().any(|key| is_meant(key, diagnostic.code));
@@ -138,13 +150,16 @@ fn findings(args: &Args, input: &Input) -> (Loaded, Vec<Diagnostic>) {
             diagnostic.severity = Severity::Error;
         }
     }
-    (loaded, found)
+    found
 }
 
-/// A message that is no model: whether it can be read.
+/// A message that is neither model nor value: whether it can be read.
 fn other_message(input: &Input) -> (Loaded, Vec<Diagnostic>) {
-    let mut names = onnx_ir::Names::new();
-    let (_, found) = onnx_proto::read_data(input.bytes.clone(), input.kind, &mut names);
+    let mut found = Vec::new();
+    let walked = onnx_proto::walk(&input.bytes, input.kind, onnx_proto::Look::Structure, &mut |_| {});
+    if let Err(malformed) = walked {
+        found.push(undecodable(Form::Binary, &malformed.into()));
+    }
     (Loaded::default(), found)
 }
 
@@ -165,8 +180,8 @@ fn external(args: &Args, input: &Input, model: &Model) -> Vec<Diagnostic> {
 
 /// The file with its fixes, applied or shown.
 fn fix(args: &Args, session: &Session, input: Input, status: &mut Status) -> anyhow::Result<Input> {
-    if input.form != Form::Text || input.no_text().is_some() {
-        session.note(&format!("{} is not text: nothing is fixed in it", input.name));
+    if input.form != Form::Text || input.no_text().is_some() || input.is_text_of_value() {
+        session.note(&format!("{} is no text of a model: nothing is fixed in it", input.name));
         return Ok(input);
     }
     let original = input.text().to_owned();

@@ -11,6 +11,7 @@ use crate::output::{self, Pending, Target};
 use crate::progress::Work;
 use crate::session::{Session, Status, bytes, count};
 use crate::text::{ProfileArg, Text};
+use crate::value::Value;
 use anyhow::{Context as _, bail, ensure};
 use onnx_ir::{Diagnostic, Model, Severity};
 use onnx_proto::FileKind;
@@ -91,6 +92,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 
     let work = Work::begin(session, format!("reading {}", args.input.display()));
     let input = Input::open(&args.input)?;
+    if let Some(value) = input.value() {
+        return convert_value(args, &value, &input, to, &target, session);
+    }
     if input.kind != FileKind::Model {
         return message(&input, to, &target, session);
     }
@@ -296,7 +300,30 @@ fn beside(session: &Session, target: &Target, files: &[DataFile]) {
     }
 }
 
-/// A message that is no model: its fields in another form.
+/// A value in a file of its own. It has no weights to move.
+fn convert_value(
+    args: &Args,
+    value: &Value,
+    input: &Input,
+    to: Form,
+    target: &Target,
+    session: &mut Session,
+) -> anyhow::Result<Status> {
+    value.report(session, input, &value.diagnostics);
+    if value.is_partial() {
+        return Ok(Status::Findings);
+    }
+    let options = RaiseOptions { profile: args.profile.into(), ..RaiseOptions::default() };
+    match value.write(to, &options)? {
+        Ok(content) => put(target, &[], |out| out.write_all(&content)).map(|()| Status::Clean),
+        Err(diagnostic) => {
+            value.report(session, input, &[diagnostic]);
+            Ok(Status::Findings)
+        }
+    }
+}
+
+/// A message that is neither model nor value: its fields in another form.
 fn message(input: &Input, to: Form, target: &Target, session: &mut Session) -> anyhow::Result<Status> {
     let document = match to {
         Form::Json => onnx_proto::json::to_json(&input.bytes, input.kind),

@@ -8,7 +8,8 @@ use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use anyhow::ensure;
 use onnx_ir::Diagnostic;
-use onnx_text::FormatOptions;
+use onnx_text::render::{Of, Source};
+use onnx_text::{FormatOptions, Parsed, format_value_file};
 use std::path::PathBuf;
 
 /// Format text in place
@@ -81,18 +82,24 @@ fn formatted(input: &Input, session: &mut Session) -> Option<String> {
         locate::report(session, input, &loaded, &loaded.diagnostics);
         return None;
     }
-    let mut parsed = onnx_text::parse_model(input.text());
-    let diagnostics = std::mem::take(&mut parsed.diagnostics);
-    let is_wrong = diagnostics.iter().any(Diagnostic::is_error);
-    let text = (!is_wrong).then(|| {
-        let options = FormatOptions::default();
-        onnx_text::format(input.text(), &parsed.tree, &parsed.comments, parsed.annotated, &options)
-    });
-    if is_wrong {
-        let loaded = Loaded { tree: Some(parsed), ..Loaded::default() };
-        locate::report(session, input, &loaded, &diagnostics);
+    let options = FormatOptions::default();
+    if input.is_text_of_value() {
+        let Parsed { tree, comments, annotated, diagnostics } = onnx_text::parse_value(input.text());
+        let tree = tree.filter(|_| is_right(&diagnostics, input, session))?;
+        return Some(format_value_file(input.text(), &tree, &comments, annotated, &options));
     }
-    text
+    let Parsed { tree, comments, annotated, diagnostics } = onnx_text::parse_model(input.text());
+    let format = || onnx_text::format(input.text(), &tree, &comments, annotated, &options);
+    is_right(&diagnostics, input, session).then(format)
+}
+
+/// Whether there are no errors; if there are, everything is reported.
+fn is_right(diagnostics: &[Diagnostic], input: &Input, session: &mut Session) -> bool {
+    let is_right = !diagnostics.iter().any(Diagnostic::is_error);
+    if !is_right {
+        session.report(&Source::new(&input.name, input.text(), Of::Text), diagnostics);
+    }
+    is_right
 }
 
 /// What changes, in the form that `patch` reads.

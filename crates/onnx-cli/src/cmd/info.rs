@@ -11,6 +11,7 @@ use onnx_ir::{
 };
 use onnx_proto::FileKind;
 use onnx_proto::external::external_tensors;
+use onnx_text::RaiseOptions;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -32,6 +33,19 @@ const MOST: usize = 12;
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let input = Input::open(&args.file)?;
     let size = input.bytes.len() as u64;
+    if let Some(value) = input.value() {
+        let options = RaiseOptions { elide: Some(MOST), ..RaiseOptions::default() };
+        let text = format!(
+            "{}: value as {}, {}\n{}",
+            input.name,
+            input.form.name(),
+            bytes(size),
+            value.text(&options)
+        );
+        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        value.report(session, &input, &value.diagnostics);
+        return Ok(Status::of(!value.is_partial()));
+    }
     if input.kind != FileKind::Model {
         let line = format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size));
         output::to_stdout(|out| out.write_all(line.as_bytes()))?;

@@ -12,7 +12,7 @@ use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 use std::path::PathBuf;
 
-/// Print a model as text
+/// Print a model, or a value such as input_0.pb, as text
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,15 +45,21 @@ pub(super) const EXTENDED: &str =
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
+    let options =
+        RaiseOptions { profile: args.profile.into(), elide: args.elide, metadata: !args.no_metadata };
+    if let Some(value) = input.value() {
+        drop(work);
+        output::to_stdout(|out| out.write_all(value.text(&options).as_bytes()))?;
+        value.report(session, &input, &value.diagnostics);
+        return Ok(Status::of(!value.is_partial()));
+    }
     ensure!(
         input.kind == FileKind::Model,
-        "{} is a {}; only models have a text so far (`onnxtxt convert` makes JSON or textproto of it)",
+        "{} is a {}, for which there is no text (`onnxtxt convert` makes JSON or textproto of it)",
         input.name,
         input.kind.name()
     );
     let loaded = input.load();
-    let options =
-        RaiseOptions { profile: args.profile.into(), elide: args.elide, metadata: !args.no_metadata };
     let text = Text::new(&loaded.model, &options);
     drop(work);
 

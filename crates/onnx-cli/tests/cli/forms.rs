@@ -74,16 +74,34 @@ fn binary_models_with_external_data_are_joined_and_split() {
 }
 
 #[test]
-fn other_messages_become_json() {
+fn values_in_files_of_their_own_have_every_form() {
     // TensorProto: dims [1], data_type FLOAT, name x, raw_data.
     let tensor = b"\x08\x01\x10\x01\x42\x01x\x4a\x04\0\0\x80\x3f";
     let folder = Folder::new(&[("input_0.pb", tensor)]);
     let info = folder.run(&["info", "input_0.pb"]).expect(0);
-    assert!(info.text().contains("TensorProto"));
+    assert!(info.text().contains("float[1] x = {1}"), "{}", info.text());
     let json = folder.run(&["convert", "input_0.pb", "-o", "-", "--to", "json"]).expect(0);
     assert!(json.text().contains("\"dataType\": 1"), "{}", json.text());
-    folder.run(&["print", "input_0.pb"]).expect(2);
-    folder.run(&["check", "input_0.pb"]).expect(0);
+    for name in ["x.onnxtxt", "x.json", "x.txtpb"] {
+        folder.run(&["convert", "input_0.pb", "-o", name]).expect(0);
+        folder.run(&["check", name]).expect(0);
+        folder.run(&["convert", name, "-o", "back.pb"]).expect(0);
+        assert_eq!(folder.read("back.pb"), tensor, "{name}");
+    }
+    let text = folder.run(&["print", "input_0.pb"]).expect(0);
+    assert_eq!(text.stdout, folder.read("x.onnxtxt"));
+    folder.run(&["fmt", "--check", "x.onnxtxt"]).expect(0);
+    folder.write("x.onnxtxt", b"float[1] x = {1, 2}");
+    let found = folder.run(&["check", "--format", "short", "x.onnxtxt"]).expect(1);
+    assert!(found.stderr.starts_with("x.onnxtxt:1:14: error[E0114]"), "{}", found.stderr);
+    // What is neither model nor value has no text.
+    let function = b"\x0a\x01f\x22\x01x\x2a\x01y\x52\x01l";
+    folder.write("f.pb", function);
+    let info = folder.run(&["info", "f.pb"]).expect(0);
+    assert!(info.text().contains("FunctionProto"), "{}", info.text());
+    folder.run(&["print", "f.pb"]).expect(2);
+    folder.run(&["check", "f.pb"]).expect(0);
+    folder.run(&["convert", "f.pb", "-o", "f.json"]).expect(0);
 }
 
 #[test]

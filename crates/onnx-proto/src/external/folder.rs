@@ -189,13 +189,14 @@ fn same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![cfg(unix)]
     use super::*;
-    use std::fs;
-    use std::os::unix::fs::symlink;
 
+    #[cfg(unix)]
     #[test]
     fn only_regular_files_below_the_folder_are_read() {
+        use std::fs;
+        use std::os::unix::fs::symlink;
+
         let folder = std::env::temp_dir().join(format!("onnx-proto-folder-{}", std::process::id()));
         fs::create_dir_all(folder.join("in/sub")).unwrap();
         fs::write(folder.join("secret"), b"secret").unwrap();

@@ -1,7 +1,7 @@
 //! Findings for people and for programs.
 //!
 //! A [`Source`] is a text that findings are about: the file itself, or what a binary model looks like when it is
-//! printed. Five forms of a finding: [`human`] shows the lines it is about; [`short`], [`json`], [`github`] are one line
+//! printed. Five forms of a finding: [`human()`] shows the lines it is about; [`short`], [`json`], [`github`] are one line
 //! each; [`Sarif`] is one document for a whole run. All of them give lines and columns from 1, columns in characters.
 //!
 //! ```text

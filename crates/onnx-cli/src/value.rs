@@ -1,0 +1,104 @@
+//! Values in files of their own, such as the inputs of a test (`input_0.pb`), in every form.
+
+use crate::input::{Form, Input, undecodable};
+use crate::session::Session;
+use bytes::Bytes;
+use onnx_ir::{Data, Diagnostic, Names};
+use onnx_proto::{FileKind, FormatError};
+use onnx_text::render::{Of, Source};
+use onnx_text::{RaiseOptions, TextKind, print_value, read_value, sniff_text};
+
+/// A value that was read from a file.
+pub(crate) struct Value {
+    names: Names,
+    /// The value, as much of it as could be read.
+    data: Option<Data>,
+    /// What is wrong with the file.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// The messages that are values; of two that a document fits, the first is meant.
+const KINDS: [FileKind; 5] =
+    [FileKind::Tensor, FileKind::SparseTensor, FileKind::Sequence, FileKind::Map, FileKind::Optional];
+
+impl Input {
+    /// The value that the file holds, if it holds one.
+    pub(crate) fn value(&self) -> Option<Value> {
+        match self.form {
+            Form::Text => self.is_text_of_value().then(|| {
+                let mut names = Names::new();
+                let (data, diagnostics) = read_value(self.text(), &mut names);
+                Value { names, data, diagnostics }
+            }),
+            Form::Binary => KINDS.contains(&self.kind).then(|| Value::read(self.bytes.clone(), self.kind)),
+            Form::Json => self.document(onnx_proto::json::from_json),
+            Form::Textproto => self.document(onnx_proto::textproto::from_text),
+        }
+    }
+
+    /// Whether the file is the text of a value.
+    pub(crate) fn is_text_of_value(&self) -> bool {
+        self.form == Form::Text && self.no_text().is_none() && sniff_text(self.text()) == TextKind::Value
+    }
+
+    /// A document does not say which message it is: it is a value if it fits one and no model.
+    fn document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<Value> {
+        if from(&self.bytes, FileKind::Model).is_ok() {
+            return None;
+        }
+        KINDS.iter().find_map(|&kind| Some(Value::read(from(&self.bytes, kind).ok()?.into(), kind)))
+    }
+}
+
+impl Value {
+    fn read(bytes: Bytes, kind: FileKind) -> Value {
+        let mut names = Names::new();
+        let (data, diagnostics) = onnx_proto::read_data(bytes, kind, &mut names);
+        Value { names, data, diagnostics }
+    }
+
+    /// Whether it is not what the file says.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.data.is_none() || self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Shows what is wrong with the file.
+    pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
+        let source = match input.form {
+            Form::Text => Source::new(&input.name, input.text(), Of::Text),
+            Form::Binary | Form::Json | Form::Textproto => Source::new(&input.name, "", Of::Binary),
+        };
+        session.report(&source, diagnostics);
+    }
+
+    /// The value as text; empty if nothing could be read.
+    pub(crate) fn text(&self, options: &RaiseOptions) -> String {
+        self.data.as_ref().map(|data| print_value(data, &self.names, options) + "\n").unwrap_or_default()
+    }
+
+    /// The file that holds the value in another form.
+    pub(crate) fn write(
+        &self,
+        to: Form,
+        options: &RaiseOptions,
+    ) -> anyhow::Result<Result<Vec<u8>, Diagnostic>> {
+        let Some(data) = &self.data else { return Ok(Ok(Vec::new())) };
+        if to == Form::Text {
+            return Ok(Ok(self.text(options).into_bytes()));
+        }
+        let kind = match data {
+            Data::Tensor(_) => FileKind::Tensor,
+            Data::SparseTensor(_) => FileKind::SparseTensor,
+            Data::Sequence(_) => FileKind::Sequence,
+            Data::Map(_) => FileKind::Map,
+            Data::Optional(_) => FileKind::Optional,
+        };
+        let encoded = onnx_proto::write_data(data, &self.names)?;
+        let document = match to {
+            Form::Text | Form::Binary => Ok(encoded),
+            Form::Json => onnx_proto::json::to_json(&encoded, kind).map(String::into_bytes),
+            Form::Textproto => onnx_proto::textproto::to_text(&encoded, kind).map(String::into_bytes),
+        };
+        Ok(document.map_err(|error| undecodable(to, &error)))
+    }
+}
