@@ -1,6 +1,6 @@
 //! The syntax tree. It holds spans, not strings: the spelling is always the source's own.
 //!
-//! The source is a file that was parsed, or a buffer that [`raise`](crate::raise) wrote for a model. Either way the
+//! The source is a file that was parsed, or a buffer that [`raise`](crate::raise()) wrote for a model. Either way the
 //! spans of a tree ascend in document order, so comments can be put between them by position alone.
 
 mod value;

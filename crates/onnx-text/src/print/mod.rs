@@ -1,5 +1,5 @@
 //! The one printer: a syntax tree as canonical text. It formats what was parsed and prints what
-//! [`raise`](crate::raise) made of a model; the two differ only in who wrote the source that the spans point into.
+//! [`raise`](crate::raise()) made of a model; the two differ only in who wrote the source that the spans point into.
 //!
 //! ```text
 //! <ir_version: 10, opset_import: ["": 21]>
@@ -35,7 +35,7 @@
 //! # How it works
 //!
 //! Each construct is described once, as calls on a [`Printer`]: text, possible breaks, lists. The printer writes the text
-//! of a line flat into the output and remembers where it may break ([`line`]). Only a line that turns out too long is
+//! of a line flat into the output and remembers where it may break ([`mod@line`]). Only a line that turns out too long is
 //! laid out ([`wrap`]), simple ones directly, the others by `pretty`. Elements of long tensors are written straight into
 //! the output ([`numbers`], [`stored`]). Nothing is kept but the current line, so a model is printed in memory of constant size.
 //!
@@ -92,7 +92,7 @@ pub fn format(
     p.into_text()
 }
 
-/// [`format`], written piece by piece, so that the text of a large model is never in memory as a whole.
+/// [`format()`], written piece by piece, so that the text of a large model is never in memory as a whole.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ entry! {
     format_value, ast::Value, value;
 }
 
-/// Formats a file with a value. The arguments are those of [`format`].
+/// Formats a file with a value. The arguments are those of [`format()`].
 pub fn format_value_file(
     source: &str,
     tree: &ast::Value,
