@@ -169,11 +169,13 @@ impl Driver<'_> {
         self.out.annotated = Some(span(start, marked));
         self.end = marked;
         let rest = &rest[version..];
+        let next = marked + rest.len() - rest.trim_start().len();
         if rest.trim_start().starts_with(',') {
-            let comma = marked + rest.len() - rest.trim_start().len();
-            self.comment_note(span(comma, comma), comma + 1, start + line.len());
+            self.comment_note(span(next, next), next + 1, start + line.len());
+            return start + line.len();
         }
-        start + line.len()
+        // A comment, or a mistake: the rest is read as any text.
+        next
     }
 
     #[cold]

@@ -133,3 +133,83 @@ fn any_truncation_is_a_clean_failure() {
         assert!(whole || text.contains("<domain") || !parsed.diagnostics.is_empty(), "{text}");
     }
 }
+
+/// Names of functions that stand at the start of a line.
+fn functions(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter_map(|line| {
+        let name =
+            line.strip_prefix("pub(in crate::parse) fn ").or_else(|| line.strip_prefix("pub(super) fn "))?;
+        name.split(['(', '<']).next()
+    })
+}
+
+#[test]
+fn the_documented_grammar_and_the_parser_have_the_same_productions() {
+    let sources = [
+        include_str!("grammar/attributes.rs"),
+        include_str!("grammar/graphs.rs"),
+        include_str!("grammar/mod.rs"),
+        include_str!("grammar/nodes.rs"),
+        include_str!("grammar/notes.rs"),
+        include_str!("grammar/tensors.rs"),
+        include_str!("grammar/types.rs"),
+    ];
+    // What is no production: the ways to run one, and looks ahead.
+    let others =
+        ["production", "item_or_body", "whole", "optional", "ints", "word", "begins_parts", "begins_graph"];
+    let ebnf = include_str!("../../../../grammar/onnx-text.ebnf");
+    let is_production =
+        |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.contains(' ');
+    let documented: Vec<_> =
+        ebnf.lines().filter_map(|l| l.split_once(" = ")).map(|(n, _)| n).filter(is_production).collect();
+    for name in sources.iter().flat_map(|s| functions(s)).filter(|name| !others.contains(name)) {
+        assert!(documented.contains(&name), "`{name}` is not in grammar/onnx-text.ebnf");
+    }
+    let primitives = include_str!("primitives.rs");
+    for name in documented {
+        let has = |source: &&str| functions(source).any(|f| f == name);
+        assert!(sources.iter().chain([&primitives]).any(|s| has(s)), "no function is called `{name}`");
+    }
+}
+
+#[test]
+fn a_fragment_ends_with_the_source() {
+    let messages = |d: Vec<Diagnostic>| d.into_iter().map(|d| d.message).collect::<Vec<_>>();
+    let node = parse_node("y = Relu(x) y = Abs(x)");
+    assert_eq!(messages(node.diagnostics), ["expected the end of the file, found `y`"]);
+    let graph = parse_graph("g (x) => (y) { y = Abs(x) } }");
+    assert_eq!(messages(graph.diagnostics), ["expected the end of the file, found `}`"]);
+    assert!(graph.tree.is_some());
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    assert_eq!(findings("\u{feff}g (x) => (y) { y = Abs(x) }"), CLEAN);
+    let parsed = parse_model("\u{feff}#@ onnxtxt 1, storage: raw\ng (x) => (y) { y = Abs(x) }");
+    assert!(parsed.annotated.is_some() && parsed.diagnostics.is_empty());
+    assert_eq!(parsed.tree.graph.expect("a graph").notes.fields().count(), 1);
+}
+
+#[test]
+fn annotations_of_another_version_are_not_guessed_at() {
+    assert_eq!(
+        findings("#@ onnxtxt 2\ng (x) => (y) { y = Abs(x) }"),
+        ["1:1: annotations of an unknown version"]
+    );
+}
+
+#[test]
+fn a_nested_graph_may_have_initialized_inputs() {
+    assert_eq!(
+        body("y = If(c) <then_branch = g (float x = {nan}, float[0] z = {}) => (p) { p = Abs(x) }>"),
+        CLEAN
+    );
+    assert_eq!(body("y = Op <t = int8[1] {int32_data: [300]}> (x)"), CLEAN);
+}
+
+#[test]
+fn the_rest_of_the_first_line_is_read() {
+    let parsed = parse_model("#@ onnxtxt 1 # why\ng (x) => (y) { y = Abs(x) }");
+    assert_eq!((parsed.comments.len(), parsed.diagnostics.len()), (1, 0));
+    assert_eq!(findings("#@ onnxtxt 1 )\ng (x) => (y) { y = Abs(x) }").len(), 1);
+}

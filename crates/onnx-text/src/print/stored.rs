@@ -75,7 +75,8 @@ impl<'s> Elements<'s> {
     }
 
     fn is_packed(&self) -> bool {
-        self.packed_bits().is_some()
+        // The reference stores elements of six bits one to an entry too.
+        matches!(self.packed_bits(), Some(2 | 4))
     }
 
     /// How many numbers there are, which in a broken tensor may be fewer than it should have.

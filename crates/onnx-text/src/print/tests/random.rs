@@ -129,8 +129,7 @@ impl Maker<'_> {
             self.ty();
         }
         self.name();
-        // FIXME: the parser does not see a graph in an attribute if braces stand between its parentheses.
-        if self.choose(3) > 1 && self.depth < 2 {
+        if self.choose(3) > 1 {
             self.put("=");
             self.data();
         }

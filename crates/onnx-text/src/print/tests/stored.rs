@@ -104,7 +104,7 @@ fn packed_elements_are_unpacked_low_bits_first() {
     assert_eq!(raw(ElemType::INT2, &[0b11_10_01_00], 4), "{{0, 1, -2, -1}}");
     assert_eq!(raw(ElemType::UINT2, &[0b11_10_01_00], 4), "{{0, 1, 2, 3}}");
     // 1, 2, 3, 63 of six bits each.
-    assert_eq!(raw(ElemType::FLOAT6E2M3, &[0b1000_0001, 0b0011_0000, 0b1111_1100], 4), "{{1, 2, 3, 63}}");
+    assert_eq!(raw(ElemType::FLOAT6E2M3, &[0b1000_0001, 0b0011_0000, 0b1111_1100], 4), "{1, 2, 3, 63}");
     let entries = bytes_of([0x21i32, 0x03].map(i32::to_le_bytes));
     assert_eq!(elements(ElemType::UINT4, Field::Int32, &entries, 3), "{{1, 2, 3}}");
     let entries = bytes_of([0b11_10_01_00i32, 0b01].map(i32::to_le_bytes));

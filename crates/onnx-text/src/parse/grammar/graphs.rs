@@ -1,0 +1,90 @@
+//! Graphs and functions.
+
+use super::*;
+
+/// `graph = notes name value_infos? arrow value_infos values? body`
+pub(in crate::parse) fn graph(inp: &mut Inp<'_, '_>) -> Out<Graph> {
+    let notes = notes(inp)?;
+    let name = inp.parse(name_as(Want::Graph))?;
+    let inputs = optional(inp, Kind::LParen, value_infos)?;
+    inp.parse(arrow())?;
+    let outputs = value_infos(inp)?;
+    let values = optional(inp, Kind::LAngle, values)?;
+    let (body, body_span) = body(inp)?;
+    Ok(Graph { notes, name, inputs, outputs, values, body, body_span, span: name.to(body_span) })
+}
+
+/// `function = notes header? name attributes? value_infos arrow value_infos values? body`
+pub(in crate::parse) fn function(inp: &mut Inp<'_, '_>) -> Out<Function> {
+    let notes = notes(inp)?;
+    let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
+    let header = optional(inp, Kind::LAngle, header)?;
+    let name = inp.parse(name_as(Want::Function))?;
+    let attrs = optional(inp, Kind::LAngle, attributes)?;
+    let inputs = value_infos(inp)?;
+    inp.parse(arrow())?;
+    let outputs = value_infos(inp)?;
+    let values = optional(inp, Kind::LAngle, values)?;
+    let (body, body_span) = body(inp)?;
+    Ok(Function {
+        notes,
+        header,
+        name,
+        attrs,
+        inputs,
+        outputs,
+        values,
+        body,
+        body_span,
+        span: start.to(body_span),
+    })
+}
+
+/// `body = "{" node* "}"`
+pub(in crate::parse) fn body(inp: &mut Inp<'_, '_>) -> Out<(Vec<Node>, Span)> {
+    inp.parse(block(production(node), Want::Node))
+}
+
+/// `value_infos = "(" (value_info ("," value_info)*)? ")"`
+pub(in crate::parse) fn value_infos(inp: &mut Inp<'_, '_>) -> Out<List<ValueInfo>> {
+    inp.parse(list(Kind::LParen, production(value_info)))
+}
+
+/// `values = "<" (value_info ("," value_info)*)? ">"`
+pub(in crate::parse) fn values(inp: &mut Inp<'_, '_>) -> Out<List<ValueInfo>> {
+    inp.parse(list(Kind::LAngle, production(value_info)))
+}
+
+/// A part that is there if the next token is `open`.
+pub(in crate::parse) fn optional<'t, O>(
+    inp: &mut Inp<'t, '_>,
+    open: Kind,
+    part: impl Fn(&mut Inp<'t, '_>) -> Out<O>,
+) -> Out<Option<O>> {
+    if peek(inp, 0) == Some(open) { part(inp).map(Some) } else { Ok(None) }
+}
+
+/// `value_info = notes type_? name ("=" data)?`
+pub(in crate::parse) fn value_info(inp: &mut Inp<'_, '_>) -> Out<ValueInfo> {
+    let notes = notes(inp)?;
+    let start = inp.peek().map(|t: Token| t.span);
+    let ty = match (peek(inp, 0), peek(inp, 1)) {
+        (
+            Some(Kind::Ident),
+            Some(Kind::Ident | Kind::String | Kind::Bytes | Kind::LBracket | Kind::Ints | Kind::LParen),
+        )
+        | (Some(Kind::Question), _) => Some(type_(inp)?),
+        _ => None,
+    };
+    let name = inp.parse(name()).map_err(|f| match ty {
+        Some(_) => f,
+        None => Failure { expected: f.expected.and(Want::Type), ..f },
+    })?;
+    let mut data = None;
+    if peek(inp, 0) == Some(Kind::Equals) {
+        inp.skip();
+        data = Some(self::data(inp)?);
+    }
+    let end = last_span(inp);
+    Ok(ValueInfo { notes, ty, name, data, span: start.map_or(end, |s| s.to(end)) })
+}

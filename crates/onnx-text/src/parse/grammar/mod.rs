@@ -1,0 +1,137 @@
+//! The grammar. Production names are those of `grammar/onnx-text.ebnf`.
+//!
+//! A production is a function over chumsky's input; `production` makes it a parser that combines with the others.
+//! Functions refer to each other freely, so recursion costs nothing and owns nothing.
+
+mod attributes;
+mod graphs;
+mod nodes;
+mod notes;
+mod tensors;
+mod types;
+mod value;
+
+pub(super) use attributes::*;
+pub(super) use graphs::*;
+pub(super) use nodes::*;
+pub(super) use notes::*;
+pub(super) use tensors::*;
+pub(super) use types::*;
+pub(super) use value::value;
+
+use super::failure::{Expected, Failure, Problem, Want};
+use super::primitives::{
+    arrow, block, emit, gappy, last_span, list, name, name_as, node_equals, peek, position, token, token_as,
+};
+use crate::ast::*;
+use crate::lex::{Kind, Token};
+use chumsky::input::InputRef;
+use chumsky::inspector::SimpleState;
+use chumsky::prelude::*;
+use onnx_ir::diag::Span;
+use smallvec::SmallVec;
+
+/// What the parser reads.
+pub(super) type In<'t> = &'t [Token];
+/// How it fails.
+pub(super) type X<'t> = extra::Full<Failure, SimpleState<Context<'t>>, ()>;
+/// What the parser carries along.
+pub(super) struct Context<'t> {
+    /// The text of the tokens.
+    pub(super) source: &'t str,
+    /// Mistakes that were mended.
+    pub(super) emitted: Vec<Failure>,
+}
+/// Its position in the input.
+pub(super) type Inp<'t, 'p> = InputRef<'t, 'p, In<'t>, X<'t>>;
+/// What a production gives.
+pub(super) type Out<O> = Result<O, Failure>;
+
+/// A parser of ours.
+pub(super) trait P<'t, O>: Parser<'t, In<'t>, O, X<'t>> + Clone {}
+impl<'t, O, T: Parser<'t, In<'t>, O, X<'t>> + Clone> P<'t, O> for T {}
+
+/// A production as a parser.
+pub(super) fn production<'t, O>(f: impl Fn(&mut Inp<'t, '_>) -> Out<O> + Clone) -> impl P<'t, O> {
+    custom::<_, In<'t>, _, X<'t>>(f)
+}
+
+/// `model = notes header? graph function*`
+pub(in crate::parse) fn model(inp: &mut Inp<'_, '_>) -> Out<File> {
+    let mut file = File::default();
+    // Notes in front belong to the header if there is one, to the graph otherwise.
+    let mut first = notes(inp)?;
+    if peek(inp, 0) == Some(Kind::LAngle) {
+        file.notes = std::mem::take(&mut first);
+        file.header = Some(header(inp)?);
+    }
+    file.graph = item_or_body(inp, graph);
+    if let Some(graph) = &mut file.graph
+        && !first.is_empty()
+    {
+        graph.notes = first;
+    }
+    while inp.peek().is_some() {
+        let at = position(inp);
+        if let Some(f) = item_or_body(inp, function) {
+            file.functions.push(f);
+        }
+        if position(inp) == at {
+            inp.skip();
+        }
+    }
+    Ok(file)
+}
+
+/// A graph or function. Where its signature is beyond repair, its body is still read, for what is wrong in it.
+pub(in crate::parse) fn item_or_body<O>(
+    inp: &mut Inp<'_, '_>,
+    item: fn(&mut Inp<'_, '_>) -> Out<O>,
+) -> Option<O> {
+    let before = inp.save();
+    let failure = match item(inp) {
+        Ok(out) => return Some(out),
+        Err(failure) => failure,
+    };
+    inp.rewind(before);
+    emit(inp, failure);
+    while position(inp) < failure.at as usize && inp.peek().is_some() {
+        inp.skip();
+    }
+    while !matches!(peek(inp, 0), None | Some(Kind::LBrace)) {
+        inp.skip();
+    }
+    // A failure here is one at the end of the file, and the one above has been told.
+    let _ = body(inp);
+    None
+}
+
+/// Everything up to the end of the input; `None` if it cannot be read at all.
+pub(in crate::parse) fn whole<'t, O>(item: fn(&mut Inp<'t, '_>) -> Out<O>) -> impl P<'t, Option<O>> {
+    production(move |inp: &mut Inp<'t, '_>| {
+        let before = inp.save();
+        let out = match item(inp) {
+            Ok(out) => {
+                if inp.peek().is_some() {
+                    let at = position(inp);
+                    emit(inp, Failure::expected(at, Want::End));
+                }
+                Some(out)
+            }
+            Err(failure) => {
+                inp.rewind(before);
+                emit(inp, failure);
+                None
+            }
+        };
+        while inp.peek().is_some() {
+            inp.skip();
+        }
+        Ok(out)
+    })
+}
+
+/// `header = "<" (field ("," field)*)? ">"`
+pub(in crate::parse) fn header(inp: &mut Inp<'_, '_>) -> Out<List<Field>> {
+    inp.parse(list(Kind::LAngle, production(field)))
+}

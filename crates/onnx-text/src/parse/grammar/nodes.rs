@@ -1,0 +1,75 @@
+//! Nodes.
+
+use super::*;
+
+/// `node = notes node_name? names node_equals operator attributes? "(" names ")" attributes?`
+pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
+    let mut notes = notes(inp)?;
+    let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
+    let node_name = optional(inp, Kind::LBracket, node_name)?;
+    let outputs = names(inp)?;
+    inp.parse(node_equals())?;
+    let (domain, op, overload) = operator(inp)?;
+    let mut attrs = optional(inp, Kind::LAngle, attributes)?;
+    if attrs.is_none() && peek(inp, 0) != Some(Kind::LParen) {
+        return Err(Failure::expected(position(inp), Expected::from(Want::LParen).and(Want::LAngle)));
+    }
+    let (inputs, inputs_span) = inp.parse(gappy(Kind::LParen, name(), |at| at))?;
+    if attrs.is_none() {
+        attrs = optional(inp, Kind::LAngle, attributes)?;
+    }
+    let span = start.to(last_span(inp));
+    // Annotations on the same line belong to what they follow.
+    if matches!(inp.peek(), Some(Token { kind: Kind::Note, starts_line: false, .. })) {
+        let line = note_line(inp);
+        notes.0.get_or_insert_default().lines.push(line);
+    }
+    if peek(inp, 0) == Some(Kind::Comma) {
+        // `a = F(x), y = G(a)`: statements have no separator.
+        let at = position(inp);
+        emit(inp, Failure::problem(at, Problem::StrayComma, Expected::default()));
+        inp.skip();
+    }
+    Ok(Node { notes, name: node_name, outputs, domain, op, overload, attrs, inputs, inputs_span, span })
+}
+
+/// `node_name = "[" name? "]"`
+pub(in crate::parse) fn node_name(inp: &mut Inp<'_, '_>) -> Out<Name> {
+    let open = inp.parse(token(Kind::LBracket))?;
+    let node_name =
+        if peek(inp, 0) == Some(Kind::RBracket) { Span::at(open.end) } else { inp.parse(name())? };
+    inp.parse(token(Kind::RBracket))?;
+    Ok(node_name)
+}
+
+/// `names = name? ("," name?)*`; a final empty one is dropped.
+pub(in crate::parse) fn names(inp: &mut Inp<'_, '_>) -> Out<SmallVec<[Name; 2]>> {
+    let mut out = SmallVec::new();
+    loop {
+        match peek(inp, 0) {
+            Some(Kind::Comma) => out.push(Span::at(last_span(inp).end)),
+            Some(Kind::Equals) => return Ok(out),
+            _ => out.push(inp.parse(name_as(if out.is_empty() { Want::Node } else { Want::Name }))?),
+        }
+        if peek(inp, 0) != Some(Kind::Comma) {
+            return Ok(out);
+        }
+        inp.skip();
+    }
+}
+
+/// `operator = (name ".")* name (":" name)?`
+pub(in crate::parse) fn operator(inp: &mut Inp<'_, '_>) -> Out<(Option<Span>, Name, Option<Name>)> {
+    let mut op = inp.parse(name_as(Want::Operator))?;
+    let mut domain: Option<Span> = None;
+    while peek(inp, 0) == Some(Kind::Dot) {
+        inp.skip();
+        domain = Some(domain.map_or(op, |d| d.to(op)));
+        op = inp.parse(name_as(Want::Operator))?;
+    }
+    let mut overload = None;
+    if peek(inp, 0) == Some(Kind::Colon) {
+        overload = Some(inp.parse(token(Kind::Colon).ignore_then(name()))?);
+    }
+    Ok((domain, op, overload))
+}

@@ -1,0 +1,139 @@
+//! Annotations, and the values in them, in headers and in records.
+
+use super::*;
+
+/// `notes = (Doc | note_line)*`
+pub(in crate::parse) fn notes(inp: &mut Inp<'_, '_>) -> Out<Notes> {
+    let mut notes: Option<Box<NoteLines>> = None;
+    loop {
+        match peek(inp, 0) {
+            Some(Kind::Doc) => {
+                inp.skip();
+                notes.get_or_insert_default().docs.push(last_span(inp));
+            }
+            Some(Kind::Note) => {
+                let line = note_line(inp);
+                notes.get_or_insert_default().lines.push(line);
+            }
+            _ => return Ok(Notes(notes)),
+        }
+    }
+}
+
+/// One `#@` line. What is wrong in it ends with it.
+pub(in crate::parse) fn note_line(inp: &mut Inp<'_, '_>) -> NoteLine {
+    inp.skip();
+    let start = last_span(inp);
+    let mut fields = Vec::new();
+    loop {
+        if peek(inp, 0) == Some(Kind::NoteEnd) {
+            break;
+        }
+        let before = inp.save();
+        match field(inp) {
+            Ok(f) => fields.push(f),
+            Err(failure) => {
+                inp.rewind(before);
+                emit(inp, failure);
+                break;
+            }
+        }
+        match peek(inp, 0) {
+            Some(Kind::Comma) => inp.skip(),
+            Some(Kind::NoteEnd) | None => break,
+            _ => {
+                let at = position(inp);
+                emit(inp, Failure::expected(at, Expected::from(Want::Comma).and(Want::NoteEnd)));
+                break;
+            }
+        }
+    }
+    while !matches!(peek(inp, 0), None | Some(Kind::NoteEnd)) {
+        inp.skip();
+    }
+    let end = last_span(inp);
+    inp.skip();
+    NoteLine { span: start.to(end), fields }
+}
+
+/// `field = name ":" field_value`
+pub(in crate::parse) fn field(inp: &mut Inp<'_, '_>) -> Out<Field> {
+    let key = inp.parse(name_as(Want::Key).then_ignore(token(Kind::Colon)))?;
+    Ok(Field { key, value: field_value(inp)? })
+}
+
+/// `field_value = simple_value | elements | record | graph`
+pub(in crate::parse) fn field_value(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
+    match peek(inp, 0) {
+        Some(Kind::LBracket | Kind::Ints) => Ok(FieldValue::List(elements(inp)?)),
+        Some(Kind::LBrace) => Ok(FieldValue::Record(record(inp)?)),
+        Some(Kind::Doc | Kind::Note) => Ok(FieldValue::Graph(Box::new(graph(inp)?))),
+        Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp) => {
+            Ok(FieldValue::Graph(Box::new(graph(inp)?)))
+        }
+        _ => simple_value(inp),
+    }
+}
+
+/// `record = "{" (field ("," field)*)? "}"`
+pub(in crate::parse) fn record(inp: &mut Inp<'_, '_>) -> Out<List<Field>> {
+    inp.parse(list(Kind::LBrace, production(field)))
+}
+
+/// `elements = "[" (element ("," element)*)? "]" | Ints`
+pub(in crate::parse) fn elements(inp: &mut Inp<'_, '_>) -> Out<List<Element>> {
+    if let Some(Token { kind: Kind::Ints, span, .. }) = inp.peek() {
+        inp.skip();
+        let element = |at| Element { key: None, value: FieldValue::Int(at) };
+        let ints = ints(inp.state().source, span);
+        return Ok(List { items: ints.map(element).collect(), span });
+    }
+    inp.parse(list(Kind::LBracket, production(element)))
+}
+
+/// `element = field_value (":" field_value)?`
+pub(in crate::parse) fn element(inp: &mut Inp<'_, '_>) -> Out<Element> {
+    let value = field_value(inp)?;
+    match (peek(inp, 0), &value) {
+        (Some(Kind::Colon), _) => inp.skip(),
+        (Some(Kind::Int), FieldValue::String(_)) => {
+            let at = position(inp);
+            emit(inp, Failure::problem(at, Problem::MissingColon, Want::Colon));
+        }
+        _ => return Ok(Element { key: None, value }),
+    }
+    Ok(Element { key: Some(value), value: field_value(inp)? })
+}
+
+/// `simple_value = Int | Float | Special | String | Bytes | Ident | "$" Int`
+pub(in crate::parse) fn simple_value(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
+    let Some(Token { kind, span, .. }) = inp.peek() else {
+        return Err(Failure::expected(position(inp), Want::Value));
+    };
+    let value = match kind {
+        Kind::Int => FieldValue::Int(span),
+        Kind::Float | Kind::Special => FieldValue::Float(span),
+        Kind::String | Kind::Bytes => FieldValue::String(span),
+        Kind::Ident => FieldValue::Word(span),
+        Kind::Dollar => {
+            let number = inp.parse(token(Kind::Dollar).ignore_then(token(Kind::Int)))?;
+            return Ok(FieldValue::Shared(span.to(number)));
+        }
+        _ => return Err(Failure::expected(position(inp), Want::Value)),
+    };
+    inp.skip();
+    Ok(value)
+}
+
+/// The places of the integers of `[1, 2, 3]`, which the lexer has found to be nothing else.
+pub(in crate::parse) fn ints(source: &str, list: Span) -> impl Iterator<Item = Span> {
+    let inside = &source[list.start as usize + 1..list.end as usize - 1];
+    let mut at = list.start + 1;
+    inside.split(',').map(move |part| {
+        let spelling = part.trim();
+        let length = |text: &str| u32::try_from(text.len()).unwrap_or(0);
+        let start = at + length(&part[..part.len() - part.trim_start().len()]);
+        at += length(part) + 1;
+        Span::new(start, start + length(spelling))
+    })
+}
