@@ -94,6 +94,9 @@ fn inputs_and_outputs_come_back_byte_for_byte() {
         if let Err(why) = lost(&data, &names) {
             failed.push(format!("{}: {why}", path.display()));
         }
+        if let Some(found) = onnx_ir::verify_data(&data, &names, &onnx_ir::VerifyOptions::default()).first() {
+            failed.push(format!("{}: {}", path.display(), found.message));
+        }
     }
     eprintln!("{} files: {kinds:?}", found.len());
     assert!(failed.is_empty(), "{} files:\n{}", failed.len(), failed[..failed.len().min(10)].join("\n"));

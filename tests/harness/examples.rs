@@ -3,6 +3,7 @@
 use libtest_mimic::Trial;
 use onnx_ir::diag::{self, Code};
 use onnx_ir::{Level, VerifyOptions};
+use onnx_text::TextKind;
 
 /// What stands before an example that begins with a graph.
 const HEADER: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n";
@@ -20,13 +21,19 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn run(code: &Code) -> Result<(), String> {
     for (index, example) in examples(code).into_iter().enumerate() {
+        let is_value = onnx_text::sniff_text(&example) == TextKind::Value;
         let text = match example.trim_start() {
+            _ if is_value => example,
             function if function.starts_with("<domain") => format!("{CALL}{example}"),
             headed if headed.starts_with(['<', '#']) => example,
             _ => format!("{HEADER}{example}"),
         };
         let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
-        let found = onnx_text::check(&text, &options).diagnostics;
+        let found = if is_value {
+            onnx_text::check_value(&text, &options).diagnostics
+        } else {
+            onnx_text::check(&text, &options).diagnostics
+        };
         let is_found = found.iter().any(|diagnostic| diagnostic.code == code);
         let (expected, which) = if index % 2 == 0 { (true, "wrong") } else { (false, "right") };
         if is_found != expected {

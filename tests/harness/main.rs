@@ -13,6 +13,8 @@
 //! | `#! roundtrip` | text → model → bytes → model → text → model → bytes gives the same bytes |
 //! | `#! finds error[E0303]: message` | there is this finding, which has no place |
 //!
+//! A file that holds a value instead of a model (`seq(tensor) s = […]`) can be checked, rendered and formatted.
+//!
 //! A claim is a comment line under the line that it is about. Its `^` stands under the first character of the finding;
 //! `#<` stands for the column of its own `#`. The message is claimed from its beginning, as far as it is written:
 //!

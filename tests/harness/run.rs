@@ -4,7 +4,9 @@ use crate::directives::{self, Directive};
 use crate::{Case, claims, snapshots};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_text::render::{Of, Source, Style, human, json};
-use onnx_text::{Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, ast, check, format, raise};
+use onnx_text::{
+    Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, ast, check, check_value, format, raise,
+};
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
     let directives = directives::parse(&case.text)?;
@@ -49,11 +51,17 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
 /// Everything that is wrong with a file.
 fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnostic]) -> T) -> T {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
+    let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
+    let is_wanted = |diagnostic: &Diagnostic| diagnostic.code.level <= level || diagnostic.is_error();
+    if is_value(case) {
+        let mut diagnostics = check_value(&case.text, &options).diagnostics;
+        diagnostics.retain(is_wanted);
+        return show(&Source::new(&name, &case.text, Of::Text), &diagnostics);
+    }
     let Checked { parsed, model, mut diagnostics } = check(&case.text, &options);
-    diagnostics.retain(|diagnostic| diagnostic.code.level <= level || diagnostic.is_error());
+    diagnostics.retain(is_wanted);
     let map = SourceMap::new(&case.text, &parsed.tree, &model);
     let locate = |entity| map.span(entity);
-    let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
     let source = Source::new(&name, &case.text, Of::Text).locating(&locate);
     show(&source, &diagnostics)
 }
@@ -69,7 +77,15 @@ fn sound(text: &str) -> Result<Checked, String> {
     }
 }
 
+/// Whether a file holds a value and no model.
+fn is_value(case: &Case) -> bool {
+    onnx_text::sniff_text(&case.text) == TextKind::Value
+}
+
 fn fmt(case: &Case) -> Result<(), String> {
+    if is_value(case) {
+        return fmt_value(case);
+    }
     let Checked { parsed, model, .. } = sound(&case.text)?;
     let once = formatted(&case.text, &parsed);
     let again = sound(&once)?;
@@ -79,6 +95,26 @@ fn fmt(case: &Case) -> Result<(), String> {
     }
     if bytes(&model)? != bytes(&again.model)? {
         return Err(format!("formatting has changed the model:\n{once}"));
+    }
+    snapshot(case, "fmt", once.trim_end());
+    Ok(())
+}
+
+fn fmt_value(case: &Case) -> Result<(), String> {
+    let formatted = |text: &str| {
+        let parsed = onnx_text::parse_value(text);
+        match (&parsed.tree, parsed.diagnostics.first()) {
+            (Some(tree), None) => {
+                let options = FormatOptions::default();
+                Ok(onnx_text::format_value_file(text, tree, &parsed.comments, parsed.annotated, &options))
+            }
+            (_, first) => Err(format!("the text has an error: {first:?}\n{text}")),
+        }
+    };
+    let once = formatted(&case.text)?;
+    let twice = formatted(&once)?;
+    if once != twice {
+        return Err(format!("formatting twice is not formatting once:\n{once}\n--- twice:\n{twice}"));
     }
     snapshot(case, "fmt", once.trim_end());
     Ok(())

@@ -45,4 +45,4 @@ pub use names::{Name, Names};
 pub use show::type_text;
 pub use tensor::{DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorExtra, TensorId};
 pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
-pub use verify::{Level, VerifyOptions, verify};
+pub use verify::{Level, VerifyOptions, verify, verify_data};

@@ -10,6 +10,10 @@
 //! y = Relu(u)            and nothing about `u`, `t` or unused values
 //! ```
 
+mod value;
+
+pub use value::{CheckedValue, check_value, value_span};
+
 use crate::ast;
 use crate::map::SourceMap;
 use crate::parse::{self, Parsed};

@@ -94,6 +94,8 @@ impl<'a> SourceMap<'a> {
                     self.file.notes.fields().filter(|f| self.text(f.key) == keys::CONFIGURATION);
                 records.nth(i as usize).map(|f| f.value.span())
             }
+            // Models have none: see `value_span`.
+            Entity::Data(_) => None,
         }
     }
 

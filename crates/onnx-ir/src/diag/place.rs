@@ -102,4 +102,6 @@ pub enum Entity {
     Attr(BodyId, NodeId, u32),
     Training(u32),
     Configuration(u32),
+    /// A value in a file of its own, which is no model: 0 is the whole, those in it follow in document order.
+    Data(u32),
 }

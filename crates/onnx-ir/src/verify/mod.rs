@@ -31,9 +31,13 @@
 //!
 //! **Training, quantization, devices** (`training`, `quantization`, `devices`). Bindings name what exists and fits
 //! (R01–R04), annotations name tensors of the graph (Z01), shardings name devices and axes that exist (C01–C06).
+//!
+//! **Values in files of their own** (`data`, [`verify_data`]). Stored sequences, maps and optionals hold what they say
+//! (Y11), and their tensors are sound.
 
 mod attributes;
 mod calls;
+mod data;
 mod declarations;
 mod devices;
 mod external;
@@ -57,6 +61,7 @@ mod types;
 mod versions;
 
 pub use crate::diag::Level;
+pub use data::verify_data;
 pub use external::{FileFacts, check_file};
 
 use crate::diag::Diagnostic;

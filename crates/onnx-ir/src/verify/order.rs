@@ -56,5 +56,6 @@ fn key(scene: &Scene<'_>, ranks: &HashMap<BodyId, usize>, entity: Entity) -> Key
         Entity::NodeInput(body, node, i) => in_node(body, node, 4, i),
         Entity::Configuration(i) => (last, 0, 0, i),
         Entity::Training(i) => (last, 1, 0, i),
+        Entity::Data(i) => (last, 2, 0, i),
     }
 }

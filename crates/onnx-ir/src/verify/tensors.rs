@@ -43,7 +43,12 @@ pub(super) struct At<'m> {
     attribute: Option<Name>,
 }
 
-impl At<'_> {
+impl<'m> At<'m> {
+    /// A tensor that belongs to nothing; `body` has the parts of a sparse one.
+    pub(super) fn alone(body: &'m Body, place: Entity) -> Self {
+        At { body, place, attribute: None }
+    }
+
     /// `` `w` ``, or what holds a tensor without a name.
     pub(super) fn subject(&self, scene: &Scene<'_>, tensor: &Tensor) -> String {
         match (tensor.name.filter(|n| !n.is_empty()), self.attribute) {

@@ -130,13 +130,23 @@ pub(super) fn read<T, O>(
     parse: fn(&str) -> Parsed<Option<T>>,
     lower: impl FnOnce(&mut Cx<'_>, &T) -> O,
 ) -> (Option<O>, Vec<Diagnostic>) {
+    let (parsed, out) = read_tree(source, parse, lower);
+    (out, parsed.diagnostics)
+}
+
+/// The same with the tree; its diagnostics are all that there are.
+pub(super) fn read_tree<T, O>(
+    source: &str,
+    parse: fn(&str) -> Parsed<Option<T>>,
+    lower: impl FnOnce(&mut Cx<'_>, &T) -> O,
+) -> (Parsed<Option<T>>, Option<O>) {
     if let Some(diagnostic) = too_large(source) {
-        return (None, vec![diagnostic]);
+        return (Parsed { diagnostics: vec![diagnostic], ..parse("") }, None);
     }
     let mut parsed = parse(source);
     let mut cx = Cx::new(source, parsed.annotated.is_some());
     let out = parsed.tree.as_ref().map(|tree| lower(&mut cx, tree));
     parsed.diagnostics.append(&mut cx.diagnostics);
     parse::sort(&mut parsed.diagnostics);
-    (out, parsed.diagnostics)
+    (parsed, out)
 }

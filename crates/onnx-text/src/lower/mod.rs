@@ -29,6 +29,7 @@ pub use fragment::{read_attribute, read_function, read_graph, read_node, read_ty
 pub use value::{read_tensor, read_value};
 
 pub(crate) use notes::keys;
+pub(crate) use value::read_value_tree;
 
 /// A model read from text, with everything that was wrong.
 #[derive(Clone, Debug, Default)]
@@ -55,8 +56,7 @@ pub fn read_model(source: &str) -> Lowered {
 fn too_large(source: &str) -> Option<Diagnostic> {
     let message = "the text is larger than 4 GiB";
     let is_too_large = u32::try_from(source.len()).is_err();
-    is_too_large
-        .then(|| Diagnostic::new(&code::SOURCE_TOO_LARGE, onnx_ir::diag::Place::Nowhere, message))
+    is_too_large.then(|| Diagnostic::new(&code::SOURCE_TOO_LARGE, onnx_ir::diag::Place::Nowhere, message))
 }
 
 /// Lowers a parsed model.

@@ -4,6 +4,7 @@ use super::literals::Escapes;
 use super::{Cx, Fields, int_at, parse};
 use crate::ast::{self, Content, MapPartValue, ValueKind};
 use crate::lex::shown;
+use crate::parse::Parsed;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
 use onnx_ir::{Data, DataKind, MapData, Name, Names, OptionalData, Sequence, Tensor};
 
@@ -20,7 +21,13 @@ use onnx_ir::{Data, DataKind, MapData, Name, Names, OptionalData, Sequence, Tens
 /// assert_eq!((s.name.map(|n| &names[n]), s.tensors.len()), (Some("s"), 2));
 /// ```
 pub fn read_value(source: &str, names: &mut Names) -> (Option<Data>, Vec<Diagnostic>) {
-    super::fragment::read(source, parse::parse_value, |cx, tree| cx.value_file(names, tree))
+    let (parsed, data) = read_value_tree(source, names);
+    (data, parsed.diagnostics)
+}
+
+/// [`read_value`] with the tree that was read; its diagnostics are all that there are.
+pub(crate) fn read_value_tree(source: &str, names: &mut Names) -> (Parsed<Option<ast::Value>>, Option<Data>) {
+    super::fragment::read_tree(source, parse::parse_value, |cx, tree| cx.value_file(names, tree))
 }
 
 /// Reads a tensor, `float[2] w = {1, 2}`: type, name and `=` as in a list of initializers, but the last two may be

@@ -147,5 +147,12 @@ super::codes! { TYPES, Spec:
     /// Its element kind is stated and is the kind of what is stored; a map has keys of an integer type or
     /// strings, in one field, and as many as values. Such files are inputs and outputs of a model, not
     /// models. Source: onnx-data.proto.
+    ///
+    /// ```text
+    /// map(int64) m = {keys = [1, 2], values = seq(tensor) [float {0.5}]}
+    /// ```
+    /// ```text
+    /// map(int64) m = {keys = [1, 2], values = seq(tensor) [float {0.5}, float {0.25}]}
+    /// ```
     Error VALUE_PROTOS = "E0711", "value-protos", "Y11";
 }

@@ -1,0 +1,122 @@
+//! Everything that is wrong with a text that holds a value.
+
+use crate::ast::{self, Content, MapPartValue, ValueKind};
+use crate::parse::Parsed;
+use onnx_ir::diag::{Diagnostic, Entity, Place, Span};
+use onnx_ir::{Data, Level, Names, VerifyOptions, verify_data};
+
+/// A text with a value in it, read and judged.
+#[derive(Clone, Debug)]
+pub struct CheckedValue {
+    /// The tree and the comments; its diagnostics have been moved to [`diagnostics`](Self::diagnostics).
+    pub parsed: Parsed<Option<ast::Value>>,
+    /// The value, as much of it as the text says.
+    pub data: Option<Data>,
+    /// The strings of the value.
+    pub names: Names,
+    /// What is wrong, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses, lowers and verifies a text that holds a value. One with mistakes is not verified: what is missing would be
+/// missed.
+///
+/// ```
+/// let checked = onnx_text::check_value("seq(map) s = [float {1}]", &Default::default());
+/// assert_eq!(checked.diagnostics[0].message, "`s` is a sequence of `map` and has a `tensor`");
+/// ```
+pub fn check_value(source: &str, options: &VerifyOptions) -> CheckedValue {
+    let mut names = Names::new();
+    let (mut parsed, data) = crate::lower::read_value_tree(source, &mut names);
+    let mut diagnostics = std::mem::take(&mut parsed.diagnostics);
+    let is_whole = !diagnostics.iter().any(Diagnostic::is_error);
+    if let (Some(data), Some(tree), true) = (&data, &parsed.tree, is_whole && options.level > Level::Syntax) {
+        let mut found = verify_data(data, &names, options);
+        for diagnostic in &mut found {
+            if let Place::Entity(entity) = diagnostic.primary.place
+                && let Some(span) = value_span(tree, entity)
+            {
+                diagnostic.primary.place = span.into();
+            }
+        }
+        diagnostics.append(&mut found);
+        crate::parse::sort(&mut diagnostics);
+    }
+    CheckedValue { parsed, data, names, diagnostics }
+}
+
+/// Where a value of a file is written that [`verify_data`] has found something about: a tensor as a whole, of what holds
+/// others the words before them.
+pub fn value_span(tree: &ast::Value, entity: Entity) -> Option<Span> {
+    let Entity::Data(number) = entity else { return None };
+    let mut left = number;
+    find(tree, &mut left)
+}
+
+/// The value that `left` counts down to.
+fn find(value: &ast::Value, left: &mut u32) -> Option<Span> {
+    if *left == 0 {
+        return Some(match &value.kind {
+            ValueKind::Tensor(_) | ValueKind::Sparse(_) => value.span,
+            ValueKind::Sequence(head, _) | ValueKind::Map(head, _) | ValueKind::Optional(head, _) => {
+                head.word.to(head.name.unwrap_or(head.args))
+            }
+        });
+    }
+    *left -= 1;
+    match &value.kind {
+        ValueKind::Tensor(_) | ValueKind::Sparse(_) => None,
+        ValueKind::Sequence(_, list) | ValueKind::Optional(_, Content::Many(list)) => {
+            // The value has a list for each kind.
+            let mut items: Vec<_> = list.items.iter().collect();
+            items.sort_by_key(|item| rank(&item.kind));
+            items.into_iter().find_map(|item| find(item, left))
+        }
+        ValueKind::Map(_, parts) => parts.items.iter().find_map(|part| match &part.value {
+            MapPartValue::Values(values) => find(values, left),
+            MapPartValue::Keys(_) => None,
+        }),
+        ValueKind::Optional(_, Content::One(value)) => find(value, left),
+        ValueKind::Optional(_, Content::None(_)) => None,
+    }
+}
+
+fn rank(kind: &ValueKind) -> u8 {
+    match kind {
+        ValueKind::Tensor(_) => 0,
+        ValueKind::Sparse(_) => 1,
+        ValueKind::Sequence(..) => 2,
+        ValueKind::Map(..) => 3,
+        ValueKind::Optional(..) => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_where_the_value_is_written() {
+        let source = "seq(seq) a = [float {1}, seq(map) b = [map(float) m {keys = []}], seq(tensor) [float[3] {1, 2, 3}]]";
+        let checked = check_value(source, &VerifyOptions::default());
+        let told: Vec<_> = checked
+            .diagnostics
+            .iter()
+            .map(|d| {
+                let Place::Source(span) = d.primary.place else { panic!("a place in the text") };
+                (&source[span.range()], d.message.as_str())
+            })
+            .collect();
+        let expected = [
+            ("seq(seq) a", "`a` is a sequence of `seq` and has a `tensor`"),
+            ("map(float) m", "`m` has keys of type `float`, neither integers nor strings"),
+        ];
+        assert_eq!(told, expected);
+        let tree = checked.parsed.tree.expect("a tree");
+        let text = |n| value_span(&tree, Entity::Data(n)).map(|span| &source[span.range()]);
+        let all: Vec<_> = (0..8).map_while(text).collect();
+        let expected =
+            ["seq(seq) a", "float {1}", "seq(map) b", "map(float) m", "seq(tensor)", "float[3] {1, 2, 3}"];
+        assert_eq!(all, expected);
+    }
+}
