@@ -110,7 +110,7 @@ fn packed_elements_are_unpacked_low_bits_first() {
     let entries = bytes_of([0b11_10_01_00i32, 0b01].map(i32::to_le_bytes));
     assert_eq!(elements(ElemType::UINT2, Field::Int32, &entries, 5), "{{0, 1, 2, 3, 1}}");
     let entries = bytes_of([63i32, 5].map(i32::to_le_bytes));
-    assert_eq!(elements(ElemType::FLOAT6E3M2, Field::Int32, &entries, 2), "{{63, 5}}");
+    assert_eq!(elements(ElemType::FLOAT6E3M2, Field::Int32, &entries, 2), "{63, 5}");
 }
 
 #[test]
