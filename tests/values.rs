@@ -245,3 +245,21 @@ fn mistakes_are_told() {
         assert!(told.len() == 1, "{source}: {told:?}");
     }
 }
+
+/// The manual: each example is a value, and says what it says however often it is printed.
+#[test]
+fn the_examples_of_the_manual_are_values() {
+    let manual = include_str!("../grammar/values.md");
+    let examples = manual.split("```onnxtxt\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let cells = manual.lines().filter(|line| line.starts_with('|')).flat_map(|line| line.split('`'));
+    let cells = cells.filter(|text| onnx_text::sniff_text(text) == TextKind::Value);
+    let mut count = 0;
+    for source in examples.chain(cells) {
+        let mut names = Names::new();
+        let (data, diagnostics) = onnx_text::read_value(source, &mut names);
+        assert!(diagnostics.is_empty(), "{source}\n{diagnostics:#?}");
+        lost(&data.unwrap(), &names).unwrap();
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+}

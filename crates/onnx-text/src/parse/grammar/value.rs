@@ -2,15 +2,16 @@
 
 use super::*;
 
-/// `value = notes (sequence | map | optional | typed)`
-pub(crate) fn value(inp: &mut Inp<'_, '_>) -> Out<Value> {
+/// `value = notes value_kind`
+pub(in crate::parse) fn value(inp: &mut Inp<'_, '_>) -> Out<Value> {
     let notes = notes(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let kind = value_kind(inp)?;
     Ok(Value { notes, kind, span: start.to(last_span(inp)) })
 }
 
-fn value_kind(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
+/// `value_kind = typed | sequence | map | optional_value`
+pub(super) fn value_kind(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
     let word = match inp.peek() {
         Some(Token { kind: Kind::Ident, span, .. }) => &inp.state().source[span.range()],
         _ => return Err(Failure::expected(position(inp), Want::Type)),
@@ -39,8 +40,8 @@ fn value_kind(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
     }
 }
 
-/// `sequence = "seq" "(" kind? ")" name? "="? "[" (value ("," value)*)? "]"`
-fn sequence(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
+/// `sequence = value_head "="? "[" (value ("," value)*)? "]"`
+pub(super) fn sequence(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
     let head = value_head(inp)?;
     equals(inp);
     if peek(inp, 0) == Some(Kind::Ints) {
@@ -51,16 +52,16 @@ fn sequence(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
     Ok(ValueKind::Sequence(Box::new(head), items))
 }
 
-/// `map = "map" "(" type? ")" name? "="? "{" (map-part ("," map-part)*)? "}"`
-fn map(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
+/// `map = value_head "="? "{" (map_part ("," map_part)*)? "}"`
+pub(super) fn map(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
     let head = value_head(inp)?;
     equals(inp);
     let parts = inp.parse(list(Kind::LBrace, production(map_part)))?;
     Ok(ValueKind::Map(Box::new(head), parts))
 }
 
-/// `map-part = word "=" (elements | value)`
-fn map_part(inp: &mut Inp<'_, '_>) -> Out<MapPart> {
+/// `map_part = Ident "=" (elements | value)`
+pub(super) fn map_part(inp: &mut Inp<'_, '_>) -> Out<MapPart> {
     let key = inp.parse(token_as(Kind::Ident, Want::Key).then_ignore(token(Kind::Equals)))?;
     let value = match peek(inp, 0) {
         Some(Kind::LBracket | Kind::Ints) => MapPartValue::Keys(elements(inp)?),
@@ -69,8 +70,8 @@ fn map_part(inp: &mut Inp<'_, '_>) -> Out<MapPart> {
     Ok(MapPart { key, value })
 }
 
-/// `optional = "optional" "(" kind? ")" name? "=" ("none" | value | "[" (value ("," value)*)? "]")`
-fn optional_value(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
+/// `optional_value = value_head "=" ("none" | value | "[" (value ("," value)*)? "]")`
+pub(super) fn optional_value(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
     let head = value_head(inp)?;
     inp.parse(token(Kind::Equals))?;
     let content = match inp.peek() {
@@ -89,8 +90,8 @@ fn optional_value(inp: &mut Inp<'_, '_>) -> Out<ValueKind> {
     Ok(ValueKind::Optional(Box::new(head), content))
 }
 
-/// `word "(" (type | int)? ")" name?`
-fn value_head(inp: &mut Inp<'_, '_>) -> Out<ValueHead> {
+/// `value_head = Ident "(" (Int | type_)? ")" name?`
+pub(super) fn value_head(inp: &mut Inp<'_, '_>) -> Out<ValueHead> {
     let word = inp.parse(token(Kind::Ident))?;
     let open = inp.parse(token(Kind::LParen))?;
     let arg = match peek(inp, 0) {
