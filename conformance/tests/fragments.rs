@@ -1,0 +1,296 @@
+//! Single constructs: what is printed of a model reads back as the same construct, and what is written without
+//! annotations is read by the reference as it is read here.
+#![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
+
+use conformance::convert::same_bytes;
+use conformance::corpus::{CorpusModel, in_parallel, models};
+use conformance::oracle::{Oracle, is_ok};
+use onnx_ir::{BodyBuilder, Diagnostic, ElemType, EntityId as _, GraphId, Model, Payload, Tensor};
+use onnx_proto::file;
+use onnx_text::{
+    Profile, RaiseOptions, print_attribute, print_function, print_graph, print_node, print_tensor,
+    print_type, print_value_info, read_attribute, read_function, read_graph, read_node, read_tensor,
+    read_type, read_value_info,
+};
+use serde_json::{Value, json};
+
+/// Larger models are left to the tests of whole models.
+const MOST_BYTES: u64 = 1 << 20;
+
+fn small_models() -> Vec<CorpusModel> {
+    let mut models = models();
+    models.retain(|model| model.size <= MOST_BYTES);
+    models
+}
+
+/// The wire format of a model of which `part` makes one part.
+fn wire(part: impl FnOnce(&mut Model)) -> Vec<u8> {
+    let mut model = Model::new();
+    part(&mut model);
+    onnx_proto::write(&model).expect("it is small")
+}
+
+/// What was read, and no complaints.
+fn whole<T>((read, diagnostics): (Option<T>, Vec<Diagnostic>), text: &str) -> Result<T, String> {
+    match (read, diagnostics.iter().find(|d| d.is_error())) {
+        (Some(read), None) => Ok(read),
+        (_, first) => Err(format!("{}: {text}", first.map_or("nothing was read", |d| &d.message))),
+    }
+}
+
+fn graph_wire(text: &str) -> Result<Vec<u8>, String> {
+    let mut model = Model::new();
+    model.main = Some(whole(read_graph(text, &mut model), text)?);
+    Ok(wire(|m| *m = model))
+}
+
+fn function_wire(text: &str) -> Result<Vec<u8>, String> {
+    let mut model = Model::new();
+    whole(read_function(text, &mut model), text)?;
+    Ok(wire(|m| *m = model))
+}
+
+/// A graph without a name, with one node.
+fn node_wire(text: &str) -> Result<Vec<u8>, String> {
+    let mut model = Model::new();
+    let mut b = BodyBuilder::new(&mut model);
+    b.begin_graph(None, None);
+    whole(read_node(text, &mut b), text)?;
+    b.end_graph();
+    let main = b.finish();
+    model.main = Some(main);
+    Ok(wire(|m| *m = model))
+}
+
+// ---- printed and read again ----
+
+/// Every graph, function, node, attribute, declaration, type and initializer of a model.
+fn comes_back(model: &Model) -> Result<usize, String> {
+    let options = RaiseOptions::default();
+    let mut count = 0;
+    if let Some(main) = model.main {
+        let text = print_graph(model, main, &options);
+        let alone = Model { header: Default::default(), training: Vec::new(), ..model.clone() };
+        let alone = Model { functions: Default::default(), configurations: Vec::new(), ..alone };
+        same_bytes(&wire(|m| *m = alone), &graph_wire(&text)?).map_err(|why| format!("{why}\n{text}"))?;
+        count += 1;
+    }
+    for (id, function) in model.functions.iter() {
+        let text = print_function(model, id, &options);
+        let mut alone = Model { names: model.names.clone(), types: model.types.clone(), ..Model::new() };
+        let body = alone.bodies.push(model.bodies[function.body].clone());
+        alone.functions.push(onnx_ir::Function { body, ..function.clone() });
+        same_bytes(&wire(|m| *m = alone), &function_wire(&text)?).map_err(|why| format!("{why}\n{text}"))?;
+        count += 1;
+    }
+    for (body_id, body) in model.bodies.iter() {
+        let mut read = Model::new();
+        let mut b = BodyBuilder::new(&mut read);
+        b.begin_graph(None, None);
+        for (id, node) in body.nodes.iter() {
+            let text = print_node(model, body_id, id, &options);
+            let back = whole(read_node(&text, &mut b), &text)?;
+            let again = b.body().nodes[back].clone();
+            let same_name = |a: Option<onnx_ir::Name>, b_name: Option<onnx_ir::Name>| {
+                a.map(|n| model.names.bytes(n).to_vec()) == b_name.map(|n| b.names.bytes(n).to_vec())
+            };
+            let is_same = same_name(node.name, again.name)
+                && same_name(node.op, again.op)
+                && same_name(node.domain, again.domain)
+                && same_name(node.overload, again.overload)
+                && (node.inputs.len(), node.outputs.len(), node.attrs.len())
+                    == (again.inputs.len(), again.outputs.len(), again.attrs.len());
+            if !is_same {
+                return Err(format!("another node:\n{text}"));
+            }
+            for attr in node.attrs.iter().filter(|attr| attr.values.iter().all(|v| v.graphs().is_empty())) {
+                let text = print_attribute(model, body_id, attr, &options);
+                let back = whole(read_attribute(&text, &mut b, None), &text)?;
+                if (back.ty, back.values.len()) != (attr.ty, attr.values.len()) {
+                    return Err(format!("another attribute:\n{text}"));
+                }
+                count += 1;
+            }
+            count += 1;
+        }
+        b.end_graph();
+        for graph in body.graphs.values() {
+            for port in graph.inputs.iter().chain(&graph.outputs).chain(&graph.value_info) {
+                let text = print_value_info(model, port, &options);
+                let mut read = Model::new();
+                let back = whole(read_value_info(&text, &mut read), &text)?;
+                let again = print_value_info(&read, &back, &options);
+                if again != text {
+                    return Err(format!("another declaration:\n{text}\n{again}"));
+                }
+                if let Some(ty) = port.ty {
+                    let text = print_type(model, ty, &options);
+                    let mut read = Model::new();
+                    let back = whole(read_type(&text, &mut read), &text)?;
+                    let again = print_type(&read, back, &options);
+                    if again != text {
+                        return Err(format!("another type:\n{text}\n{again}"));
+                    }
+                }
+                count += 1;
+            }
+        }
+        for tensor in body.tensors.values() {
+            let text = print_tensor(tensor, &model.names, &options);
+            let mut names = onnx_ir::Names::new();
+            let back = whole(read_tensor(&text, &mut names), &text)?;
+            let bytes = |t: &Tensor| t.data.iter().map(Payload::len).collect::<Vec<_>>();
+            if (&back.dims, back.elem, bytes(&back)) != (&tensor.dims, tensor.elem, bytes(tensor)) {
+                return Err(format!("another tensor:\n{}", text.chars().take(300).collect::<String>()));
+            }
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+#[test]
+fn constructs_come_back() {
+    let models = small_models();
+    let outcomes = in_parallel(&models, |model| {
+        let (read, _) = onnx_proto::read(file::open(&model.path).expect("it can be read"));
+        comes_back(&read).map_err(|why| format!("{}: {why}", model.name))
+    });
+    let count: usize = outcomes.iter().flatten().sum();
+    let failures: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+    assert!(failures.is_empty(), "{} models:\n{}", failures.len(), failures.join("\n"));
+    eprintln!("{count} constructs of {} models come back as they were", models.len());
+}
+
+// ---- read by the reference ----
+
+/// A construct, its text, and what the text says as a part of a model.
+type Case = (&'static str, String, Result<Vec<u8>, String>);
+
+/// Constructs as people write them.
+fn written() -> Vec<Case> {
+    let nodes = [
+        "y = Relu(x)",
+        "[n] y, , z = com.acme.Op:v2 <i = 1, f: float = 1, l = [1, 2], s = \"a\\\"b\", r: int = @p> (x, , w)",
+        "y = Op(x, ) <a = 1.5, b: floats = [1, 2.5], c: ints = [], d = [\"a\", \"b\"], e = -inf>",
+        "[] \"a b\" = Constant <value = float[2] v {1, 2}> ()",
+        "y = Constant <value = int64[1] = {3}> ()",
+        "y = Cast <to = float[N,?,3]> (x)",
+        "y = If (c) <then_branch = h () => (z) { z = Abs(x) }, else_branch = k => (z) <float z> { z = Neg(x) }>",
+        "# before\ny # in\n= Relu(x) # behind",
+        "y = Op <t = sparse_tensor(float[2]), u = seq(map(int64, float)), o = opaque(a, b)> (x)",
+        "y = Op <t = float16[2] {1, 0x}> (x)",
+        "y = ",
+        "y = Relu(x",
+        "y Relu(x)",
+    ];
+    let graphs = [
+        "g => () { }",
+        "g (float[N] x) => (y) { y = Relu(x) }",
+        "\"a graph\" (float[2] x, float[2] w = {1, 2}) => (float[2] y) <float[2] t, int64 c = {7}> { t = Mul(x, w) y = Relu(t) }",
+        "g (seq(float[]) s, optional(int64) o, float q) => (bool b) { b = OptionalHasElement(o) }",
+        "g (float[1] w = [\"location\": \"w.bin\", \"offset\": \"0\"]) => (float[1] w) { }",
+        "g (x) => (y) { y = Abs(x)",
+        "g (x) = (y) { y = Abs(x) }",
+    ];
+    let functions = [
+        "<domain: \"l\", opset_import: [\"\": 21]> f (x) => (y) { y = Relu(x) }",
+        "<domain: \"l\", overload: \"v\", doc_string: \"d\", opset_import: [\"\": 21, \"a.b\": 2]> f <p, q: float = 1.0, r: ints = [1, 2]> (float[N] x, w) => (y) <float[N] t> { t = Mul(x, w) y = LeakyRelu <alpha: float = @q> (t) }",
+        "f (x) => (y) { y = Relu(x) }",
+        "<domain: \"l\"> f (x) => (y { y = Relu(x) }",
+    ];
+    let nodes = nodes.map(|text| ("node", text.to_owned(), node_wire(text)));
+    let graphs = graphs.map(|text| ("graph", text.to_owned(), graph_wire(text)));
+    let functions = functions.map(|text| ("function", text.to_owned(), function_wire(text)));
+    nodes.into_iter().chain(graphs).chain(functions).collect()
+}
+
+/// Constructs of the corpus, in the reference's own forms.
+fn printed(model: &CorpusModel) -> Vec<Case> {
+    let (model, _) = onnx_proto::read(file::open(&model.path).expect("it can be read"));
+    let options = RaiseOptions { profile: Profile::Reference, ..RaiseOptions::default() };
+    let mut cases = Vec::new();
+    // The reference has no form for packed elements, and takes a tensor without its elements, which is refused here.
+    let is_packed = |tensor: &Tensor| tensor.elem.and_then(ElemType::bits).is_some_and(|bits| bits < 8);
+    if model.bodies.values().any(|body| body.tensors.values().any(is_packed)) {
+        return cases;
+    }
+    if let Some(main) = model.main {
+        let text = print_graph(&model, main, &options);
+        cases.push(("graph", text.clone(), graph_wire(&text)));
+        let root = &model.bodies[main].graphs[GraphId::from_index(0)];
+        for &node in root.nodes.iter().take(20) {
+            let text = print_node(&model, main, node, &options);
+            cases.push(("node", text.clone(), node_wire(&text)));
+        }
+    }
+    for id in model.functions.ids() {
+        let text = print_function(&model, id, &options);
+        cases.push(("function", text.clone(), function_wire(&text)));
+    }
+    cases
+}
+
+/// The bytes of a construct as the part of a model that ours is.
+fn as_part(kind: &str, message: &[u8]) -> Vec<u8> {
+    let field = |number: u32, value: &[u8]| {
+        let varint = |mut n: usize| {
+            let mut out = Vec::new();
+            while n > 0x7f {
+                out.push(u8::try_from(n & 0x7f).expect("seven bits are left") | 0x80);
+                n >>= 7;
+            }
+            out.push(u8::try_from(n).expect("seven bits are left"));
+            out
+        };
+        [varint((number << 3 | 2) as usize), varint(value.len()), value.to_vec()].concat()
+    };
+    match kind {
+        "graph" => field(7, message),
+        "function" => field(25, message),
+        _ => field(7, &field(1, message)),
+    }
+}
+
+#[test]
+fn the_reference_reads_the_same() {
+    let Some(oracle) = Oracle::find("single constructs") else { return };
+    let mut cases = written();
+    cases.extend(in_parallel(&small_models(), printed).into_iter().flatten());
+    let request = |(kind, text, _): &Case| json!({"id": 0, "op": "parse", "kind": kind, "text": text});
+    let requests: Vec<Value> = cases.iter().map(request).collect();
+    let mut failures = Vec::new();
+    for ((kind, text, ours), answer) in cases.iter().zip(oracle.ask(&requests)) {
+        let outcome = match (ours, is_ok(&answer)) {
+            (Ok(ours), true) => {
+                let theirs = base64(answer["base64"].as_str().expect("an answer has bytes"));
+                same_bytes(&as_part(kind, &theirs), ours)
+            }
+            (Err(_), false) => Ok(()),
+            (Err(why), true) => Err(format!("refused here: {}", why.lines().next().unwrap_or_default())),
+            (Ok(_), false) => Err(format!("refused there: {}", answer["error"])),
+        };
+        if let Err(why) = outcome {
+            failures.push(format!("{kind}: {why}\n{}", text.chars().take(500).collect::<String>()));
+        }
+    }
+    let shown = failures[..failures.len().min(10)].join("\n");
+    assert!(failures.is_empty(), "{} of {}:\n{shown}", failures.len(), cases.len());
+    eprintln!("{} constructs mean the same to the reference", cases.len());
+}
+
+/// Standard base64 with padding.
+fn base64(text: &str) -> Vec<u8> {
+    let digit = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u8> = text.bytes().filter(|&c| c != b'=').map(digit).collect();
+    let bits =
+        |chunk: &[u8]| chunk.iter().fold(0u32, |n, &d| n << 6 | u32::from(d)) << (6 * (4 - chunk.len()));
+    let bytes = |chunk: &[u8]| bits(chunk).to_be_bytes()[1..chunk.len()].to_vec();
+    digits.chunks(4).flat_map(bytes).collect()
+}
