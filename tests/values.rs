@@ -246,6 +246,31 @@ fn mistakes_are_told() {
     }
 }
 
+/// As deep as the wire format goes, and deeper.
+#[test]
+fn nesting_ends_well() {
+    let nested = |depth: usize| {
+        let mut optional = OptionalData::default();
+        for _ in 0..depth {
+            optional = OptionalData { optional: Some(Box::new(optional)), ..OptionalData::default() };
+        }
+        Data::Optional(optional)
+    };
+    lost(&nested(99), &Names::new()).unwrap();
+    let sequences = (0..95)
+        .fold(Sequence::default(), |inner, _| Sequence { sequences: vec![inner], ..Sequence::default() });
+    lost(&Data::Sequence(sequences), &Names::new()).unwrap();
+    for source in [
+        "optional() = ".repeat(100_000),
+        "seq() [".repeat(100_000),
+        "map() {values = seq() [optional() = ".repeat(100_000),
+        "#@ a: {b: ".repeat(100_000),
+    ] {
+        let (_, diagnostics) = onnx_text::read_value(&source, &mut Names::new());
+        assert!(!diagnostics.is_empty());
+    }
+}
+
 /// The manual: each example is a value, and says what it says however often it is printed.
 #[test]
 fn the_examples_of_the_manual_are_values() {

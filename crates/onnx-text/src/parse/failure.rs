@@ -1,7 +1,7 @@
 //! What the parser reports, small enough to be made on the way through every optional part, and how it is told.
 
 use super::grammar::In;
-use crate::lex::{Kind, Token, shown};
+use crate::lex::{Kind, MAX_NESTING, Token, shown};
 use chumsky::DefaultExpected;
 use chumsky::error::{Error, LabelError};
 use chumsky::input::Input;
@@ -154,6 +154,8 @@ pub(super) enum Problem {
     MissingEquals,
     /// `:` is left out.
     MissingColon,
+    /// Too many values hold each other.
+    TooDeep,
 }
 
 /// One mistake. Positions are indices of tokens.
@@ -269,6 +271,8 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .label("expected `=>` between inputs and outputs")
                 .fix("insert the arrow", insert(behind, " =>"), true)
         }
+        Problem::TooDeep => Diagnostic::new(&code::NESTING_TOO_DEEP, place, "values nest too deep")
+            .label(format!("more than {MAX_NESTING} values hold this one")),
         Problem::MissingColon => {
             Diagnostic::new(&code::MISSING_PUNCTUATION, behind, format!("missing `:` before {found}"))
                 .label("expected `:`")

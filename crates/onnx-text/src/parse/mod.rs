@@ -36,7 +36,7 @@ macro_rules! entry {
         $(#[$doc])*
         pub fn $name(source: &str) -> Parsed<$tree> {
             let lexed = lex(source);
-            let mut context = SimpleState(Context { source, emitted: Vec::new() });
+            let mut context = SimpleState(Context { source, emitted: Vec::new(), depth: 0 });
             let (tree, mut failures) =
                 $production.parse_with_state(lexed.tokens.as_slice(), &mut context).into_output_errors();
             failures.append(&mut context.emitted);

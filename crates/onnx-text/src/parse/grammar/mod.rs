@@ -41,6 +41,8 @@ pub(super) struct Context<'t> {
     pub(super) source: &'t str,
     /// Mistakes that were mended.
     pub(super) emitted: Vec<Failure>,
+    /// Values that hold what is being read. An optional has no brackets for the lexer to count.
+    pub(super) depth: usize,
 }
 /// Its position in the input.
 pub(super) type Inp<'t, 'p> = InputRef<'t, 'p, In<'t>, X<'t>>;

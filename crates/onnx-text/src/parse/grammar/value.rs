@@ -1,13 +1,19 @@
 //! Values in files of their own: `grammar/values.md`.
 
 use super::*;
+use crate::lex::MAX_NESTING;
 
 /// `value = notes value_kind`
 pub(in crate::parse) fn value(inp: &mut Inp<'_, '_>) -> Out<Value> {
     let notes = notes(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
-    let kind = value_kind(inp)?;
-    Ok(Value { notes, kind, span: start.to(last_span(inp)) })
+    if inp.state().depth > MAX_NESTING {
+        return Err(Failure::problem(position(inp), Problem::TooDeep, Expected::default()));
+    }
+    inp.state().depth += 1;
+    let kind = value_kind(inp);
+    inp.state().depth -= 1;
+    Ok(Value { notes, kind: kind?, span: start.to(last_span(inp)) })
 }
 
 /// `value_kind = typed | sequence | map | optional_value`
