@@ -3,10 +3,14 @@
 use crate::input::{Form, Input, undecodable};
 use crate::session::Session;
 use bytes::Bytes;
-use onnx_ir::{Data, Diagnostic, Names};
+use onnx_ir::diag::Place;
+use onnx_ir::{Data, Diagnostic, Level, Names, VerifyOptions, verify_data};
 use onnx_proto::{FileKind, FormatError};
 use onnx_text::render::{Of, Source};
-use onnx_text::{RaiseOptions, TextKind, print_value, read_value, sniff_text};
+use onnx_text::{RaiseOptions, TextKind, check_value, print_value, read_value, sniff_text, value_span};
+
+/// Elements of a tensor that findings show.
+const ELEMENTS: usize = 4;
 
 /// A value that was read from a file.
 pub(crate) struct Value {
@@ -62,13 +66,30 @@ impl Value {
         self.data.is_none() || self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Shows what is wrong with the file.
+    /// Everything that is wrong with the file and the value, in the order of the text.
+    pub(crate) fn check(&self, input: &Input, options: &VerifyOptions) -> Vec<Diagnostic> {
+        if input.form == Form::Text {
+            return check_value(input.text(), options).diagnostics;
+        }
+        let mut found = self.diagnostics.clone();
+        if let (Some(data), true) = (&self.data, options.level > Level::Syntax && !self.is_partial()) {
+            found.extend(verify_data(data, &self.names, options));
+        }
+        found
+    }
+
+    /// Shows what is wrong with the file. What is wrong with a value that is no text has its place in the printed one.
     pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
-        let source = match input.form {
-            Form::Text => Source::new(&input.name, input.text(), Of::Text),
-            Form::Binary | Form::Json | Form::Textproto => Source::new(&input.name, "", Of::Binary),
-        };
-        session.report(&source, diagnostics);
+        if input.form == Form::Text {
+            return session.report(&Source::new(&input.name, input.text(), Of::Text), diagnostics);
+        }
+        let is_located = |diagnostic: &Diagnostic| matches!(diagnostic.primary.place, Place::Entity(_));
+        let has_places = diagnostics.iter().any(is_located);
+        let options = RaiseOptions { elide: Some(ELEMENTS), metadata: false, ..RaiseOptions::default() };
+        let text = if has_places { self.text(&options) } else { String::new() };
+        let tree = onnx_text::parse_value(&text).tree;
+        let locate = |entity| value_span(tree.as_ref()?, entity);
+        session.report(&Source::new(&input.name, &text, Of::Binary).locating(&locate), diagnostics);
     }
 
     /// The value as text; empty if nothing could be read.

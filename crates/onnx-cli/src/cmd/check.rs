@@ -95,7 +95,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let input = Input::open(path)?;
         let input = if args.fix || args.diff { fix(args, session, input, &mut status)? } else { input };
         if let Some(value) = input.value() {
-            let found = asked_for(args, value.diagnostics.clone());
+            let options = VerifyOptions { level: args.level.level(), ..VerifyOptions::default() };
+            let found = asked_for(args, value.check(&input, &options));
             status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
             value.report(session, &input, &found);
             continue;

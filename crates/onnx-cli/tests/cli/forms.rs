@@ -94,6 +94,15 @@ fn values_in_files_of_their_own_have_every_form() {
     folder.write("x.onnxtxt", b"float[1] x = {1, 2}");
     let found = folder.run(&["check", "--format", "short", "x.onnxtxt"]).expect(1);
     assert!(found.stderr.starts_with("x.onnxtxt:1:14: error[E0114]"), "{}", found.stderr);
+    // A value that does not hold what it says, as text and as bytes.
+    folder.write("s.onnxtxt", b"seq(seq) s = [\n    seq(tensor) [float[9] {1, 2, 3, 4, 5, 6, 7, 8, 9}],\n    seq(map) t = [float {1}]\n]\n");
+    folder.run(&["convert", "s.onnxtxt", "-o", "s.pb"]).expect(0);
+    for (name, place) in [("s.onnxtxt", "3:5"), ("s.pb", "1:55")] {
+        let found = folder.run(&["check", "--format", "short", name]).expect(1);
+        let message = "error[E0711]: `t` is a sequence of `map` and has a `tensor`";
+        assert_eq!(found.stderr.trim_end(), format!("{name}:{place}: {message}"));
+        folder.run(&["check", "--level", "syntax", name]).expect(0);
+    }
     // What is neither model nor value has no text.
     let function = b"\x0a\x01f\x22\x01x\x2a\x01y\x52\x01l";
     folder.write("f.pb", function);
