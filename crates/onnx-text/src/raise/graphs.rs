@@ -33,7 +33,8 @@ impl Raiser<'_> {
             self.words_note(&mut notes, keys::UNSET, &["name"]);
         }
         let start = self.out.here();
-        let name = if graph.owner.is_some() {
+        let is_root = self.model.bodies[body].root() == Some(id);
+        let name = if !is_root {
             // The reference takes a quoted word here for a string.
             self.subgraph_name(graph.name.unwrap_or(Name::empty()))
         } else {
@@ -49,9 +50,11 @@ impl Raiser<'_> {
     }
 
     fn subgraph_name(&mut self, name: Name) -> Span {
-        if is_type_word(&self.model.names[name]) {
-            // The reference takes it for a type or a number, quoted or not.
-            self.extend(|| "a nested graph with the name of a type".to_owned());
+        let text = &self.model.names[name];
+        // The reference takes it for a type or a number, quoted or not.
+        let is_taken = is_identifier(text) && is_type_word(text);
+        if is_taken && !self.extend(|| "a nested graph with the name of a type".to_owned()) {
+            return self.out.put(&format!("_{text}"));
         }
         self.identifier(name, "the graph name")
     }
@@ -178,7 +181,7 @@ impl Raiser<'_> {
         let start = self.out.here();
         let name = node.name.filter(|n| !n.is_empty()).map(|n| self.name(n));
         let outputs = node.outputs.iter().map(|&o| self.value_name(body, o)).collect();
-        let domain = node.domain.filter(|d| !d.is_empty()).map(|d| self.domain(d));
+        let domain = node.domain.filter(|d| !d.is_empty()).map(|d| self.path(d, "the domain"));
         let op = self.identifier(node.op.unwrap_or(Name::empty()), "the operator");
         let overload = node.overload.filter(|o| !o.is_empty()).map(|o| self.identifier(o, "the overload"));
         // The tree keeps the order of the text: attributes that hold graphs stand behind the inputs.
@@ -198,15 +201,6 @@ impl Raiser<'_> {
         Node { notes, name, outputs, domain, op, overload, attrs, inputs, inputs_span, span }
     }
 
-    fn domain(&mut self, domain: Name) -> Span {
-        let text = &self.model.names[domain];
-        if text.split('.').all(is_identifier) {
-            return self.out.put(text);
-        }
-        self.identifier(domain, "the domain")
-    }
-
-    /// The attributes of a node; `None` if the profile can say none of them.
     fn attrs(&mut self, body: BodyId, node: NodeId) -> Option<List<Attr>> {
         let attrs = &self.model.bodies[body].nodes[node].attrs;
         let open = self.out.put("<");
@@ -234,19 +228,17 @@ impl Raiser<'_> {
         fields.extend(self.header_text("doc_string", function.doc));
         let header = (!fields.is_empty()).then(|| List { items: fields, span: self.out.since(start) });
         let name = self.name(function.name.unwrap_or(Name::empty()));
-        let attrs = (function.attributes.len() + function.attribute_defaults.len() > 0).then(|| {
-            let open = self.out.put("<");
-            let mut items: Vec<Attr> = Vec::new();
-            for &attribute in &function.attributes {
-                let name = self.name(attribute);
-                items.push(Attr { notes: Notes::default(), name, ty: None, value: None, span: name });
-            }
-            for default in &function.attribute_defaults {
-                items.extend(self.parameter(function.body, default));
-            }
-            self.out.put(">");
-            List { items, span: self.out.since(open) }
-        });
+        let open = self.out.put("<");
+        let mut items: Vec<Attr> = Vec::new();
+        for &attribute in &function.attributes {
+            let name = self.name(attribute);
+            items.push(Attr { notes: Notes::default(), name, ty: None, value: None, span: name });
+        }
+        for default in &function.attribute_defaults {
+            items.extend(self.parameter(function.body, default));
+        }
+        self.out.put(">");
+        let attrs = (!items.is_empty()).then(|| List { items, span: self.out.since(open) });
         let empty = onnx_ir::Graph::default();
         let body = &model.bodies[function.body];
         let root = body.root();

@@ -1,6 +1,6 @@
 //! Headers of a raised tree.
 
-use super::Raiser;
+use super::{Profile, Raiser};
 use crate::ast::{Element, Field, FieldValue, Graph, List};
 use onnx_ir::diag::Span;
 use onnx_ir::{Name, OpsetImport, TrainingInfo};
@@ -53,11 +53,13 @@ impl Raiser<'_> {
 
     /// A string as the reference reads it; `_` for one that is absent.
     fn header_string(&mut self, value: Option<Name>) -> FieldValue {
-        let Some(name) = value else {
-            self.extend(|| "an entry without a key or value".to_owned());
-            return FieldValue::Word(self.out.put("_"));
-        };
-        FieldValue::String(self.quoted(name))
+        match value {
+            Some(name) => FieldValue::String(self.quoted(name)),
+            None if self.extend(|| "an entry without a key or value".to_owned()) => {
+                FieldValue::Word(self.out.put("_"))
+            }
+            None => FieldValue::String(self.out.string("")),
+        }
     }
 
     /// A string in quotes.
@@ -107,10 +109,12 @@ impl Raiser<'_> {
         })
     }
 
-    /// A graph for a model without one; `unset: [graph]` says that it is none.
+    /// A graph for a model without one; `unset: [graph]` says that it is none. The reference would read an empty graph,
+    /// so the name takes a form that it refuses.
     pub(super) fn placeholder(&mut self) -> Graph {
         let start = self.out.here();
-        let name = self.out.string("");
+        self.is_extended |= self.options.profile == Profile::Onnx;
+        let name = if self.is_extended { self.out.bytes(&[]) } else { self.out.string("") };
         let inputs = Some(self.empty_list("(", ")"));
         let outputs = self.empty_list("(", ")");
         let body_span = self.empty_list::<()>("{", "}").span;

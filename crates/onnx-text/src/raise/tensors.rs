@@ -57,8 +57,8 @@ impl<'m> Raiser<'m> {
     fn data(&mut self, tensor: &Tensor) -> Data {
         let extra = tensor.extra();
         if tensor.is_external() && tensor.data.is_empty() {
-            if extra.external.is_empty() {
-                self.extend(|| "an external tensor without entries".to_owned());
+            if extra.external.is_empty() && !self.extend(|| "an external tensor without entries".to_owned()) {
+                return Data::Elements(self.empty_list("{", "}"));
             }
             let value = self.list_value(&extra.external, |this, entry| {
                 let key = Some(this.external_text(entry.key));
@@ -108,10 +108,8 @@ impl<'m> Raiser<'m> {
         match name {
             // The reference reads these as it reads the header.
             Some(name) => FieldValue::String(self.quoted(name)),
-            None => {
-                self.extend(|| "an entry without a key or value".to_owned());
-                self.text_value(None)
-            }
+            None if self.extend(|| "an entry without a key or value".to_owned()) => self.text_value(None),
+            None => FieldValue::String(self.out.string("")),
         }
     }
 
@@ -310,7 +308,7 @@ impl<'m> Raiser<'m> {
     /// The storage, if it is not the default of the file.
     fn storage_note(&self, tensor: &Tensor) -> Option<&'static str> {
         let [Payload::Entries { field, bytes }] = &tensor.data[..] else { return None };
-        if bytes.is_empty() || !is_plain(tensor) || self.options.profile == Profile::Reference {
+        if bytes.is_empty() || !is_plain(tensor) {
             return None;
         }
         match (field, self.defaults.storage) {

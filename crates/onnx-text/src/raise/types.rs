@@ -25,14 +25,16 @@ impl Raiser<'_> {
         }
     }
 
+    /// A name where the reference takes identifiers with dots between them.
+    pub(super) fn path(&mut self, name: Name, what: &str) -> Spelling {
+        let text = &self.model.names[name];
+        if text.split('.').all(is_identifier) { self.out.put(text) } else { self.identifier(name, what) }
+    }
+
     /// A name where the reference takes identifiers only.
     pub(super) fn identifier(&mut self, name: Name, what: &str) -> Spelling {
         let text = &self.model.names[name];
         if is_identifier(text) {
-            return self.out.put(text);
-        }
-        let is_path = what == OPAQUE && text.split('.').all(is_identifier);
-        if is_path {
             return self.out.put(text);
         }
         if self.extend(|| format!("{what} {text:?} is not an identifier")) {
@@ -86,17 +88,17 @@ impl Raiser<'_> {
     }
 
     fn opaque_args(&mut self, domain: Option<Name>, name: Option<Name>) -> Vec<TypeArg> {
-        let arg = |this: &mut Self, name: Name| TypeArg::Name(this.identifier(name, OPAQUE));
+        let what = "the opaque type";
+        let mut args: Vec<_> = domain.map(|domain| self.path(domain, what)).into_iter().collect();
         match (domain, name) {
-            (None, None) => Vec::new(),
-            (None, Some(name)) => vec![arg(self, name)],
-            (Some(domain), Some(name)) => vec![arg(self, domain), arg(self, name)],
-            (Some(domain), None) => {
-                self.extend(|| "an opaque type with a domain and no name".to_owned());
-                let domain = arg(self, domain);
-                vec![domain, TypeArg::Name(self.out.here())]
+            (None, Some(name)) => args.push(self.path(name, what)),
+            (Some(_), Some(name)) => args.push(self.identifier(name, what)),
+            (Some(_), None) if self.extend(|| "an opaque type with a domain and no name".to_owned()) => {
+                args.push(self.out.here());
             }
+            (_, None) => {}
         }
+        args.into_iter().map(TypeArg::Name).collect()
     }
 
     fn call(&mut self, head: &str, args: impl FnOnce(&mut Self) -> Vec<TypeArg>) -> Type {
@@ -151,9 +153,6 @@ impl Raiser<'_> {
         Type::Tensor { elem: self.elem_type(elem), dims: None }
     }
 }
-
-/// What messages call the words of an opaque type, which may have dots.
-const OPAQUE: &str = "the opaque type";
 
 /// Whether the reference has words for all parts of a type.
 fn is_complete(types: &onnx_ir::Types, id: TypeId) -> bool {
