@@ -4,12 +4,15 @@
 
 - `Message.field` or `*.field`: that field, e.g. `NodeProto.doc_string`, `*.metadata_props`;
 - `annotations`: every field that the reference's text has no place for (our text carries them in `#@` comments);
-- `presence`: a scalar that is set to its default is the same as one that is not set;
+- `presence`: a scalar that is set to its default, or a message without fields that count, is the same as one that is
+  not set;
+- `nan_bits`: all NaNs are the same;
 - `tensor_storage`: raw_data and the typed fields are the same when they hold the same elements.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 
 import numpy as np
@@ -55,6 +58,8 @@ TYPED = {
     T.FLOAT16: ("int32_data", "<u2"),
     T.BFLOAT16: ("int32_data", "<u2"),
 }
+# One to an entry of int32_data, and packed in raw_data.
+SIX_BITS = {T.FLOAT6E2M3, T.FLOAT6E3M2}
 SHOWN = 80
 
 
@@ -63,7 +68,8 @@ class Ignore:
         what = set(what)
         self.presence = "presence" in what
         self.tensor_storage = "tensor_storage" in what
-        self.fields = what - {"presence", "tensor_storage", "annotations"}
+        self.nan_bits = "nan_bits" in what
+        self.fields = what - {"presence", "tensor_storage", "nan_bits", "annotations"}
         if "annotations" in what:
             self.fields |= ANNOTATIONS
 
@@ -81,9 +87,10 @@ def first_difference(a, b, ignore=()):
 def message(a, b, path, ignore):
     name = a.DESCRIPTOR.name
     fields = {f.name: f for m in (a, b) for f, _ in m.ListFields()}
-    if ignore.tensor_storage and name == "TensorProto" and raw_bytes(a) is not None and raw_bytes(b) is not None:
-        if raw_bytes(a) != raw_bytes(b):
-            return found(path, raw_bytes(a), raw_bytes(b))
+    raw = (raw_bytes(a, ignore), raw_bytes(b, ignore)) if ignore.tensor_storage and name == "TensorProto" else (None, None)
+    if None not in raw:
+        if raw[0] != raw[1]:
+            return found(path, *raw)
         fields = {n: f for n, f in fields.items() if n not in STORAGE}
     for f in sorted(fields.values(), key=lambda f: f.number):
         if ignore.field(name, f.name):
@@ -107,7 +114,7 @@ def field(a, b, f, path, ignore):
                 if difference:
                     return difference
         elif len(x) == len(y):
-            x, y = bits(f, x), bits(f, y)
+            x, y = bits(f, x, ignore), bits(f, y, ignore)
             for i in () if x == y else range(len(x)):
                 if x[i] != y[i]:
                     return found(f"{path}[{i}]", getattr(a, f.name)[i], getattr(b, f.name)[i])
@@ -115,18 +122,24 @@ def field(a, b, f, path, ignore):
             return found(f"{path}(length)", len(x), len(y))
         return None
     if f.has_presence and a.HasField(f.name) != b.HasField(f.name):
-        if not (ignore.presence and f.type != F.TYPE_MESSAGE and bits(f, [x]) == bits(f, [y])):
+        if not (ignore.presence and is_same(x, y, f, path, ignore)):
             return found(path, *(getattr(m, f.name) if m.HasField(f.name) else "(not set)" for m in (a, b)))
         return None
     if f.type == F.TYPE_MESSAGE:
         return message(x, y, path, ignore)
-    if bits(f, [x]) != bits(f, [y]):
-        return found(path, x, y)
-    return None
+    return None if is_same(x, y, f, path, ignore) else found(path, x, y)
 
 
-def bits(f, values):
+def is_same(x, y, f, path, ignore) -> bool:
+    if f.type == F.TYPE_MESSAGE:
+        return message(x, y, path, ignore) is None
+    return bits(f, [x], ignore) == bits(f, [y], ignore)
+
+
+def bits(f, values, ignore):
     """Values that compare as their bits do: NaN equals itself, 0.0 is not -0.0."""
+    if f.type in (F.TYPE_FLOAT, F.TYPE_DOUBLE) and ignore.nan_bits:
+        values = [math.nan if math.isnan(v) else v for v in values]
     if f.type == F.TYPE_FLOAT:
         return np.array(values, "<f4").view("<u4").tolist()
     if f.type == F.TYPE_DOUBLE:
@@ -134,12 +147,25 @@ def bits(f, values):
     return list(values)
 
 
-def raw_bytes(t):
+def raw_bytes(t, ignore):
     """A tensor's elements as raw_data would hold them; None for those that it cannot hold or that are elsewhere."""
+    raw = stored_bytes(t)
+    _, dtype = TYPED.get(t.data_type, (None, ""))
+    if ignore.nan_bits and dtype.startswith("<f") and raw is not None and len(raw) % int(dtype[2:]) == 0:
+        values = np.frombuffer(raw, dtype).copy()
+        values[np.isnan(values)] = np.nan
+        raw = values.tobytes()
+    return raw
+
+
+def stored_bytes(t):
     if t.HasField("raw_data"):
         return t.raw_data
     if t.data_location == T.EXTERNAL or t.data_type == T.STRING:
         return None
+    if t.data_type in SIX_BITS:
+        bits = sum((value & 0x3F) << (6 * i) for i, value in enumerate(t.int32_data))
+        return bits.to_bytes((6 * len(t.int32_data) + 7) // 8, "little")
     name, dtype = TYPED.get(t.data_type, ("int32_data", "<u1"))
     values = np.array(getattr(t, name), dtype if dtype.startswith("<f") else None)
     return (values if dtype.startswith("<f") else values.astype(dtype)).tobytes()

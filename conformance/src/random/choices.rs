@@ -28,9 +28,9 @@ impl<'c> Choices<'c> {
         (wide | usize::from(self.byte())) % count.max(1)
     }
 
-    /// True in so many of 256 cases; false at the end.
+    /// True in so many of 256 cases; false at the end, unless it is always true.
     pub(super) fn chance(&mut self, of_256: u16) -> bool {
-        u16::from(self.byte()) > 256 - of_256.min(256) && of_256 > 0
+        u16::from(self.byte()) >= 256 - of_256
     }
 
     pub(super) fn pick<'p, T>(&mut self, pool: &'p [T]) -> &'p T {

@@ -35,13 +35,17 @@ impl<'s> Generator<'s> {
         let schema = self.schema;
         let message = schema.message(full_name);
         // Most of what makes sense only as a whole is made as one.
+        let is_plain = self.wildness == Wildness::Plain;
         match message.name.as_str() {
-            "TensorProto" if !self.choices.chance(64) => return self.tensor(out),
-            "AttributeProto" if !self.choices.chance(48) => return self.attribute(depth, out),
+            "TensorProto" if is_plain || !self.choices.chance(64) => return self.tensor(out),
+            "AttributeProto" if is_plain || !self.choices.chance(48) => return self.attribute(depth, out),
             _ => {}
         }
         let alternatives = message.fields.iter().filter(|field| field.is_alternative).count();
-        let chosen = if alternatives > 0 { self.choices.below(alternatives + 1) } else { 0 };
+        let mut chosen = if alternatives > 0 { self.choices.below(alternatives + 1) } else { 0 };
+        if is_plain && message.name == "TypeProto" && (chosen == 0 || depth + 2 > MAX_DEPTH) {
+            chosen = 1;
+        }
         let mut alternative = 0;
         for field in &message.fields {
             if field.is_alternative {
@@ -50,20 +54,30 @@ impl<'s> Generator<'s> {
                     self.single(field, depth, out);
                 }
             } else if field.is_repeated {
-                let count = self.count(&message.name, field, depth);
+                let count = self.count(field, depth);
                 self.repeated(field, count, depth, out);
-            } else if self.choices.chance(likely(&message.name, &field.name)) && self.fits(field, depth) {
+            } else if self.choices.chance(self.likely(field)) && self.fits(field, depth) {
                 self.single(field, depth, out);
             }
         }
     }
 
     fn fits(&self, field: &Field, depth: usize) -> bool {
-        field.ty != Type::Message || depth < MAX_DEPTH
+        // Types of plain models are whole.
+        let is_needed =
+            self.wildness == Wildness::Plain && matches!(field.name.as_str(), "elem_type" | "value_type");
+        field.ty != Type::Message || depth < MAX_DEPTH || is_needed
     }
 
-    fn count(&mut self, message: &str, field: &Field, depth: usize) -> usize {
-        if !self.choices.chance(likely(message, &field.name)) || !self.fits(field, depth) {
+    fn likely(&self, field: &Field) -> u16 {
+        match self.wildness {
+            Wildness::Plain => likely_if_plain(&field.message, &field.name),
+            Wildness::Tame | Wildness::Wild => likely(&field.message, &field.name),
+        }
+    }
+
+    fn count(&mut self, field: &Field, depth: usize) -> usize {
+        if !self.choices.chance(self.likely(field)) || !self.fits(field, depth) {
             return 0;
         }
         1 + self.choices.below(if field.name == "node" { 5 } else { 3 })
@@ -93,7 +107,10 @@ impl<'s> Generator<'s> {
                 }
                 Type::String | Type::Bytes => {
                     let text = match field.ty {
-                        Type::Bytes => values::bytes(&mut self.choices),
+                        Type::Bytes => values::bytes(&mut self.choices, self.wildness),
+                        _ if self.wildness == Wildness::Plain && is_identifier(field) => {
+                            values::identifier(&mut self.choices)
+                        }
                         _ if is_name(&field.name) => values::name(&mut self.choices, self.wildness),
                         _ => values::string(&mut self.choices, self.wildness),
                     };
@@ -112,17 +129,24 @@ impl<'s> Generator<'s> {
         }
     }
 
+    /// The first element type to choose from: UNDEFINED has no word.
+    fn first_type(&self) -> usize {
+        usize::from(self.wildness == Wildness::Plain)
+    }
+
     fn scalar(&mut self, field: &Field, out: &mut Vec<u8>) {
+        let first_type = self.first_type();
         let c = &mut self.choices;
         match field.ty {
             Type::Float => out.extend(values::float(c, self.wildness).to_le_bytes()),
             Type::Double => out.extend(values::double(c, self.wildness).to_le_bytes()),
             Type::Enum => {
-                let number = values::enum_number(c, self.schema.numbers(&field.type_name));
+                let number = values::enum_number(c, self.schema.numbers(&field.type_name), self.wildness);
                 varint(i64::from(number).cast_unsigned(), out);
             }
             Type::Int32 if matches!(field.name.as_str(), "data_type" | "elem_type" | "key_type") => {
-                let number = values::enum_number(c, self.schema.numbers(".onnx.TensorProto.DataType"));
+                let types = &self.schema.numbers(".onnx.TensorProto.DataType")[first_type..];
+                let number = values::enum_number(c, types, self.wildness);
                 varint(i64::from(number).cast_unsigned(), out);
             }
             Type::Int32 => varint(i64::from(values::int32(c)).cast_unsigned(), out),
@@ -134,11 +158,15 @@ impl<'s> Generator<'s> {
 
     /// A tensor whose data is what its type and shape ask for, now and then one byte or entry off.
     fn tensor(&mut self, out: &mut Vec<u8>) {
-        let types = self.schema.numbers(".onnx.TensorProto.DataType");
-        let elem = *self.choices.pick(types);
+        let types = &self.schema.numbers(".onnx.TensorProto.DataType")[self.first_type()..];
+        let mut elem = *self.choices.pick(types);
+        let is_plain = self.wildness == Wildness::Plain;
+        if is_plain && matches!(storage(elem).0, 2 | 4) {
+            elem = 1;
+        }
         let dims: Vec<u64> = (0..self.choices.below(4)).map(|_| self.choices.below(4) as u64).collect();
         let mut count = dims.iter().product::<u64>();
-        if self.choices.chance(16) {
+        if !is_plain && self.choices.chance(16) {
             count += 1;
         }
         let (bits, typed) = storage(elem);
@@ -156,7 +184,7 @@ impl<'s> Generator<'s> {
                     }
                 }
                 name if Some(name) == typed && !is_raw => self.entries(field, elem, bits, count, out),
-                name if name.ends_with("_data") => {}
+                name if name.ends_with("_data") || is_plain && name == "data_location" => {}
                 name => {
                     let chance = if name == "name" { 200 } else { 20 };
                     if self.choices.chance(chance) {
@@ -176,7 +204,7 @@ impl<'s> Generator<'s> {
             _ => count,
         };
         let count = usize::try_from(count).expect("shapes are small");
-        if field.ty != Type::Int32 || self.choices.chance(16) {
+        if field.ty != Type::Int32 || self.wildness != Wildness::Plain && self.choices.chance(16) {
             return self.repeated(field, count, 0, out);
         }
         let mut list = Vec::new();
@@ -210,21 +238,25 @@ impl<'s> Generator<'s> {
             ("t", 4),
             ("g", 5),
             ("tp", 13),
+            ("ref_attr_name", 2),
             ("tensors", 9),
             ("graphs", 10),
             ("type_protos", 14),
             ("sparse_tensor", 11),
             ("sparse_tensors", 12),
-            ("ref_attr_name", 2),
         ];
-        let (value, ty) = *self.choices.pick(KINDS);
+        /// Those of the first ones that the reference's text has forms for.
+        const PLAIN: usize = 10;
+        let is_plain = self.wildness == Wildness::Plain;
+        let (value, ty) = *self.choices.pick(if is_plain { &KINDS[..PLAIN] } else { KINDS });
         let message = self.schema.message(".onnx.AttributeProto");
         for field in &message.fields {
             match field.name.as_str() {
+                "name" if is_plain => delimited(field.number, &values::identifier(&mut self.choices), out),
                 "name" => delimited(field.number, &values::name(&mut self.choices, self.wildness), out),
                 "type" => key_varint(field.number, i64::from(ty).cast_unsigned(), out),
                 "doc_string" if self.choices.chance(16) => self.single(field, depth, out),
-                name if name == value && self.fits(field, depth) => {
+                name if name == value && (self.fits(field, depth) || is_plain) => {
                     let count = if field.is_repeated { self.choices.below(4) } else { 1 };
                     self.repeated(field, count, depth, out);
                 }
@@ -250,6 +282,31 @@ fn likely(message: &str, field: &str) -> u16 {
         ("StringStringEntryProto", _) => 230,
         ("OperatorSetIdProto", _) => 220,
         _ => 48,
+    }
+}
+
+/// The same for models that the reference's text has forms for.
+fn likely_if_plain(message: &str, field: &str) -> u16 {
+    match (message, field) {
+        ("ModelProto", "training_info" | "configuration") | (_, "sparse_initializer") => 0,
+        ("ModelProto", "graph")
+        | ("GraphProto", "name")
+        | ("NodeProto", "op_type")
+        | ("ValueInfoProto", "type")
+        | ("FunctionProto", "name")
+        | ("StringStringEntryProto" | "TypeProto.Map" | "TypeProto.Sequence" | "TypeProto.Optional", _)
+        | ("TypeProto.Tensor" | "TypeProto.SparseTensor", "elem_type")
+        | ("TypeProto.Opaque", "name") => 256,
+        _ => likely(message, field),
+    }
+}
+
+/// Whether the reference takes the strings of a field only without quotes.
+fn is_identifier(field: &Field) -> bool {
+    match field.name.as_str() {
+        "op_type" | "overload" | "domain" | "ref_attr_name" => true,
+        "name" => matches!(field.message.as_str(), "GraphProto" | "TensorProto" | "TypeProto.Opaque"),
+        _ => false,
     }
 }
 

@@ -16,6 +16,8 @@ pub use schema::Schema;
 /// How far values may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wildness {
+    /// What the reference's text has a form for, annotations aside.
+    Plain,
     /// What JSON can say: strings are UTF-8, there is one NaN.
     Tame,
     /// Anything that the wire format can hold.

@@ -26,6 +26,8 @@ pub(super) struct Message {
 
 #[derive(Debug)]
 pub(super) struct Field {
+    /// The message that it belongs to.
+    pub(super) message: String,
     pub(super) name: String,
     pub(super) number: u32,
     pub(super) ty: Type,
@@ -55,9 +57,9 @@ impl Schema {
 
     fn add(&mut self, scope: &str, package: &str, message: &DescriptorProto) {
         let full = format!("{scope}.{}", message.name());
-        let mut fields: Vec<Field> = message.field.iter().map(Field::new).collect();
-        fields.sort_by_key(|field| field.number);
         let name = full[package.len() + 1..].to_owned();
+        let mut fields: Vec<Field> = message.field.iter().map(|field| Field::new(&name, field)).collect();
+        fields.sort_by_key(|field| field.number);
         self.by_name.insert(full.clone(), self.messages.len());
         self.messages.push(Message { name, fields });
         for nested in &message.nested_type {
@@ -143,8 +145,9 @@ fn varint(bytes: &mut &[u8]) -> u64 {
 }
 
 impl Field {
-    fn new(field: &FieldDescriptorProto) -> Field {
+    fn new(message: &str, field: &FieldDescriptorProto) -> Field {
         Field {
+            message: message.to_owned(),
             name: field.name().to_owned(),
             number: u32::try_from(field.number()).expect("field numbers are positive"),
             ty: field.r#type(),

@@ -115,24 +115,30 @@ const DOUBLES: &[u64] = &[
 ];
 const DOUBLE_NANS: &[u64] = &[0xfff8 << 48, (0x7ff8 << 48) + 1, (0x7ff0 << 48) + 1, u64::MAX];
 
+/// What the reference takes only without quotes.
+pub(super) fn identifier(c: &mut Choices<'_>) -> Vec<u8> {
+    c.pick(&["x", "Abs", "_", "inf", "float", "a1", "seq", "b", "sparse"]).as_bytes().to_vec()
+}
+
 pub(super) fn name(c: &mut Choices<'_>, wildness: Wildness) -> Vec<u8> {
     if c.chance(200) { c.pick(NAMES).as_bytes().to_vec() } else { string(c, wildness) }
 }
 
 pub(super) fn string(c: &mut Choices<'_>, wildness: Wildness) -> Vec<u8> {
-    match c.below(16) {
+    let text = match c.below(16) {
         0..4 => c.pick(NAMES).as_bytes().to_vec(),
         4..13 => c.pick(ODD).as_bytes().to_vec(),
         13 => (0..c.below(8)).map(|_| c.byte() & 0x7f).collect(),
-        _ if wildness == Wildness::Tame => c.pick(ODD).as_bytes().to_vec(),
+        _ if wildness != Wildness::Wild => c.pick(ODD).as_bytes().to_vec(),
         14 => c.pick(BYTES).to_vec(),
         _ => (0..c.below(8)).map(|_| c.byte()).collect(),
-    }
+    };
+    if wildness == Wildness::Plain && text.contains(&0) { b"no nul".to_vec() } else { text }
 }
 
 /// What a field of type `bytes` holds; any bytes may be there.
-pub(super) fn bytes(c: &mut Choices<'_>) -> Vec<u8> {
-    string(c, Wildness::Wild)
+pub(super) fn bytes(c: &mut Choices<'_>, wildness: Wildness) -> Vec<u8> {
+    string(c, if wildness == Wildness::Tame { Wildness::Wild } else { wildness })
 }
 
 pub(super) fn int(c: &mut Choices<'_>) -> i64 {
@@ -151,7 +157,7 @@ pub(super) fn float(c: &mut Choices<'_>, wildness: Wildness) -> u32 {
         _ => *c.pick(FLOATS),
     };
     let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
-    if is_nan && wildness == Wildness::Tame { 0x7fc0_0000 } else { bits }
+    if is_nan && wildness != Wildness::Wild { 0x7fc0_0000 } else { bits }
 }
 
 pub(super) fn double(c: &mut Choices<'_>, wildness: Wildness) -> u64 {
@@ -161,10 +167,14 @@ pub(super) fn double(c: &mut Choices<'_>, wildness: Wildness) -> u64 {
         _ => *c.pick(DOUBLES),
     };
     let is_nan = bits & (u64::MAX >> 1) > 0x7ff0 << 48;
-    if is_nan && wildness == Wildness::Tame { 0x7ff8 << 48 } else { bits }
+    if is_nan && wildness != Wildness::Wild { 0x7ff8 << 48 } else { bits }
 }
 
 /// A number of an enum, or one that it has no name for.
-pub(super) fn enum_number(c: &mut Choices<'_>, known: &[i32]) -> i32 {
-    if c.chance(20) { *c.pick(&[99, -1, 17, i32::MAX, i32::MIN]) } else { *c.pick(known) }
+pub(super) fn enum_number(c: &mut Choices<'_>, known: &[i32], wildness: Wildness) -> i32 {
+    if c.chance(20) && wildness != Wildness::Plain {
+        *c.pick(&[99, -1, 17, i32::MAX, i32::MIN])
+    } else {
+        *c.pick(known)
+    }
 }
