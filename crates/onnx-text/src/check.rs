@@ -157,7 +157,6 @@ fn is_damaging(diagnostic: &Diagnostic) -> bool {
         &code::NAME_NEEDS_QUOTES,
         &code::STRAY_CHARACTER,
         &code::NESTING_TOO_DEEP,
-        &code::NO_GRAPH,
     ]
     .contains(&diagnostic.code)
 }

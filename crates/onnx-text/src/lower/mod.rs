@@ -69,18 +69,11 @@ pub fn lower(source: &str, parsed: &Parsed<ast::File>) -> Lowered {
     let file_notes = if file.header.is_some() { &file.notes } else { first.unwrap_or(&file.notes) };
     cx.file_notes(&mut model.names, file_notes);
     cx.header(&mut model, file);
-    if cx.graph_is_placeholder {
-    } else if let Some(graph) = &file.graph {
+    if let Some(graph) = file.graph.as_ref().filter(|_| !cx.graph_is_placeholder) {
         let mut builder = BodyBuilder::new(&mut model);
         cx.graph(&mut builder, graph, None);
         let body = builder.finish();
         model.main = Some(body);
-    } else if parsed.diagnostics.is_empty() {
-        let end = u32::try_from(source.trim_end().len()).unwrap_or(u32::MAX);
-        cx.report(
-            Diagnostic::new(&code::NO_GRAPH, Span::at(end), "the model has no graph")
-                .label("expected a graph"),
-        );
     }
     for function in &file.functions {
         cx.function(&mut model, function);

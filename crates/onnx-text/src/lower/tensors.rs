@@ -38,14 +38,15 @@ impl Cx<'_> {
         notes: TensorNotes,
         span: Span,
     ) -> Tensor {
+        let before = self.diagnostics.len();
         let (elem, dims) = self.tensor_type(ty, span);
         let mut tensor = Tensor { name, elem, dims, ..Tensor::default() };
         let storage = notes.storage.unwrap_or(self.storage);
         match data {
             Data::Numbers(_) | Data::Elements(_) => {
-                let errors = self.diagnostics.len();
                 let count = self.elements(&mut tensor, data, storage);
-                if self.diagnostics[errors..].iter().all(|d| !d.is_error()) {
+                // A type or element that is wrong says nothing of their number.
+                if self.diagnostics[before..].iter().all(|d| !d.is_error()) {
                     self.check_count(&tensor, count, data.span(), ty.map_or(span, ast::Type::span));
                 }
             }

@@ -214,3 +214,15 @@ fn the_rest_of_the_first_line_is_read() {
     assert_eq!((parsed.comments.len(), parsed.diagnostics.len()), (1, 0));
     assert_eq!(findings("#@ onnxtxt 1 )\ng (x) => (y) { y = Abs(x) }").len(), 1);
 }
+
+#[test]
+fn a_hopeless_text_is_given_up() {
+    let source = format!("g (x) => (y) {{\n{}}}", "y Relu(x\n".repeat(90) + &"y = Relu(x y)\n".repeat(5000));
+    let found = findings_of(&source);
+    assert_eq!(found.len(), crate::MAX_FINDINGS + 1);
+    assert!(found[crate::MAX_FINDINGS].contains("more than 1000 mistakes"), "{}", found[crate::MAX_FINDINGS]);
+}
+
+fn findings_of(source: &str) -> Vec<String> {
+    parse_model(source).diagnostics.into_iter().map(|d| d.message).collect()
+}

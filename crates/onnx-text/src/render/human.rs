@@ -256,8 +256,8 @@ error[E0203]: it is
 
     #[test]
     fn a_finding_without_a_place_names_the_file() {
-        let finding = Diagnostic::new(&code::NO_GRAPH, onnx_ir::diag::Place::Nowhere, "no graph");
-        assert_eq!(shown(&finding, "", false), "error[E0121]: no graph\n   in m.onnxtxt\n");
+        let finding = Diagnostic::new(&code::UNEXPECTED_TOKEN, onnx_ir::diag::Place::Nowhere, "no graph");
+        assert_eq!(shown(&finding, "", false), "error[E0101]: no graph\n   in m.onnxtxt\n");
     }
 
     #[test]
@@ -265,7 +265,7 @@ error[E0203]: it is
         let text = "äb\r\n\tc\u{2028}\0d\n\n";
         for start in 0..text.len() as u32 + 3 {
             for end in start..text.len() as u32 + 3 {
-                let finding = Diagnostic::new(&code::NO_GRAPH, Span::new(start, end), "x")
+                let finding = Diagnostic::new(&code::UNEXPECTED_TOKEN, Span::new(start, end), "x")
                     .related(Span::new(end, end), "y");
                 assert!(shown(&finding, text, true).contains("m.onnxtxt:"), "{start}..{end}");
             }

@@ -116,9 +116,6 @@ super::codes! { TEXT, Syntax:
     /// The file is larger than the limit of 4 GiB of text.
     Error SOURCE_TOO_LARGE = "E0120", "source-too-large";
 
-    /// A model has no graph.
-    Error NO_GRAPH = "E0121", "no-graph";
-
     /// A tensor needs a type of fixed shape: dimensions that are numbers.
     Error TENSOR_SHAPE = "E0122", "tensor-shape";
 
@@ -161,12 +158,6 @@ super::codes! { TEXT, Syntax:
     /// <domain: "l", opset_import: ["": 21]> f <a> (x) => (y) { y = LeakyRelu <alpha: float = @a> (x) }
     /// ```
     Warning UNTYPED_REFERENCE = "W0104", "untyped-reference";
-
-    /// An integer where the attribute is meant to be a float.
-    ///
-    /// `alpha = 1` is an integer attribute. An integer literal is a float only with a stated type (`alpha: float = 1`)
-    /// or behind a float in its list.
-    Warning MIXED_LIST = "W0105", "mixed-list";
 
     /// The profile `reference` has no way to say something of the model.
     ///
