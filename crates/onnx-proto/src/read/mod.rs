@@ -6,10 +6,12 @@
 mod data;
 mod graph;
 mod late;
+mod part;
 mod tensor;
 mod types;
 
 pub use data::read_data;
+pub use part::{read_function, read_graph};
 
 use crate::wire::{self, Finding, Malformed, What};
 use crate::{FileKind, pb};
@@ -146,13 +148,13 @@ fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic
 
     model.main = late.value(MODEL_GRAPH).map(|graph| {
         let (rest, late) = split(&graph, &graph::LATE);
-        read_graph(decode_late(rest, diagnostics), &late, model, diagnostics)
+        graph_body(decode_late(rest, diagnostics), &late, model, diagnostics)
     });
     for function in late.values(MODEL_FUNCTIONS) {
-        let function = read_function(&function, model, diagnostics);
+        let function = self::function(&function, model, diagnostics);
         model.functions.push(function);
     }
-    let mut graph = |message, model: &mut Model| read_graph(message, &Late::none(), model, diagnostics);
+    let mut graph = |message, model: &mut Model| graph_body(message, &Late::none(), model, diagnostics);
     for message in training_info {
         let info = TrainingInfo {
             initialization: message.initialization.map(|message| graph(message, model)),
@@ -169,7 +171,7 @@ fn split(bytes: &Bytes, late: &[u32]) -> (Bytes, Late) {
     Late::split(bytes, late).unwrap_or_else(|_| (Bytes::new(), Late::none()))
 }
 
-fn read_graph(
+fn graph_body(
     message: pb::GraphProto,
     late: &Late,
     model: &mut Model,
@@ -180,7 +182,7 @@ fn read_graph(
     reader.b.finish()
 }
 
-fn read_function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> Function {
+fn function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> Function {
     let (rest, late) = split(bytes, &[FUNCTION_NODE]);
     let pb::FunctionProto {
         name: function_name,

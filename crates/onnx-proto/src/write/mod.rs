@@ -2,10 +2,12 @@
 
 mod data;
 mod graph;
+mod part;
 mod tensor;
 mod types;
 
 pub use data::write_data;
+pub use part::{write_function, write_graph};
 
 use crate::pb;
 use bytes::Bytes;

@@ -1,0 +1,54 @@
+//! Graphs and functions in files of their own.
+
+use super::late::decode_late;
+use super::{graph, readable, split};
+use crate::FileKind;
+use bytes::Bytes;
+use onnx_ir::{BodyId, Diagnostic, FunctionId, Model};
+
+/// Reads a `GraphProto` into a new body of `model`, whose main graph it does not become; also what is wrong with the
+/// bytes. `None`: they are no such message.
+///
+/// ```
+/// use onnx_ir::Model;
+///
+/// let bytes = bytes::Bytes::from_static(b"\x0a\x0c\x0a\x01x\x12\x01y\x22\x04Relu\x12\x01g"); // g { y = Relu(x) }
+/// let mut model = Model::new();
+/// let (body, diagnostics) = onnx_proto::read_graph(bytes.clone(), &mut model);
+/// assert!(diagnostics.is_empty());
+/// assert_eq!(onnx_proto::write_graph(&model, body.expect("a graph"))?, bytes);
+/// # Ok::<(), onnx_proto::TooLarge>(())
+/// ```
+pub fn read_graph(bytes: Bytes, model: &mut Model) -> (Option<BodyId>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let bytes = readable(bytes, FileKind::Graph, &mut diagnostics);
+    let body = bytes.map(|bytes| {
+        let (rest, late) = split(&bytes, &graph::LATE);
+        let message = decode_late(rest, &mut diagnostics);
+        super::graph_body(message, &late, model, &mut diagnostics)
+    });
+    (body, diagnostics)
+}
+
+/// Reads a `FunctionProto` and adds it to the functions of `model`; also what is wrong with the bytes. `None`: they are
+/// no such message.
+///
+/// ```
+/// use onnx_ir::Model;
+///
+/// let bytes = bytes::Bytes::from_static(b"\x0a\x01f\x22\x01x\x2a\x01y\x52\x01l"); // <domain: "l"> f (x) => (y) {}
+/// let mut model = Model::new();
+/// let (function, diagnostics) = onnx_proto::read_function(bytes.clone(), &mut model);
+/// assert!(diagnostics.is_empty());
+/// assert_eq!(onnx_proto::write_function(&model, function.expect("a function"))?, bytes);
+/// # Ok::<(), onnx_proto::TooLarge>(())
+/// ```
+pub fn read_function(bytes: Bytes, model: &mut Model) -> (Option<FunctionId>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let bytes = readable(bytes, FileKind::Function, &mut diagnostics);
+    let function = bytes.map(|bytes| {
+        let function = super::function(&bytes, model, &mut diagnostics);
+        model.functions.push(function)
+    });
+    (function, diagnostics)
+}
