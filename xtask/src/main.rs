@@ -1,5 +1,6 @@
 //! Project automation: `cargo xtask --help`.
 
+mod bench;
 mod codegen;
 mod corpus;
 mod dirs;
@@ -15,6 +16,8 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Project automation")]
 enum Task {
+    /// Measure speed and memory beside the Python package
+    Bench(bench::Args),
     /// Generate the code that proto/ determines
     Codegen(codegen::Args),
     /// Fetch or build test models into target/corpus
@@ -31,6 +34,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
+        Task::Bench(args) => bench::run(&args),
         Task::Codegen(args) => codegen::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),

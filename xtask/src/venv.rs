@@ -79,6 +79,11 @@ pub(crate) fn ensure(env: Env) -> Result<PathBuf> {
     Ok(python)
 }
 
+/// The environment's interpreter, if there is one, whatever state it is in.
+pub(crate) fn existing(env: Env) -> Option<PathBuf> {
+    Some(interpreter(&dirs::root().join(env.folder()))).filter(|python| python.exists())
+}
+
 /// The stamp's content: every requirement that goes in (`-r` lines pull in the reference's).
 fn wanted(env: Env) -> Result<String> {
     let mut text = fs::read_to_string(requirement_file("reference.txt"))?;

@@ -1,0 +1,84 @@
+//! The jobs that are measured.
+
+mod form;
+mod program;
+mod text;
+mod wire;
+
+use crate::pair::{Bench, Row};
+use anyhow::{Result, ensure};
+use bytes::Bytes;
+use onnx_ir::Model;
+use onnx_text::{FormatOptions, Profile, RaiseOptions, format, raise};
+
+/// One job.
+pub(crate) struct Case {
+    /// What it is asked for by: subject, then job.
+    pub(crate) name: &'static str,
+    /// In words.
+    pub(crate) what: &'static str,
+    pub(crate) run: fn(&mut Bench) -> Result<Row>,
+}
+
+const fn case(name: &'static str, what: &'static str, run: fn(&mut Bench) -> Result<Row>) -> Case {
+    Case { name, what, run }
+}
+
+/// All of them, in the order of the table.
+pub(crate) const CASES: &[Case] = &[
+    case("nodes/parse", "100k nodes: text to IR", text::nodes_parse),
+    case("nodes/parse-bytes", "100k nodes: text to bytes", text::nodes_parse_bytes),
+    case("nodes/print", "100k nodes: IR to text", text::nodes_print),
+    case("nodes/print-bytes", "100k nodes: bytes to text", text::nodes_print_bytes),
+    case("nodes/format", "100k nodes: text to formatted text", text::nodes_format),
+    case("real/parse", "real models without weights: text to IR", text::real_parse),
+    case("real/print", "real models without weights: IR to text", text::real_print),
+    case("float/parse", "2M float: text to IR", |b| text::tensor_parse(b, "float")),
+    case("float/print", "2M float: IR to text", |b| text::tensor_print(b, "float")),
+    case("int64/parse", "2M int64: text to IR", |b| text::tensor_parse(b, "int64")),
+    case("int64/print", "2M int64: IR to text", |b| text::tensor_print(b, "int64")),
+    case("int8/parse", "2M int8: text to IR", |b| text::tensor_parse(b, "int8")),
+    case("int8/print", "2M int8: IR to text", |b| text::tensor_print(b, "int8")),
+    case("nodes/read", "100k nodes: bytes to IR", wire::nodes_read),
+    case("nodes/write", "100k nodes: IR to bytes", wire::nodes_write),
+    case("large/read", "largest real model: file to IR, mapped", wire::large_read),
+    case("large/write", "largest real model: IR to bytes", wire::large_write),
+    case("json/write", "10 MB model: bytes to JSON", form::json_write),
+    case("json/read", "10 MB model: JSON to bytes", form::json_read),
+    case("textproto/write", "10 MB model: bytes to textproto", form::textproto_write),
+    case("textproto/read", "10 MB model: textproto to bytes", form::textproto_read),
+    case("program/version", "program: --version; import onnx", program::version),
+    case("program/info", "program: info; onnx.load", program::info),
+    case("program/elide", "program: print --elide 4; onnx.load", program::elide),
+    case("program/check", "program: check --level spec of 100k nodes; parse and check", program::check),
+];
+
+/// Nodes of the large generated model.
+const NODES: usize = 100_000;
+
+/// The model of a text, which has no mistakes.
+fn model_of(text: &str) -> Result<Model> {
+    let read = onnx_text::read_model(text);
+    ensure!(read.diagnostics.is_empty(), "a text of the bench has mistakes: {:?}", read.diagnostics);
+    Ok(read.model)
+}
+
+/// A model as text.
+fn text_of(model: &Model) -> String {
+    laid_out(model, &RaiseOptions::default())
+}
+
+/// A model as text that the reference reads.
+pub(crate) fn reference_text(model: &Model) -> String {
+    laid_out(model, &RaiseOptions { profile: Profile::Reference, ..RaiseOptions::default() })
+}
+
+fn laid_out(model: &Model, options: &RaiseOptions) -> String {
+    let raised = raise(model, options);
+    format(&raised.source, &raised.tree, &[], raised.annotated, &FormatOptions::default())
+}
+
+/// The encoded model of a text.
+fn bytes_of(text: &str) -> Result<Bytes> {
+    Ok(onnx_proto::write(&model_of(text)?)?.into())
+}

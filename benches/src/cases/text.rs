@@ -1,0 +1,120 @@
+//! Text and IR. The peer is the package's C++ core, between text and an encoded model: it has no IR.
+
+use super::{NODES, bytes_of, laid_out, model_of, text_of};
+use crate::clock::time;
+use crate::corpus::structures;
+use crate::generate;
+use crate::pair::{Bench, Row};
+use anyhow::Result;
+use onnx_ir::{Field, Payload};
+use onnx_text::{FormatOptions, RaiseOptions, format, parse_model, read_model};
+use std::path::PathBuf;
+
+fn nodes(bench: &Bench) -> Result<(PathBuf, String)> {
+    bench.file("nodes.onnxtxt", generate::nodes(NODES))
+}
+
+pub(super) fn nodes_parse(bench: &mut Bench) -> Result<Row> {
+    let (path, text) = nodes(bench)?;
+    model_of(&text)?;
+    bench.pairs("parse", &[path], text.len(), || time(|| read_model(&text)).0)
+}
+
+pub(super) fn nodes_parse_bytes(bench: &mut Bench) -> Result<Row> {
+    let (path, text) = nodes(bench)?;
+    bench.pairs("parse", &[path], text.len(), || time(|| onnx_proto::write(&read_model(&text).model)).0)
+}
+
+pub(super) fn nodes_print(bench: &mut Bench) -> Result<Row> {
+    let text = generate::nodes(NODES);
+    let model = model_of(&text)?;
+    let (path, _) = bench.file("nodes.onnx", onnx_proto::write(&model)?)?;
+    bench.pairs("print", &[path], text_of(&model).len(), || time(|| text_of(&model)).0)
+}
+
+pub(super) fn nodes_print_bytes(bench: &mut Bench) -> Result<Row> {
+    let (path, bytes) = bench.file("nodes.onnx", bytes_of(&generate::nodes(NODES))?)?;
+    let to_text = || text_of(&onnx_proto::read(bytes.clone()).0);
+    bench.pairs("print", &[path], to_text().len(), || time(to_text).0)
+}
+
+pub(super) fn nodes_format(bench: &mut Bench) -> Result<Row> {
+    let (path, text) = nodes(bench)?;
+    let formatted = || {
+        let parsed = parse_model(&text);
+        format(&text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions::default())
+    };
+    bench.pairs("format", &[path], text.len(), || time(formatted).0)
+}
+
+/// The peer's refusals are left out on both sides.
+fn understood(bench: &mut Bench) -> Result<Vec<crate::corpus::Structure>> {
+    let mut models = structures(&bench.corpus, &bench.folder)?;
+    let paths: Vec<PathBuf> = models.iter().map(|model| model.text.0.clone()).collect();
+    if let (Some(peer), false) = (&mut bench.peer, paths.is_empty()) {
+        let refused = peer.prepare("parse", &paths)?.refused;
+        models.retain(|model| !refused.contains(&model.text.0));
+    }
+    Ok(models)
+}
+
+const NO_CORPUS: &str = "there are no models (`cargo xtask corpus` fetches them)";
+
+pub(super) fn real_parse(bench: &mut Bench) -> Result<Row> {
+    let models = understood(bench)?;
+    if models.is_empty() {
+        return Ok(Row::LeftOut(NO_CORPUS.to_owned()));
+    }
+    let (paths, texts): (Vec<_>, Vec<_>) = models.into_iter().map(|model| model.text).unzip();
+    let size: usize = texts.iter().map(String::len).sum();
+    let parse = || texts.iter().map(|text| read_model(text)).collect::<Vec<_>>();
+    let row = bench.pairs("parse", &paths, size, || time(parse).0)?;
+    Ok(row.on(format!("{} models", paths.len())))
+}
+
+pub(super) fn real_print(bench: &mut Bench) -> Result<Row> {
+    let models = understood(bench)?;
+    if models.is_empty() {
+        return Ok(Row::LeftOut(NO_CORPUS.to_owned()));
+    }
+    let (paths, bytes): (Vec<_>, Vec<_>) = models.into_iter().map(|model| model.binary).unzip();
+    let models: Vec<_> = bytes.into_iter().map(|bytes| onnx_proto::read(bytes).0).collect();
+    let print = || models.iter().map(text_of).collect::<Vec<_>>();
+    let size: usize = print().iter().map(String::len).sum();
+    let row = bench.pairs("print", &paths, size, || time(print).0)?;
+    Ok(row.on(format!("{} models", paths.len())))
+}
+
+/// Elements of a tensor.
+const ELEMENTS: u64 = 2_000_000;
+
+fn tensor(bench: &Bench, elem: &str) -> Result<(PathBuf, String)> {
+    let text = match elem {
+        "float" => generate::tensor(elem, ELEMENTS, generate::weight),
+        "int64" => generate::tensor(elem, ELEMENTS, |i| generate::random(i) % 100_000),
+        _ => generate::tensor(elem, ELEMENTS, |i| generate::random(i) as i8),
+    };
+    bench.file(&format!("{elem}.onnxtxt"), text)
+}
+
+pub(super) fn tensor_parse(bench: &mut Bench, elem: &str) -> Result<Row> {
+    let (path, text) = tensor(bench, elem)?;
+    model_of(&text)?;
+    bench.pairs("parse", &[path], text.len(), || time(|| read_model(&text)).0)
+}
+
+/// Float and int64 are stored as `raw_data`, as most files have them; int8 in `int32_data`, which is where the peer
+/// prints it from.
+pub(super) fn tensor_print(bench: &mut Bench, elem: &str) -> Result<Row> {
+    let (_, text) = tensor(bench, elem)?;
+    let mut model = model_of(&text)?;
+    let tensors = model.bodies.values_mut().flat_map(|body| body.tensors.values_mut());
+    for payload in tensors.flat_map(|tensor| tensor.data.iter_mut()) {
+        if let Payload::Entries { field: field @ (Field::Float | Field::Int64), .. } = payload {
+            *field = Field::Raw;
+        }
+    }
+    let (path, _) = bench.file(&format!("{elem}.onnx"), onnx_proto::write(&model)?)?;
+    let print = || laid_out(&model, &RaiseOptions::default());
+    bench.pairs("print", &[path], print().len(), || time(print).0)
+}

@@ -1,0 +1,107 @@
+//! How fast the project is, beside the Python package in the same run: `cargo xtask bench`.
+//!
+//! Each case is a job that both can do. Its runs alternate, ours then the peer's, so that whatever else the machine does
+//! meanwhile slows both; what counts is the ratio of their times, pair by pair. The peer is `peer.py`: the package's C++
+//! core where it has one for the job, on the same bytes, one thread on both sides. Freeing the result does not count.
+//!
+//! Nothing here is a test: no figure fails anything.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the figures are what it is for")]
+
+mod cases;
+mod clock;
+mod corpus;
+mod generate;
+mod pair;
+mod peer;
+mod program;
+mod table;
+
+use anyhow::{Context as _, Result, ensure};
+use cases::{CASES, Case};
+use clap::Parser;
+use pair::Bench;
+use peer::Peer;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "bench", about = "How fast the project is, beside the Python package")]
+struct Args {
+    /// Cases: those whose name has one of these; without any, all
+    names: Vec<String>,
+    /// Pairs of runs of each case; slow ones make do with three
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// One JSON object a line, with the times of each run in seconds
+    #[arg(long)]
+    json: bool,
+    /// Name the cases and do nothing
+    #[arg(long)]
+    list: bool,
+    /// The interpreter of the environment that has the Python package
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
+    /// Where `cargo xtask corpus` puts models
+    #[arg(long, value_name = "FOLDER", default_value = "target/corpus")]
+    corpus: PathBuf,
+    /// Where generated models go
+    #[arg(long, value_name = "FOLDER", default_value = "target/bench")]
+    folder: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == program::MEASURE) {
+        return program::measure(words);
+    }
+    let args = Args::parse();
+    let is_wanted = |case: &&Case| {
+        args.names.is_empty() || args.names.iter().any(|name| case.name.contains(name.as_str()))
+    };
+    let cases: Vec<&Case> = CASES.iter().filter(is_wanted).collect();
+    ensure!(!cases.is_empty(), "no case has such a name; --list names them");
+    if args.list {
+        cases.iter().for_each(|case| println!("{:<18} {}", case.name, case.what));
+        return Ok(());
+    }
+    std::fs::create_dir_all(&args.folder)
+        .with_context(|| format!("cannot make {}", args.folder.display()))?;
+    let peer = args.python.as_deref().map(Peer::start).transpose()?;
+    if peer.is_none() {
+        eprintln!("{NO_PEER}");
+    }
+    let mut bench =
+        Bench { peer, python: args.python, corpus: args.corpus, folder: args.folder, runs: args.runs };
+    let mut rows = Vec::new();
+    for case in cases {
+        eprint!("{:<18} {} …", case.name, case.what);
+        let row = (case.run)(&mut bench).with_context(|| format!("case {}", case.name))?;
+        eprintln!(" {}", row.note());
+        if args.json {
+            println!("{}", table::json(case, &row));
+        }
+        rows.push((case, row));
+    }
+    if !args.json {
+        print!("{}", table::table(&rows));
+    }
+    if bench.peer.is_none() {
+        eprintln!("{NO_PEER}");
+    }
+    Ok(())
+}
+
+const NO_PEER: &str = "\
+*** NO PEER: there is no Python environment (`cargo xtask venv` makes it), so these are our figures alone.
+*** They say little: a figure counts as a ratio against a peer that was measured in the same run.";

@@ -1,0 +1,66 @@
+//! The Python package, in a process of its own that does a job when it is told to (`peer.py`).
+
+use crate::clock::Sample;
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A running `peer.py`; ends with its stdin.
+pub(crate) struct Peer {
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    _process: Child,
+}
+
+/// What the peer says of a job that it is ready for.
+pub(crate) struct Prepared {
+    /// Size of the text that it makes, in bytes, if it makes text.
+    pub(crate) bytes: Option<usize>,
+    /// The files that it cannot do the job for.
+    pub(crate) refused: Vec<PathBuf>,
+}
+
+impl Peer {
+    pub(crate) fn start(python: &Path) -> Result<Peer> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peer.py");
+        let mut process = Command::new(python)
+            .arg(script)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", python.display()))?;
+        let input = process.stdin.take().context("the peer has a stdin")?;
+        let output = BufReader::new(process.stdout.take().context("the peer has a stdout")?);
+        Ok(Peer { input, output, _process: process })
+    }
+
+    /// Loads the files of a job and does it once.
+    pub(crate) fn prepare(&mut self, job: &str, files: &[PathBuf]) -> Result<Prepared> {
+        let answer = self.ask(&json!({"prepare": job, "files": files}))?;
+        let refused = answer["refused"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Ok(Prepared {
+            bytes: answer["bytes"].as_u64().and_then(|bytes| usize::try_from(bytes).ok()),
+            refused: refused.iter().filter_map(Value::as_str).map(PathBuf::from).collect(),
+        })
+    }
+
+    /// Does the job.
+    pub(crate) fn run(&mut self) -> Result<Sample> {
+        let answer = self.ask(&json!({"run": true}))?;
+        let seconds = |key: &str| answer[key].as_f64().context("the peer tells its times");
+        Ok(Sample { wall: seconds("wall")?, cpu: seconds("cpu")?, memory: None })
+    }
+
+    fn ask(&mut self, request: &Value) -> Result<Value> {
+        writeln!(self.input, "{request}").context("the peer has ended")?;
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        let answer: Value = serde_json::from_str(&line).context("the peer has ended")?;
+        match answer["error"].as_str() {
+            Some(error) => bail!("the peer: {error}"),
+            None => Ok(answer),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `cargo xtask bench`: builds the program and `benches/` for release, and runs the latter beside the Python package.
+//!
+//! It makes no environment: without one, our figures are printed alone, and that is said.
+
+use crate::venv::{self, Env};
+use crate::{dirs, process};
+use anyhow::{Context as _, Result};
+use std::path::PathBuf;
+use std::process::Command;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Cases: those whose name has one of these; without any, all
+    names: Vec<String>,
+    /// Pairs of runs of each case; slow ones make do with three
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// One JSON object a line, with the times of each run in seconds
+    #[arg(long)]
+    json: bool,
+    /// Name the cases and do nothing
+    #[arg(long)]
+    list: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    // In one build: built apart, dependencies would have other features.
+    process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args([
+        "build",
+        "--release",
+        "--package",
+        "onnx-cli",
+        "--package",
+        "bench",
+    ]))?;
+    let mut bench = Command::new(built("bench")?);
+    bench.arg("--corpus").arg(dirs::corpus()).arg("--folder").arg(dirs::root().join("target/bench"));
+    if let Some(python) = venv::existing(Env::Reference) {
+        bench.arg("--python").arg(python);
+    }
+    bench.arg("--runs").arg(args.runs.to_string());
+    for (is_set, flag) in [(args.json, "--json"), (args.list, "--list")] {
+        bench.args(is_set.then_some(flag));
+    }
+    process::run(bench.args(&args.names))
+}
+
+/// A program of the release build, which lies beside the build that this program comes from.
+fn built(name: &str) -> Result<PathBuf> {
+    let this = std::env::current_exe()?;
+    let target = this.ancestors().nth(2).context("this program lies in a folder of the build")?;
+    Ok(target.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
