@@ -1,3 +1,5 @@
+//! Editing keeps names, uses and declarations in step.
+
 use super::*;
 use crate::body::AttrValue;
 use crate::entity::EntityId;

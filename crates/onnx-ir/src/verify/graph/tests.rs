@@ -1,3 +1,5 @@
+//! Each rule of graphs and names on models that break it and on models that keep it.
+
 use crate::model::TrainingInfo;
 use crate::verify::testing::*;
 
