@@ -13,6 +13,7 @@ use crate::session::{Session, Status, bytes, count};
 use crate::text::{ProfileArg, Text};
 use crate::value::Value;
 use anyhow::{Context as _, bail, ensure};
+use onnx_ir::diag::code;
 use onnx_ir::{Diagnostic, Model, Severity};
 use onnx_proto::FileKind;
 use onnx_proto::external::{self, DataFile, Folder, Layout, Which, externalize, internalize};
@@ -54,6 +55,9 @@ pub(crate) struct Args {
     /// Write binary data to a terminal
     #[arg(long)]
     force: bool,
+    /// Leave out fields that the format does not know, instead of refusing the model
+    #[arg(long)]
+    drop_unknown: bool,
     /// Compare the SHA-1 of external data that is read with the checksums that the model states
     #[arg(long)]
     verify_checksums: bool,
@@ -99,12 +103,19 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return message(&input, to, &target, session);
     }
     let mut loaded = input.load();
-    let diagnostics = std::mem::take(&mut loaded.diagnostics);
+    let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
+    if !args.drop_unknown {
+        // What cannot be written back is no loss to be made in passing.
+        for diagnostic in diagnostics.iter_mut().filter(|d| d.code == &code::UNKNOWN_FIELD) {
+            diagnostic.severity = Severity::Error;
+            diagnostic.help = Some("use --drop-unknown to convert the model without it".to_owned());
+        }
+    }
     let is_partial = diagnostics.iter().any(Diagnostic::is_error);
     loaded.diagnostics.clone_from(&diagnostics);
     locate::report(session, &input, &loaded, &diagnostics);
     if is_partial {
-        session.note(&format!("{} was not written: a part of {} cannot be read", target.name(), input.name));
+        session.note(&format!("{} was not written: a part of {} cannot be kept", target.name(), input.name));
         return Ok(Status::Findings);
     }
 

@@ -14,6 +14,24 @@ fn every_form_comes_back_byte_for_byte() {
 }
 
 #[test]
+fn fields_that_the_format_does_not_know_are_not_dropped_in_passing() {
+    let mut model = binary(SOUND);
+    let sound = model.clone();
+    model.extend([0x98, 0x06, 0x01]); // field 99 of the model, a number
+    let folder = Folder::new(&[("m.onnx", &model)]);
+    let refused = folder.run(&["convert", "m.onnx", "-o", "m.onnxtxt"]).expect(1);
+    assert!(
+        refused.stderr.contains("error[W0306]: field 99 of `ModelProto` is not known"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(folder.names(), ["m.onnx"]);
+    folder.run(&["convert", "--drop-unknown", "m.onnx", "-o", "m.onnxtxt"]).expect(0);
+    folder.run(&["convert", "m.onnxtxt", "-o", "back.onnx"]).expect(0);
+    assert!(folder.read("back.onnx") == sound);
+}
+
+#[test]
 fn content_says_what_a_file_is() {
     let folder = Folder::new(&[("text.onnx", SOUND.as_bytes()), ("binary.onnxtxt", &binary(SOUND))]);
     let text = folder.run(&["print", "text.onnx"]).expect(0);
