@@ -10,9 +10,9 @@ pub(crate) use token::{Kind, Token};
 use logos::Logos;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 
-/// Brackets nest no deeper than this. Protobuf decoders stop at 32 nested graphs, which take about 70 brackets; a
-/// parser without a bound would overflow the stack.
-pub const MAX_NESTING: usize = 100;
+/// Brackets nest no deeper than this. Protobuf decoders stop at 100 nested messages, of which a graph in a list in an
+/// attribute is three; these take four brackets at most. A parser without a bound would overflow the stack.
+pub const MAX_NESTING: usize = 160;
 
 /// Findings of one kind of step (lexing, parsing, lowering) that are told; a text with more is not worth more words.
 pub const MAX_FINDINGS: usize = 1000;
@@ -93,8 +93,8 @@ fn span(start: usize, end: usize) -> Span {
 }
 
 impl Driver<'_> {
-    /// Lexes `source[from..to]`. Stops early where nesting is too deep.
-    fn tokens(&mut self, from: usize, to: usize) {
+    /// Lexes `source[from..to]`; `false` if the rest of the file is given up, where nesting is too deep.
+    fn tokens(&mut self, from: usize, to: usize) -> bool {
         let source = self.source;
         let mut base = from;
         let mut lexer = Kind::lexer(&source[from..to]);
@@ -134,7 +134,9 @@ impl Driver<'_> {
             }
             self.end = end;
             if kind == Kind::Comment {
-                self.comment(start, end);
+                if !self.comment(start, end) {
+                    return false;
+                }
                 continue;
             }
             if end - start > 1 {
@@ -145,9 +147,10 @@ impl Driver<'_> {
                 }
             }
             if !self.token(kind, start, end) {
-                return;
+                return false;
             }
         }
+        true
     }
 
     /// `#@ onnxtxt 1` switches annotations on; more of them may follow a comma. Returns where the rest begins.
@@ -171,8 +174,8 @@ impl Driver<'_> {
         let rest = &rest[version..];
         let next = marked + rest.len() - rest.trim_start().len();
         if rest.trim_start().starts_with(',') {
-            self.comment_note(span(next, next), next + 1, start + line.len());
-            return start + line.len();
+            let is_whole = self.comment_note(span(next, next), next + 1, start + line.len());
+            return if is_whole { start + line.len() } else { self.source.len() };
         }
         // A comment, or a mistake: the rest is read as any text.
         next
@@ -315,31 +318,35 @@ impl Driver<'_> {
     }
 
     /// An annotation: its mark, and the fields in `source[from..to]`.
-    fn comment_note(&mut self, mark: Span, from: usize, to: usize) {
+    fn comment_note(&mut self, mark: Span, from: usize, to: usize) -> bool {
         self.push(Kind::Note, mark);
         let resume = (self.end, self.single_line_from);
         self.single_line_from = self.single_line_from.min(from);
-        self.tokens(from, to);
+        if !self.tokens(from, to) {
+            return false;
+        }
         (self.end, self.single_line_from) = resume;
         let at = trim_end(self.source, from, to);
         self.push(Kind::NoteEnd, span(at, at));
         self.starts_line = true;
+        true
     }
 
-    /// A comment, or an annotation in a file that has them.
-    fn comment(&mut self, start: usize, end: usize) {
+    /// A comment, or an annotation in a file that has them; `false` if the rest of the file is given up.
+    fn comment(&mut self, start: usize, end: usize) -> bool {
         let text = &self.source[start..end];
         let place = span(start, trim_end(self.source, start, end));
         if self.out.annotated.is_none() {
             self.out.comments.push(place);
         } else if text.starts_with("#@") {
-            self.comment_note(span(start, start + 2), start + 2, end);
+            return self.comment_note(span(start, start + 2), start + 2, end);
         } else if text.starts_with("##") && self.starts_line {
             self.push(Kind::Doc, place);
             self.starts_line = true;
         } else {
             self.out.comments.push(place);
         }
+        true
     }
 }
 
