@@ -5,7 +5,7 @@
 //! - [`convert`]: wire format to text and back.
 //! - [`oracle`]: the reference implementation in a process of its own.
 //! - [`random`]: models with anything in any field.
-//! - [`comments`]: comments between the tokens of a text.
+//! - [`comments`]: comments between the tokens of a text. [`texts`]: what is done with any text.
 
 #![forbid(unsafe_code)]
 
@@ -14,3 +14,4 @@ pub mod convert;
 pub mod corpus;
 pub mod oracle;
 pub mod random;
+pub mod texts;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use conformance::comments;
 use conformance::convert::{self, print, read_wire, round_trip, same_bytes, text_to_wire, write_wire};
-use conformance::random::{Choices, Generator, Schema, Wildness};
+use conformance::random::{Choices, Generator, Random, Schema, Wildness};
 use onnx_proto::{FileKind, Look, json, textproto, walk};
 use onnx_text::{FormatOptions, Profile, format, lower, parse_model};
 use proptest::prelude::*;
@@ -152,13 +152,9 @@ proptest! {
 #[test]
 fn every_field_occurs() {
     let mut seen = BTreeSet::new();
-    let mut state = 1u64;
-    let mut random = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    };
+    let mut random = Random::new(1);
     for _ in 0..CASES {
-        let choices: Vec<u8> = (0..CHOICES).map(|_| random()).collect();
+        let choices = random.choices(CHOICES);
         SCHEMA.occurring(&model(&choices, Wildness::Wild), &mut seen);
     }
     let missing: Vec<_> = SCHEMA.fields_of_models().into_iter().filter(|name| !seen.contains(name)).collect();

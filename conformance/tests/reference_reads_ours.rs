@@ -3,7 +3,7 @@
 use conformance::convert::{Printed, print, read_wire, text_to_wire, write_wire};
 use conformance::corpus::{in_parallel, models, scratch};
 use conformance::oracle::{Oracle, is_ok};
-use conformance::random::{Choices, Generator, Schema, Wildness};
+use conformance::random::{Choices, Generator, Random, Schema, Wildness};
 use onnx_proto::external::{Layout, externalize};
 use onnx_proto::file;
 use onnx_text::Profile;
@@ -160,15 +160,11 @@ fn random_models_are_never_misread() {
 /// The same ones in each run.
 fn random_cases(folder: &Path, profile: Profile) -> Vec<Case> {
     let schema = Schema::load();
-    let mut state = 1u64;
-    let mut random = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    };
+    let mut random = Random::new(1);
     (0..RANDOM_MODELS)
         .map(|number| {
             let wildness = if number % 3 == 0 { Wildness::Wild } else { Wildness::Plain };
-            let choices: Vec<u8> = (0..20 + number % 500).map(|_| random()).collect();
+            let choices = random.choices(20 + number % 500);
             let wire = Generator::new(&schema, Choices::new(&choices), wildness).model();
             Case::new(folder, number.to_string(), wire, profile)
         })

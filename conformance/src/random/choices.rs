@@ -41,3 +41,30 @@ impl<'c> Choices<'c> {
         (0..8).fold(0, |bits, _| bits << 8 | u64::from(self.byte()))
     }
 }
+
+/// Bytes at random, the same ones in each run.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// One of many sequences.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// The next byte.
+    pub fn byte(&mut self) -> u8 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 56) as u8
+    }
+
+    /// A number below `count`, which is less than 2^24.
+    pub fn below(&mut self, count: usize) -> usize {
+        (0..3).fold(0, |number, _| number << 8 | usize::from(self.byte())) % count.max(1)
+    }
+
+    /// So many decisions.
+    pub fn choices(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.byte()).collect()
+    }
+}

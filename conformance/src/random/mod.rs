@@ -9,7 +9,7 @@ mod message;
 mod schema;
 mod values;
 
-pub use choices::Choices;
+pub use choices::{Choices, Random};
 pub use message::Generator;
 pub use schema::Schema;
 

@@ -1,0 +1,337 @@
+//! Whatever is said again and again takes time and memory in proportion: nothing is quadratic.
+
+use conformance::convert::print;
+use conformance::texts::{places_are_sound, use_text};
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{VerifyOptions, verify};
+use onnx_text::{Profile, read_model};
+use peak_alloc::PeakAlloc;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+/// One measurement at a time: time and memory are the process's.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Bytes that reading a text may take at most for each of its bytes: a token of one byte takes 12, and a tree and a
+/// model are made of them.
+const MEMORY_FACTOR: usize = 300;
+/// The same for the wire format, where a node or function takes two bytes.
+const WIRE_MEMORY_FACTOR: usize = 1500;
+const MEMORY_BASE: usize = 8 << 20;
+/// The time for twice the size over the time for the size: 2 if it is linear, 4 if it is quadratic.
+const TIME_FACTOR: f64 = 3.0;
+/// What no machine takes for the sizes here unless something is quadratic.
+const TIME_BASE: Duration = Duration::from_millis(15);
+
+struct Cost {
+    time: Duration,
+    memory: usize,
+}
+
+/// The best of a few runs.
+fn cost(mut work: impl FnMut()) -> Cost {
+    let mut best = Cost { time: Duration::MAX, memory: usize::MAX };
+    for _ in 0..3 {
+        let before = MEMORY.current_usage();
+        MEMORY.reset_peak_usage();
+        let start = Instant::now();
+        work();
+        let time = start.elapsed();
+        let memory = MEMORY.peak_usage().saturating_sub(before);
+        best = Cost { time: best.time.min(time), memory: best.memory.min(memory) };
+        // Fast is fast enough.
+        if time < TIME_BASE {
+            break;
+        }
+    }
+    best
+}
+
+fn alone() -> impl Drop {
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Whether `large`, which is twice `small`, takes about twice the time, and memory in proportion. Tries again before it
+/// says no: others may use the machine.
+fn is_linear<T: AsRef<[u8]> + ?Sized>(
+    small: &T,
+    large: &T,
+    memory_factor: usize,
+    work: impl Fn(&T),
+) -> Result<(), String> {
+    let mut why = String::new();
+    for _ in 0..5 {
+        let (once, twice) = (cost(|| work(small)), cost(|| work(large)));
+        let limit = memory_factor * large.as_ref().len() + MEMORY_BASE;
+        if twice.memory > limit {
+            return Err(format!("{} bytes of memory for {}", twice.memory, large.as_ref().len()));
+        }
+        if twice.time <= once.time.mul_f64(TIME_FACTOR) + TIME_BASE {
+            return Ok(());
+        }
+        why =
+            format!("{:?} for {} bytes, {:?} for twice as many", once.time, small.as_ref().len(), twice.time);
+    }
+    Err(why)
+}
+
+/// What a place in a text begins with; what is repeated comes behind it.
+const CONTEXTS: &[&str] = &[
+    "",
+    "#@ onnxtxt 1\n",
+    "#@ onnxtxt 1\n#@ metadata_props: [",
+    "<",
+    "<opset_import: [",
+    "<metadata_props: [",
+    "g (",
+    "g () => (",
+    "g () => () <",
+    "g () => () {",
+    "g () => () { y = F <",
+    "g () => () { y = F <a = ",
+    "g () => () { y = F <a = [",
+    "g () => () { y = F <a = {",
+    "g () => () { y = F (",
+    "g () => () { y = ",
+    "g () => () { ",
+    "g () => () <float[2] w = {",
+    "g () => () <float[",
+    "g () => () <seq(",
+    "g () => () {} f <",
+    "g () => () {} <",
+    "g () => () {}\n",
+];
+
+const PIECES: &[&str] = &[
+    "(",
+    "[",
+    "{",
+    "<",
+    ")",
+    "]",
+    "}",
+    ">",
+    ",",
+    ".",
+    "=",
+    "=>",
+    ":",
+    "@",
+    "?",
+    "$",
+    "#",
+    "/",
+    "\\",
+    "\"",
+    "b\"",
+    ";",
+    "-",
+    "~",
+    "\0",
+    "\u{1}",
+    "é",
+    "\u{feff}",
+    "\n",
+    "x",
+    "x ",
+    "x, ",
+    "x\n",
+    "x = ",
+    "x: ",
+    "\"a\" ",
+    "\"a\": \"b\", ",
+    "1",
+    "1 ",
+    "1, ",
+    "1.5, ",
+    "nan, ",
+    "1e",
+    "1e ",
+    "0x1F ",
+    "/l/T ",
+    "# c\n",
+    "// c\n",
+    "## d\n",
+    "#@ a: 1\n",
+    "#@\n",
+    "#@ unset: [name]\n",
+    "x.",
+    "x = 1, ",
+    "a: 1, ",
+    "ir_version: 1, ",
+    "float x, ",
+    "float[N] x = {1}, ",
+    "seq(",
+    "map(",
+    "x = [",
+    "x = {1}, ",
+    "()",
+    "[]",
+    "{}",
+    "<>",
+    "(x) ",
+    "[x] ",
+    "x(",
+    "x (x) ",
+    "(x x",
+    "{x = ",
+    "y = F(x)\n",
+    "y = F(x), ",
+    "y = F <a = 1> (x)\n",
+    "y = F <a = 1 (x)\n",
+    "y = F(x\n",
+    "y F(x)\n",
+    "y = F)x(\n",
+    "g => () {} ",
+    "g (",
+    "g () => () <",
+    "f () => () {}\n",
+    "<domain: \"d\"> f () => () {}\n",
+    "x = g () => () { ",
+    "x = @y, ",
+    "x: float = @y, ",
+    "sparse [1] {",
+    "{{1}}, ",
+    "} {",
+    ") (",
+    "> <",
+    "] [",
+    "= >",
+    "x => ",
+    "\"\n",
+    "\"\\",
+];
+
+#[test]
+fn repetition_takes_linear_time_and_memory() {
+    const SIZE: usize = 60_000;
+    let _alone = alone();
+    let mut failed = Vec::new();
+    for context in CONTEXTS {
+        for piece in PIECES {
+            let text = |size: usize| format!("{context}{}", piece.repeat(size / piece.len()));
+            let (once, twice) = (text(SIZE), text(2 * SIZE));
+            if let Err(why) =
+                is_linear(once.as_str(), twice.as_str(), MEMORY_FACTOR, |text| drop(use_text(text)))
+            {
+                failed.push(format!("{context:?} {piece:?}: {why}"));
+            }
+            if let Err(why) = places_are_sound(&use_text(&once), &once) {
+                failed.push(format!("{context:?} {piece:?}: {why}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}:\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn lines_of_twenty_megabytes_are_read_in_linear_time() {
+    const SIZE: usize = 20_000_000;
+    let _alone = alone();
+    let sound = |inside: &dyn Fn(usize) -> String| {
+        for size in [SIZE / 10, SIZE] {
+            let text = inside(size);
+            let errors: Vec<_> =
+                read_model(&text).diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+            assert!(errors.is_empty(), "{:?}: {}", text.get(..60), errors[0].message);
+        }
+        is_linear(inside(SIZE / 2).as_str(), inside(SIZE).as_str(), MEMORY_FACTOR, |text| {
+            drop(use_text(text))
+        })
+    };
+    let numbers = |size: usize| vec!["1"; size / 3].join(", ");
+    assert_eq!(sound(&|size| format!("g () => () {{}} # {}", "x".repeat(size))), Ok(()));
+    assert_eq!(sound(&|size| format!("{} () => () {{}}", "x".repeat(size))), Ok(()));
+    assert_eq!(sound(&|size| format!("\"{}\" () => () {{}}", "é".repeat(size / 2))), Ok(()));
+    assert_eq!(
+        sound(&|size| format!("<doc_string: \"{}\"> g () => () {{}}", "\\\"".repeat(size / 2))),
+        Ok(())
+    );
+    assert_eq!(
+        sound(&|size| format!("g () => () <int64[{}] w = {{{}}}> {{}}", size / 3, numbers(size))),
+        Ok(())
+    );
+    assert_eq!(sound(&|size| format!("g () => () {{ y = F <a = [{}]> () }}", numbers(size))), Ok(()));
+    assert_eq!(sound(&|size| format!("g () => () {{ y = F({}) }}", vec!["x"; size / 3].join(", "))), Ok(()));
+    assert_eq!(sound(&|size| format!("g () => () {{ {} }}", "y = F(x) ".repeat(size / 9))), Ok(()));
+}
+
+/// Fields that hold the one behind: the graph, its nodes, their attributes, …
+const PATHS: &[&[u8]] = &[
+    &[],
+    &[7],
+    &[7, 1],
+    &[7, 1, 5],
+    &[7, 1, 5, 6],
+    &[7, 1, 5, 5],
+    &[7, 1, 10],
+    &[7, 5],
+    &[7, 11],
+    &[7, 11, 2],
+    &[7, 11, 2, 1, 2],
+    &[7, 14],
+    &[7, 15],
+    &[20],
+    &[25],
+    &[26],
+];
+
+#[test]
+fn repeated_fields_take_linear_time_and_memory() {
+    const COUNT: usize = 5_000;
+    let _alone = alone();
+    let mut failed = Vec::new();
+    for path in PATHS {
+        for number in 1..=26_u8 {
+            for piece in field_pieces(number) {
+                let wire = |count: usize| {
+                    let repeated = piece.repeat(count);
+                    path.iter().rev().fold(repeated, |inner, &number| delimited(number, &inner))
+                };
+                let use_wire = |wire: &[u8]| {
+                    let (model, _) = onnx_proto::read(wire.to_vec().into());
+                    drop(verify(&model, &VerifyOptions::default()));
+                    drop(read_model(&print(&model, Profile::Onnx).text));
+                };
+                if let Err(why) = is_linear(
+                    wire(COUNT).as_slice(),
+                    wire(2 * COUNT).as_slice(),
+                    WIRE_MEMORY_FACTOR,
+                    use_wire,
+                ) {
+                    failed.push(format!("{path:?} {piece:?}: {why}"));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}:\n{}", failed.len(), failed.join("\n"));
+}
+
+fn field_pieces(number: u8) -> [Vec<u8>; 4] {
+    let key = |wire_type: u8| {
+        let key = u16::from(number) << 3 | u16::from(wire_type);
+        if key < 128 { vec![key as u8] } else { vec![key as u8 | 0x80, (key >> 7) as u8] }
+    };
+    // A number; nothing; `x`, which is also a field; a message with `x` as its first field.
+    [
+        [key(0), vec![1]].concat(),
+        [key(2), vec![0]].concat(),
+        [key(2), vec![1, b'x']].concat(),
+        [key(2), vec![3, 0x0a, 1, b'x']].concat(),
+    ]
+}
+
+fn delimited(number: u8, value: &[u8]) -> Vec<u8> {
+    let mut out = field_pieces(number)[1].clone();
+    out.pop();
+    let mut length = value.len();
+    while length >= 128 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+    out.extend_from_slice(value);
+    out
+}
