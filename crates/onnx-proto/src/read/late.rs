@@ -1,8 +1,9 @@
-//! Decodes the long lists of a message one element at a time.
+//! Keeps the long lists of a message encoded, to be read one element at a time.
 //!
-//! A model of 100,000 nodes as structs takes ten times the memory of its file. So its nodes are decoded one by one, each
+//! A model of 100,000 nodes as structs takes ten times the memory of its file. So its nodes are read one by one, each
 //! after the one before it has gone into the IR.
 
+use super::fields::merged;
 use super::{Bytes, code};
 use crate::wire::{Cursor, Reason, WireType};
 use onnx_ir::Diagnostic;
@@ -11,7 +12,8 @@ use std::ops::Range;
 
 /// Fields of a message that are still encoded.
 pub(super) struct Late {
-    bytes: Bytes,
+    /// The message.
+    pub(super) bytes: Bytes,
     /// Number and value, in the order of the bytes.
     fields: Vec<(u32, Range<usize>)>,
 }
@@ -43,21 +45,20 @@ impl Late {
         Ok((rest.into(), Late { bytes: bytes.clone(), fields }))
     }
 
-    /// The encoded values of a field.
-    pub(super) fn values(&self, number: u32) -> impl Iterator<Item = Bytes> + '_ {
+    /// The encoded values of a field, slices of [`bytes`](Self::bytes).
+    pub(super) fn slices(&self, number: u32) -> impl Iterator<Item = &[u8]> + '_ {
         let fields = self.fields.iter().filter(move |(field, _)| *field == number);
-        fields.map(|(_, range)| self.bytes.slice(range.clone()))
+        fields.map(|(_, range)| self.bytes.get(range.clone()).unwrap_or_default())
     }
 
-    /// The encoded value of a message field that is there once. On the wire it may come in pieces; a message is the
-    /// sum of its pieces.
+    /// The encoded values of a field.
+    pub(super) fn values(&self, number: u32) -> impl Iterator<Item = Bytes> + '_ {
+        self.slices(number).map(|slice| self.bytes.slice_ref(slice))
+    }
+
+    /// The encoded value of a message field that is there once.
     pub(super) fn value(&self, number: u32) -> Option<Bytes> {
-        let mut values = self.values(number);
-        let first = values.next()?;
-        match values.next() {
-            None => Some(first),
-            Some(second) => Some([first, second].into_iter().chain(values).flatten().collect()),
-        }
+        merged(self.slices(number), &self.bytes)
     }
 }
 

@@ -3,9 +3,12 @@
 //! Payloads are slices of the input. Whatever the format can say has its place in the IR, presence included; what it
 //! cannot say (unknown fields) is reported. A model that is wrong is read like any other: judging it is not done here.
 
+mod attr;
 mod data;
+mod fields;
 mod graph;
 mod late;
+mod node;
 mod part;
 mod tensor;
 mod types;
@@ -108,11 +111,15 @@ fn place(start: usize, end: usize) -> Place {
 }
 
 const MODEL_GRAPH: u32 = 7;
+const MODEL_TRAINING_INFO: u32 = 20;
 const MODEL_FUNCTIONS: u32 = 25;
+const TRAINING_INITIALIZATION: u32 = 1;
+const TRAINING_ALGORITHM: u32 = 2;
 const FUNCTION_NODE: u32 = 7;
+const FUNCTION_ATTRIBUTE_PROTO: u32 = 11;
 
 fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) {
-    let (rest, late) = split(bytes, &[MODEL_GRAPH, MODEL_FUNCTIONS]);
+    let (rest, late) = split(bytes, &[MODEL_GRAPH, MODEL_TRAINING_INFO, MODEL_FUNCTIONS]);
     let pb::ModelProto {
         ir_version,
         producer_name,
@@ -123,7 +130,7 @@ fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic
         graph: _,
         opset_import,
         metadata_props,
-        training_info,
+        training_info: _,
         functions: _,
         configuration,
     } = decode_late(rest, diagnostics);
@@ -146,23 +153,22 @@ fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic
         })
         .collect();
 
-    model.main = late.value(MODEL_GRAPH).map(|graph| {
-        let (rest, late) = split(&graph, &graph::LATE);
-        graph_body(decode_late(rest, diagnostics), &late, model, diagnostics)
-    });
+    model.main = late.value(MODEL_GRAPH).map(|graph| graph_body(&graph, model, diagnostics));
     for function in late.values(MODEL_FUNCTIONS) {
         let function = self::function(&function, model, diagnostics);
         model.functions.push(function);
     }
-    let mut graph = |message, model: &mut Model| graph_body(message, &Late::none(), model, diagnostics);
-    for message in training_info {
-        let info = TrainingInfo {
-            initialization: message.initialization.map(|message| graph(message, model)),
-            algorithm: message.algorithm.map(|message| graph(message, model)),
+    for info in late.values(MODEL_TRAINING_INFO) {
+        let (rest, late) = split(&info, &[TRAINING_INITIALIZATION, TRAINING_ALGORITHM]);
+        let message: pb::TrainingInfoProto = decode_late(rest, diagnostics);
+        let mut graph = |number| Some(graph_body(&late.value(number)?, model, diagnostics));
+        let (initialization, algorithm) = (graph(TRAINING_INITIALIZATION), graph(TRAINING_ALGORITHM));
+        model.training.push(TrainingInfo {
+            initialization,
+            algorithm,
             initialization_bindings: entries(message.initialization_binding, &mut model.names),
             update_bindings: entries(message.update_binding, &mut model.names),
-        };
-        model.training.push(info);
+        });
     }
 }
 
@@ -171,19 +177,14 @@ fn split(bytes: &Bytes, late: &[u32]) -> (Bytes, Late) {
     Late::split(bytes, late).unwrap_or_else(|_| (Bytes::new(), Late::none()))
 }
 
-fn graph_body(
-    message: pb::GraphProto,
-    late: &Late,
-    model: &mut Model,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> BodyId {
+fn graph_body(encoded: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> BodyId {
     let mut reader = GraphReader { b: BodyBuilder::new(model), diagnostics };
-    reader.graph(message, late, None);
+    reader.graph(encoded, None);
     reader.b.finish()
 }
 
 fn function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> Function {
-    let (rest, late) = split(bytes, &[FUNCTION_NODE]);
+    let (rest, late) = split(bytes, &[FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO]);
     let pb::FunctionProto {
         name: function_name,
         input,
@@ -193,7 +194,7 @@ fn function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>)
         doc_string,
         opset_import,
         domain,
-        attribute_proto,
+        attribute_proto: _,
         value_info,
         overload,
         metadata_props,
@@ -205,9 +206,8 @@ fn function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>)
         let name = reader.b.names.intern_bytes(&input);
         reader.b.input(name, None);
     }
-    for node in late.values(FUNCTION_NODE) {
-        let node = decode_late(node, reader.diagnostics);
-        reader.node(node);
+    for node in late.slices(FUNCTION_NODE) {
+        reader.node(node, &late.bytes);
     }
     for output in output {
         let name = reader.b.names.intern_bytes(&output);
@@ -217,7 +217,8 @@ fn function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>)
         let port = reader.port(info);
         reader.b.value_info(port);
     }
-    let attribute_defaults = attribute_proto.into_iter().map(|attr| reader.attr(attr, None)).collect();
+    let attribute_defaults =
+        late.slices(FUNCTION_ATTRIBUTE_PROTO).map(|attr| reader.attr(attr, &late.bytes, None)).collect();
     reader.b.end_graph();
     let body = reader.b.finish();
 

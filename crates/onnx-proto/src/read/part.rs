@@ -1,7 +1,6 @@
 //! Graphs and functions in files of their own.
 
-use super::late::decode_late;
-use super::{graph, readable, split};
+use super::readable;
 use crate::FileKind;
 use bytes::Bytes;
 use onnx_ir::{BodyId, Diagnostic, FunctionId, Model};
@@ -22,11 +21,7 @@ use onnx_ir::{BodyId, Diagnostic, FunctionId, Model};
 pub fn read_graph(bytes: Bytes, model: &mut Model) -> (Option<BodyId>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let bytes = readable(bytes, FileKind::Graph, &mut diagnostics);
-    let body = bytes.map(|bytes| {
-        let (rest, late) = split(&bytes, &graph::LATE);
-        let message = decode_late(rest, &mut diagnostics);
-        super::graph_body(message, &late, model, &mut diagnostics)
-    });
+    let body = bytes.map(|bytes| super::graph_body(&bytes, model, &mut diagnostics));
     (body, diagnostics)
 }
 

@@ -125,7 +125,15 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
                 Ok(Varint { value: u64::from(byte), shortest: true })
             }
-            _ => self.long_varint(),
+            // Keys from 16 and lengths from 128 on have two bytes.
+            Some(&low) => match self.bytes.get(self.at + 1) {
+                Some(&high @ 1..0x80) => {
+                    self.at += 2;
+                    Ok(Varint { value: u64::from(high) << 7 | u64::from(low & 0x7f), shortest: true })
+                }
+                _ => self.long_varint(),
+            },
+            None => Err(Reason::Truncated),
         }
     }
 

@@ -1,7 +1,9 @@
 //! From the IR to bytes: the inverse of `read`, byte for byte on what standard encoders write.
 
 mod data;
+mod fields;
 mod graph;
+mod node;
 mod part;
 mod tensor;
 mod types;
@@ -11,10 +13,10 @@ pub use part::{write_function, write_graph};
 
 use crate::pb;
 use bytes::Bytes;
+use fields::{Open, message};
 use graph::GraphWriter;
-use onnx_ir::{BodyId, EntityId as _, Entry, Function, Model, Name, Names, OpsetImport};
+use onnx_ir::{EntityId as _, Entry, Function, Model, Name, Names, OpsetImport, TrainingInfo};
 use prost::Message as _;
-use prost::encoding::{WireType, encode_key, encode_varint};
 
 /// A message of more bytes than protobuf readers accept: 2 GiB - 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,32 +40,48 @@ impl std::error::Error for TooLarge {}
 /// The message would not fit into what protobuf can read: keep the weights in files of their own.
 pub fn write(model: &Model) -> Result<Vec<u8>, TooLarge> {
     let strings = &Strings::new(&model.names);
-    // A message is the sum of its pieces, so the graph can be written apart, and its nodes, which are many, apart from
-    // it. The pieces are those before the graph (7), the graph (first its nodes, 1), and those after it.
-    let before = before_graph(model, strings);
-    let after = after_graph(model, strings);
-    let main = model.main.map(|body| GraphWriter { model, body: &model.bodies[body], strings });
-    let graph = main.as_ref().map(GraphWriter::root_pieces);
-    let graph_len = graph.as_ref().map(|(nodes, rest)| nodes.len() + rest.encoded_len());
-
-    let size = before.encoded_len() + graph_len.map_or(0, |len| len + MAX_PREFIX) + after.encoded_len();
-    check_size(size)?;
-    let mut out = Vec::with_capacity(size);
-    before.encode_raw(&mut out);
-    if let (Some((nodes, rest)), Some(len)) = (graph, graph_len) {
-        encode_key(GRAPH, WireType::LengthDelimited, &mut out);
-        encode_varint(len as u64, &mut out);
-        out.extend_from_slice(&nodes);
-        rest.encode_raw(&mut out);
+    // A message is the sum of its pieces: each is written where the one before it ended.
+    let mut out = header(model, strings).encode_to_vec();
+    if let Some(main) = model.main {
+        main_graph(&GraphWriter { model, body: &model.bodies[main], strings }, &mut out)?;
     }
-    after.encode_raw(&mut out);
+    imports(model, strings).encode_raw(&mut out);
+    for info in &model.training {
+        message(TRAINING_INFO, &mut out, |out| training_info(info, model, strings, out));
+    }
+    for function in model.functions.values() {
+        message(FUNCTIONS, &mut out, |out| function_fields(function, model, strings, out));
+    }
+    configurations(model, strings).encode_raw(&mut out);
+    check_size(out.len())?;
     Ok(out)
 }
 
-/// The number of `ModelProto.graph`.
 const GRAPH: u32 = 7;
-/// At most so many bytes of key and length precede a message.
-const MAX_PREFIX: usize = 16;
+const TRAINING_INFO: u32 = 20;
+const FUNCTIONS: u32 = 25;
+/// About what a node takes, with names as exporters make them.
+const NODE_SIZE: usize = 160;
+
+/// Writes `graph` of a model. Its weights are written to their place, once.
+fn main_graph(writer: &GraphWriter<'_>, out: &mut Vec<u8>) -> Result<(), TooLarge> {
+    let Some(root) = writer.body.root().map(|root| &writer.body.graphs[root]) else {
+        message(GRAPH, out, |_| ());
+        return Ok(());
+    };
+    let rest = writer.without_nodes(root);
+    let rest_len = rest.encoded_len();
+    let expected = rest_len + root.nodes.len() * NODE_SIZE;
+    check_size(out.len() + rest_len)?;
+    out.reserve(expected);
+    let graph = Open::begin(GRAPH, expected, out);
+    writer.nodes(root, graph::NODE, out);
+    check_size(out.len() + rest_len)?;
+    graph.close(rest_len, out);
+    out.reserve(rest_len);
+    rest.encode_raw(out);
+    Ok(())
+}
 
 fn encode(message: &impl prost::Message) -> Result<Vec<u8>, TooLarge> {
     check_size(message.encoded_len())?;
@@ -74,7 +92,7 @@ fn check_size(size: usize) -> Result<(), TooLarge> {
     i32::try_from(size).map(|_| ()).map_err(|_| TooLarge { size })
 }
 
-fn before_graph(model: &Model, strings: &Strings) -> pb::ModelProto {
+fn header(model: &Model, strings: &Strings) -> pb::ModelProto {
     let header = &model.header;
     pb::ModelProto {
         ir_version: header.ir_version,
@@ -87,27 +105,16 @@ fn before_graph(model: &Model, strings: &Strings) -> pb::ModelProto {
     }
 }
 
-fn after_graph(model: &Model, strings: &Strings) -> pb::ModelProto {
-    let header = &model.header;
-    let graph = |body: BodyId| GraphWriter { model, body: &model.bodies[body], strings }.root();
+fn imports(model: &Model, strings: &Strings) -> pb::ModelProto {
     pb::ModelProto {
-        opset_import: opset_imports(&header.opset_imports, strings),
-        metadata_props: entries(&header.metadata, strings),
-        training_info: model
-            .training
-            .iter()
-            .map(|info| pb::TrainingInfoProto {
-                initialization: info.initialization.map(graph),
-                algorithm: info.algorithm.map(graph),
-                initialization_binding: entries(&info.initialization_bindings, strings),
-                update_binding: entries(&info.update_bindings, strings),
-            })
-            .collect(),
-        functions: model
-            .functions
-            .values()
-            .map(|function| function_message(function, model, strings))
-            .collect(),
+        opset_import: opset_imports(&model.header.opset_imports, strings),
+        metadata_props: entries(&model.header.metadata, strings),
+        ..pb::ModelProto::default()
+    }
+}
+
+fn configurations(model: &Model, strings: &Strings) -> pb::ModelProto {
+    pb::ModelProto {
         configuration: model
             .configurations
             .iter()
@@ -121,28 +128,61 @@ fn after_graph(model: &Model, strings: &Strings) -> pb::ModelProto {
     }
 }
 
-fn function_message(function: &Function, model: &Model, strings: &Strings) -> pb::FunctionProto {
+/// Writes the fields of a `TrainingInfoProto`.
+fn training_info(info: &TrainingInfo, model: &Model, strings: &Strings, out: &mut Vec<u8>) {
+    for (number, body) in [(1, info.initialization), (2, info.algorithm)] {
+        if let Some(body) = body.map(|body| &model.bodies[body]) {
+            message(number, out, |out| GraphWriter { model, body, strings }.root(out));
+        }
+    }
+    let bindings = pb::TrainingInfoProto {
+        initialization_binding: entries(&info.initialization_bindings, strings),
+        update_binding: entries(&info.update_bindings, strings),
+        ..pb::TrainingInfoProto::default()
+    };
+    bindings.encode_raw(out);
+}
+
+/// Writes the fields of a `FunctionProto`, in pieces like those of a model.
+fn function_fields(function: &Function, model: &Model, strings: &Strings, out: &mut Vec<u8>) {
     let writer = GraphWriter { model, body: &model.bodies[function.body], strings };
     let root = writer.body.root().map(|root| &writer.body.graphs[root]);
     let names = |ports: Option<&Vec<onnx_ir::Port>>| {
         let ports = ports.map(Vec::as_slice).unwrap_or_default();
         ports.iter().map(|port| strings.of(port.name.unwrap_or(Name::empty()))).collect()
     };
-    pb::FunctionProto {
+    let before_nodes = pb::FunctionProto {
         name: strings.get(function.name),
         input: names(root.map(|root| &root.inputs)),
         output: names(root.map(|root| &root.outputs)),
         attribute: function.attributes.iter().map(|&name| strings.of(name)).collect(),
-        attribute_proto: function.attribute_defaults.iter().map(|attr| writer.attr(attr)).collect(),
-        node: root.map(|root| writer.nodes(root)).unwrap_or_default(),
+        ..pb::FunctionProto::default()
+    };
+    let after_nodes = pb::FunctionProto {
         doc_string: strings.get(function.doc),
         opset_import: opset_imports(&function.opset_imports, strings),
         domain: strings.get(function.domain),
-        overload: strings.get(function.overload),
+        ..pb::FunctionProto::default()
+    };
+    let after_defaults = pb::FunctionProto {
         value_info: root.map(|root| writer.ports(&root.value_info)).unwrap_or_default(),
+        overload: strings.get(function.overload),
         metadata_props: entries(&function.metadata, strings),
+        ..pb::FunctionProto::default()
+    };
+    before_nodes.encode_raw(out);
+    if let Some(root) = root {
+        writer.nodes(root, FUNCTION_NODE, out);
     }
+    after_nodes.encode_raw(out);
+    for attr in &function.attribute_defaults {
+        message(FUNCTION_ATTRIBUTE_PROTO, out, |out| writer.attr(attr, out));
+    }
+    after_defaults.encode_raw(out);
 }
+
+const FUNCTION_NODE: u32 = 7;
+const FUNCTION_ATTRIBUTE_PROTO: u32 = 11;
 
 fn opset_imports(imports: &[OpsetImport], strings: &Strings) -> Vec<pb::OperatorSetIdProto> {
     imports

@@ -1,7 +1,7 @@
 //! Graphs and functions in files of their own.
 
 use super::graph::GraphWriter;
-use super::{Strings, TooLarge, encode, function_message};
+use super::{Strings, TooLarge, check_size, function_fields};
 use onnx_ir::{BodyId, FunctionId, Model};
 
 /// The root graph of a body as an encoded `GraphProto`.
@@ -11,7 +11,10 @@ use onnx_ir::{BodyId, FunctionId, Model};
 /// The message would have more bytes than protobuf can read.
 pub fn write_graph(model: &Model, body: BodyId) -> Result<Vec<u8>, TooLarge> {
     let strings = &Strings::new(&model.names);
-    encode(&GraphWriter { model, body: &model.bodies[body], strings }.root())
+    let mut out = Vec::new();
+    GraphWriter { model, body: &model.bodies[body], strings }.root(&mut out);
+    check_size(out.len())?;
+    Ok(out)
 }
 
 /// A function as an encoded `FunctionProto`.
@@ -21,5 +24,8 @@ pub fn write_graph(model: &Model, body: BodyId) -> Result<Vec<u8>, TooLarge> {
 /// The message would have more bytes than protobuf can read.
 pub fn write_function(model: &Model, function: FunctionId) -> Result<Vec<u8>, TooLarge> {
     let strings = &Strings::new(&model.names);
-    encode(&function_message(&model.functions[function], model, strings))
+    let mut out = Vec::new();
+    function_fields(&model.functions[function], model, strings, &mut out);
+    check_size(out.len())?;
+    Ok(out)
 }

@@ -1,0 +1,139 @@
+//! Attributes, straight from their bytes like the nodes that have them.
+
+use super::fields::{Fields, Value, merged};
+use super::graph::GraphReader;
+use super::late::decode_late;
+use super::tensor::read_tensor;
+use crate::wire::varint;
+use bytes::Bytes;
+use onnx_ir::{Attr, AttrType, AttrValue, NodeId, SparseTensor, TensorId, TypeId};
+use smallvec::SmallVec;
+
+const NAME: u32 = 1;
+const F: u32 = 2;
+const I: u32 = 3;
+const S: u32 = 4;
+const T: u32 = 5;
+const G: u32 = 6;
+const FLOATS: u32 = 7;
+const INTS: u32 = 8;
+const STRINGS: u32 = 9;
+const TENSORS: u32 = 10;
+const GRAPHS: u32 = 11;
+const DOC_STRING: u32 = 13;
+const TP: u32 = 14;
+const TYPE_PROTOS: u32 = 15;
+const TYPE: u32 = 20;
+const REF_ATTR_NAME: u32 = 21;
+const SPARSE_TENSOR: u32 = 22;
+const SPARSE_TENSORS: u32 = 23;
+
+impl GraphReader<'_, '_> {
+    /// An `AttributeProto`, a slice of `whole`: of a node, or the default of a function's attribute.
+    pub(super) fn attr(&mut self, encoded: &[u8], whole: &Bytes, node: Option<NodeId>) -> Attr {
+        let names = &mut *self.b.names;
+        let mut attr = Attr::default();
+        let (mut f, mut i, mut s) = (None, None, None);
+        let (mut floats, mut ints, mut strings) = (Vec::new(), Vec::new(), Vec::new());
+        let mut messages = Messages { fields: SmallVec::new(), whole };
+        for (number, value) in Fields::new(encoded) {
+            match (number, value) {
+                (NAME, Value::Bytes(name)) => attr.name = Some(names.intern_bytes(name)),
+                (F, Value::Number(bits)) => f = Some(float(bits)),
+                (I, Value::Number(int)) => i = Some(int as i64),
+                (S, Value::Bytes(string)) => s = Some(whole.slice_ref(string)),
+                (FLOATS, Value::Number(bits)) => floats.push(float(bits)),
+                (FLOATS, Value::Bytes(packed)) => {
+                    floats.extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
+                }
+                (INTS, Value::Number(int)) => ints.push(int as i64),
+                (INTS, Value::Bytes(packed)) => {
+                    ints.extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
+                }
+                (STRINGS, Value::Bytes(string)) => strings.push(whole.slice_ref(string)),
+                (DOC_STRING, Value::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
+                (TYPE, Value::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
+                (REF_ATTR_NAME, Value::Bytes(name)) => attr.reference = Some(names.intern_bytes(name)),
+                (_, Value::Bytes(message)) => messages.fields.push((number, message)),
+                (_, Value::Number(_)) => {}
+            }
+        }
+
+        let values = &mut attr.values;
+        // In the order of the field numbers.
+        add(values, f, AttrValue::Float);
+        add(values, i, AttrValue::Int);
+        add(values, s, AttrValue::String);
+        add(values, messages.one(T), |t| AttrValue::Tensor(self.encoded_tensor(t)));
+        add(values, messages.one(G), |g| AttrValue::Graph(self.graph(&g, node)));
+        add(values, list(floats), AttrValue::Floats);
+        add(values, list(ints), AttrValue::Ints);
+        add(values, list(strings), AttrValue::Strings);
+        add(values, messages.list(TENSORS, |t| self.encoded_tensor(t)), AttrValue::Tensors);
+        add(values, messages.list(GRAPHS, |g| self.graph(&g, node)), AttrValue::Graphs);
+        add(values, messages.one(TP), |ty| AttrValue::Type(self.encoded_type(ty)));
+        add(values, messages.list(TYPE_PROTOS, |ty| self.encoded_type(ty)), AttrValue::Types);
+        add(values, messages.one(SPARSE_TENSOR), |t| {
+            AttrValue::SparseTensor(Box::new(self.encoded_sparse_tensor(t)))
+        });
+        add(
+            values,
+            messages.list(SPARSE_TENSORS, |t| self.encoded_sparse_tensor(t)),
+            AttrValue::SparseTensors,
+        );
+        attr
+    }
+
+    fn encoded_type(&mut self, encoded: Bytes) -> TypeId {
+        let message = decode_late(encoded, self.diagnostics);
+        self.ty(message)
+    }
+
+    fn encoded_tensor(&mut self, encoded: Bytes) -> TensorId {
+        let message = decode_late(encoded, self.diagnostics);
+        let tensor = read_tensor(message, self.b.names, self.diagnostics);
+        self.b.tensor(tensor)
+    }
+
+    fn encoded_sparse_tensor(&mut self, encoded: Bytes) -> SparseTensor {
+        let message = decode_late(encoded, self.diagnostics);
+        self.sparse_tensor(message)
+    }
+}
+
+/// The message fields of an attribute, by number, and what they are slices of.
+struct Messages<'a> {
+    fields: SmallVec<[(u32, &'a [u8]); 2]>,
+    whole: &'a Bytes,
+}
+
+impl<'a> Messages<'a> {
+    fn of(&self, number: u32) -> impl Iterator<Item = &'a [u8]> + '_ {
+        self.fields.iter().filter(move |(field, _)| *field == number).map(|(_, message)| *message)
+    }
+
+    /// A message that is there once.
+    fn one(&self, number: u32) -> Option<Bytes> {
+        merged(self.of(number), self.whole)
+    }
+
+    /// A list of messages, unless it is empty.
+    fn list<T>(&self, number: u32, mut read: impl FnMut(Bytes) -> T) -> Option<Vec<T>> {
+        list(self.of(number).map(|message| read(self.whole.slice_ref(message))).collect())
+    }
+}
+
+/// A list, unless it is empty: lists have no presence.
+fn list<T>(entries: Vec<T>) -> Option<Vec<T>> {
+    (!entries.is_empty()).then_some(entries)
+}
+
+fn add<T>(values: &mut SmallVec<[AttrValue; 1]>, value: Option<T>, wrap: impl FnOnce(T) -> AttrValue) {
+    if let Some(value) = value {
+        values.push(wrap(value));
+    }
+}
+
+fn float(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}

@@ -1,0 +1,92 @@
+//! The fields of a message one by one, as they are on the wire: for messages that are too many to become structs first.
+
+use crate::wire::{Cursor, WireType};
+use bytes::Bytes;
+
+/// The value of a field.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Value<'a> {
+    /// A varint, or the bits of a number of fixed size.
+    Number(u64),
+    /// What has a length: a string, a message, a packed list.
+    Bytes(&'a [u8]),
+}
+
+/// Fields with their numbers. The message has been walked over: at one that cannot be read, this just ends.
+pub(super) struct Fields<'a>(Cursor<'a>);
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(message: &'a [u8]) -> Fields<'a> {
+        Fields(Cursor::new(message, 0))
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (u32, Value<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.0.is_at_end() {
+            let key = self.0.key().ok()?;
+            let value = match key.wire {
+                WireType::Varint => Value::Number(self.0.varint().ok()?.value),
+                WireType::Bytes => {
+                    let (length, _) = self.0.length().ok()?;
+                    Value::Bytes(self.0.split(length).ok()?.rest())
+                }
+                WireType::Fixed32 => Value::Number(u32::from_le_bytes(self.fixed()?).into()),
+                WireType::Fixed64 => Value::Number(u64::from_le_bytes(self.fixed()?)),
+                WireType::StartGroup | WireType::EndGroup => {
+                    self.0.skip_value(key.number, key.wire, 0).ok()?;
+                    continue;
+                }
+            };
+            return Some((key.number, value));
+        }
+        None
+    }
+}
+
+impl Fields<'_> {
+    fn fixed<const SIZE: usize>(&mut self) -> Option<[u8; SIZE]> {
+        let value = *self.0.rest().first_chunk()?;
+        self.0.skip(SIZE).ok()?;
+        Some(value)
+    }
+}
+
+/// The encoded value of a message field that is there once, from its occurrences in `whole`. On the wire it may come in
+/// pieces; a message is the sum of its pieces.
+pub(super) fn merged<'a>(mut pieces: impl Iterator<Item = &'a [u8]>, whole: &Bytes) -> Option<Bytes> {
+    let first = pieces.next()?;
+    match pieces.next() {
+        None => Some(whole.slice_ref(first)),
+        Some(second) => Some([first, second].into_iter().chain(pieces).flatten().copied().collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_every_wire_type() {
+        let message =
+            [0x08, 0x96, 0x01, 0x12, 1, b'a', 0x1d, 1, 0, 0, 0, 0x23, 0x24, 0x29, 2, 0, 0, 0, 0, 0, 0, 0];
+        let fields: Vec<_> = Fields::new(&message).collect();
+        let expected =
+            [(1, Value::Number(150)), (2, Value::Bytes(b"a")), (3, Value::Number(1)), (5, Value::Number(2))];
+        assert_eq!(fields, expected);
+    }
+
+    #[test]
+    fn pieces_of_a_message_are_one() {
+        let whole = Bytes::from_static(b"abc");
+        let merged = |pieces: &[(usize, usize)]| {
+            merged(pieces.iter().filter_map(|&(start, end)| whole.get(start..end)), &whole)
+        };
+        assert_eq!(merged(&[]), None);
+        assert_eq!(merged(&[(1, 2)]).as_deref(), Some(&b"b"[..]));
+        assert_eq!(merged(&[(0, 1), (2, 3)]).as_deref(), Some(&b"ac"[..]));
+    }
+}
