@@ -29,6 +29,9 @@ pub(crate) fn measure(mut words: impl Iterator<Item = OsString>) -> Result<()> {
 /// What a program takes. Its output goes nowhere.
 pub(crate) fn run(command: &[OsString]) -> Result<Sample> {
     let output = Command::new(std::env::current_exe()?)
+        // What `cargo xtask bench` sets for us.
+        .env_remove("MALLOC_MMAP_MAX_")
+        .env_remove("MALLOC_TRIM_THRESHOLD_")
         .arg(MEASURE)
         .args(command)
         .stderr(Stdio::inherit())

@@ -34,6 +34,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         "bench",
     ]))?;
     let mut bench = Command::new(built("bench")?);
+    // glibc then keeps memory that is freed. Otherwise a run takes new pages or old ones as it happens, and the peer's
+    // decoder, for one, four times as long or not.
+    bench.env("MALLOC_MMAP_MAX_", "0").env("MALLOC_TRIM_THRESHOLD_", (1_u64 << 40).to_string());
     bench.arg("--corpus").arg(dirs::corpus()).arg("--folder").arg(dirs::root().join("target/bench"));
     if let Some(python) = venv::existing(Env::Reference) {
         bench.arg("--python").arg(python);
