@@ -4,7 +4,7 @@
 //! which is what guides the fuzzer, needs only code-generation flags that the stable compiler takes, so this command
 //! passes them itself. Address sanitizing would find nothing here that a panic does not: the code is safe Rust.
 //!
-//! Seeds lie in `fuzz/seeds/<target>/` and are committed; what a run learns goes to `fuzz/corpus/<target>/`, an input
+//! Seeds lie in `fuzz/seeds/<target>/`, words worth trying in `fuzz/<target>.dict`, both committed; what a run learns goes to `fuzz/corpus/<target>/`, an input
 //! that fails to `fuzz/artifacts/<target>/`.
 
 use crate::{dirs, process};
@@ -119,6 +119,10 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Result<()> {
         .arg(&corpus);
     if seeds.is_dir() {
         command.arg(seeds);
+    }
+    let words = fuzz.join(format!("{target}.dict"));
+    if words.is_file() {
+        command.arg(format!("-dict={}", words.display()));
     }
     let output = command.stdin(Stdio::null()).output()?;
     let log = String::from_utf8_lossy(&output.stderr);

@@ -198,19 +198,17 @@ impl Cx<'_> {
     }
 
     fn warn_discarded(&mut self, list: Span) {
-        let fixed = vec![
-            Edit { span: Span::new(list.start, list.start + 1), text: "{".into() },
-            Edit { span: Span::new(list.end - 1, list.end), text: "}".into() },
-        ];
-        let place = Span::new(list.start, list.start + 1);
-        let d = Diagnostic::new(
-            &code::LIST_DISCARDED,
-            place,
-            "the reference parser discards a list of this kind",
-        )
-        .label("a list of tensors, graphs, types or references in brackets")
-        .help("write it in braces")
-        .fix("use braces", fixed, true);
+        let open = Span::new(list.start, list.start + 1);
+        let mut d =
+            Diagnostic::new(&code::LIST_DISCARDED, open, "the reference parser discards a list of this kind")
+                .label("a list of tensors, graphs, types or references in brackets")
+                .help("write it in braces");
+        // One that is not closed ends with something else.
+        if self.text(list).ends_with(']') {
+            let close = Span::new(list.end - 1, list.end);
+            let edits = vec![Edit { span: open, text: "{".into() }, Edit { span: close, text: "}".into() }];
+            d = d.fix("use braces", edits, true);
+        }
         self.report(d);
     }
 

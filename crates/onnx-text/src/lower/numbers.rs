@@ -39,13 +39,14 @@ pub(super) fn read_list<N: Number>(
         let (number, end) = N::read(list, at).map_err(|r| bad(Why::Number(r)))?;
         each(number, at).map_err(|r| bad(Why::Number(r)))?;
         at = skip_space(list, end);
+        let comma = at;
         match list.get(at) {
             None => return Ok(()),
             Some(b',') => at = skip_space(list, at + 1),
             Some(_) => return Err(BadNumber { start: at, end: at, why: Why::Separator }),
         }
         if at == list.len() || list[at] == b',' {
-            return Err(BadNumber { start: at - 1, end: at, why: Why::Separator });
+            return Err(BadNumber { start: comma, end: comma + 1, why: Why::Separator });
         }
     }
 }
