@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
-use onnx_ir::{DataLocation, Entry, Model};
+use onnx_ir::{AttrValue, DataLocation, Entry, Model};
 use std::path::{Path, PathBuf};
 
 /// Tensors of more bytes are weights; smaller ones (shapes, scalars) are structure.
@@ -23,6 +23,18 @@ pub(crate) fn models(corpus: &Path) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
+/// A list of an attribute with more entries is data: ensembles of trees hold what they have learned in such lists.
+const LONG: usize = 1000;
+
+/// Which models.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Graphs of many nodes.
+    Networks,
+    /// Few nodes, with long lists as attributes.
+    Trees,
+}
+
 /// A model without its weights, as bytes and as text that the reference reads.
 pub(crate) struct Structure {
     pub(crate) binary: (PathBuf, Bytes),
@@ -30,13 +42,16 @@ pub(crate) struct Structure {
 }
 
 /// Real models without weights, written to `folder`.
-pub(crate) fn structures(corpus: &Path, folder: &Path) -> Result<Vec<Structure>> {
+pub(crate) fn structures(corpus: &Path, folder: &Path, kind: Kind) -> Result<Vec<Structure>> {
     let folder = folder.join("structures");
     std::fs::create_dir_all(&folder)?;
     let mut structures = Vec::new();
     for path in models(corpus) {
         let bytes = onnx_proto::file::open(&path)?;
         let (mut model, _) = onnx_proto::read(bytes);
+        if kind_of(&model) != kind {
+            continue;
+        }
         drop_weights(&mut model);
         let text = crate::cases::reference_text(&model);
         if text.len() < SMALL {
@@ -51,6 +66,17 @@ pub(crate) fn structures(corpus: &Path, folder: &Path) -> Result<Vec<Structure>>
         structures.push(Structure { binary: (binary, bytes.into()), text: (source, text) });
     }
     Ok(structures)
+}
+
+fn kind_of(model: &Model) -> Kind {
+    let nodes = model.bodies.values().flat_map(|body| body.nodes.values());
+    let mut values = nodes.flat_map(|node| &node.attrs).flat_map(|attr| &attr.values);
+    let is_long = |value: &AttrValue| {
+        matches!(value, AttrValue::Floats(list) if list.len() > LONG)
+            || matches!(value, AttrValue::Ints(list) if list.len() > LONG)
+            || matches!(value, AttrValue::Strings(list) if list.len() > LONG)
+    };
+    if values.any(is_long) { Kind::Trees } else { Kind::Networks }
 }
 
 /// Leaves only a reference to weights, as if they were in a file of their own.

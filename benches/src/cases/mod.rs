@@ -5,6 +5,7 @@ mod program;
 mod text;
 mod wire;
 
+use crate::corpus::Kind;
 use crate::pair::{Bench, Row};
 use anyhow::{Result, ensure};
 use bytes::Bytes;
@@ -31,8 +32,10 @@ pub(crate) const CASES: &[Case] = &[
     case("nodes/print", "100k nodes: IR to text", text::nodes_print),
     case("nodes/print-bytes", "100k nodes: bytes to text", text::nodes_print_bytes),
     case("nodes/format", "100k nodes: text to formatted text", text::nodes_format),
-    case("real/parse", "real models without weights: text to IR", text::real_parse),
-    case("real/print", "real models without weights: IR to text", text::real_print),
+    case("real/parse", "real networks without weights: text to IR", |b| text::real_parse(b, Kind::Networks)),
+    case("real/print", "real networks without weights: IR to text", |b| text::real_print(b, Kind::Networks)),
+    case("trees/parse", "real ensembles of trees: text to IR", |b| text::real_parse(b, Kind::Trees)),
+    case("trees/print", "real ensembles of trees: IR to text", |b| text::real_print(b, Kind::Trees)),
     case("float/parse", "2M float: text to IR", |b| text::tensor_parse(b, "float")),
     case("float/print", "2M float: IR to text", |b| text::tensor_print(b, "float")),
     case("int64/parse", "2M int64: text to IR", |b| text::tensor_parse(b, "int64")),

@@ -1,13 +1,13 @@
 //! Text and IR. The peer is the package's C++ core, between text and an encoded model: it has no IR.
 
-use super::{NODES, bytes_of, laid_out, model_of, text_of};
+use super::{NODES, bytes_of, model_of, text_of};
 use crate::clock::time;
-use crate::corpus::structures;
+use crate::corpus::{Kind, Structure, structures};
 use crate::generate;
 use crate::pair::{Bench, Row};
 use anyhow::Result;
 use onnx_ir::{Field, Payload};
-use onnx_text::{FormatOptions, RaiseOptions, format, parse_model, read_model};
+use onnx_text::{FormatOptions, format, parse_model, read_model};
 use std::path::PathBuf;
 
 fn nodes(bench: &Bench) -> Result<(PathBuf, String)> {
@@ -48,8 +48,8 @@ pub(super) fn nodes_format(bench: &mut Bench) -> Result<Row> {
 }
 
 /// The peer's refusals are left out on both sides.
-fn understood(bench: &mut Bench) -> Result<Vec<crate::corpus::Structure>> {
-    let mut models = structures(&bench.corpus, &bench.folder)?;
+fn understood(bench: &mut Bench, kind: Kind) -> Result<Vec<Structure>> {
+    let mut models = structures(&bench.corpus, &bench.folder, kind)?;
     let paths: Vec<PathBuf> = models.iter().map(|model| model.text.0.clone()).collect();
     if let (Some(peer), false) = (&mut bench.peer, paths.is_empty()) {
         let refused = peer.prepare("parse", &paths)?.refused;
@@ -60,8 +60,8 @@ fn understood(bench: &mut Bench) -> Result<Vec<crate::corpus::Structure>> {
 
 const NO_CORPUS: &str = "there are no models (`cargo xtask corpus` fetches them)";
 
-pub(super) fn real_parse(bench: &mut Bench) -> Result<Row> {
-    let models = understood(bench)?;
+pub(super) fn real_parse(bench: &mut Bench, kind: Kind) -> Result<Row> {
+    let models = understood(bench, kind)?;
     if models.is_empty() {
         return Ok(Row::LeftOut(NO_CORPUS.to_owned()));
     }
@@ -72,8 +72,8 @@ pub(super) fn real_parse(bench: &mut Bench) -> Result<Row> {
     Ok(row.on(format!("{} models", paths.len())))
 }
 
-pub(super) fn real_print(bench: &mut Bench) -> Result<Row> {
-    let models = understood(bench)?;
+pub(super) fn real_print(bench: &mut Bench, kind: Kind) -> Result<Row> {
+    let models = understood(bench, kind)?;
     if models.is_empty() {
         return Ok(Row::LeftOut(NO_CORPUS.to_owned()));
     }
@@ -103,18 +103,21 @@ pub(super) fn tensor_parse(bench: &mut Bench, elem: &str) -> Result<Row> {
     bench.pairs("parse", &[path], text.len(), || time(|| read_model(&text)).0)
 }
 
-/// Float and int64 are stored as `raw_data`, as most files have them; int8 in `int32_data`, which is where the peer
-/// prints it from.
+/// From `raw_data`, which is where most files have their tensors.
 pub(super) fn tensor_print(bench: &mut Bench, elem: &str) -> Result<Row> {
     let (_, text) = tensor(bench, elem)?;
     let mut model = model_of(&text)?;
     let tensors = model.bodies.values_mut().flat_map(|body| body.tensors.values_mut());
     for payload in tensors.flat_map(|tensor| tensor.data.iter_mut()) {
-        if let Payload::Entries { field: field @ (Field::Float | Field::Int64), .. } = payload {
+        if let Payload::Entries { field, bytes } = payload {
+            if *field == Field::Int32 {
+                // int8 in entries of four bytes.
+                *bytes = bytes.iter().step_by(4).copied().collect();
+            }
             *field = Field::Raw;
         }
     }
     let (path, _) = bench.file(&format!("{elem}.onnx"), onnx_proto::write(&model)?)?;
-    let print = || laid_out(&model, &RaiseOptions::default());
+    let print = || text_of(&model);
     bench.pairs("print", &[path], print().len(), || time(print).0)
 }
