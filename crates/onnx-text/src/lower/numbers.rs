@@ -45,9 +45,13 @@ pub(super) fn read_list<N: Number>(
             Some(b',') => at = skip_space(list, at + 1),
             Some(_) => return Err(BadNumber { start: at, end: at, why: Why::Separator }),
         }
-        if at == list.len() || list[at] == b',' {
-            return Err(BadNumber { start: comma, end: comma + 1, why: Why::Separator });
-        }
+        // The comma that has no number before it, or none behind it.
+        let stray = match list.get(at) {
+            None => comma,
+            Some(b',') => at,
+            Some(_) => continue,
+        };
+        return Err(BadNumber { start: stray, end: stray + 1, why: Why::Separator });
     }
 }
 
@@ -261,7 +265,7 @@ mod tests {
         let bad = |text| list::<i64>(text).map_err(|b| (b.start, b.end, b.why));
         assert_eq!(bad("1, 2.5"), Err((3, 6, Why::Number(Refused::Kind))));
         assert_eq!(bad("1 2"), Err((2, 2, Why::Separator)));
-        assert_eq!(bad("1, , 2"), Err((2, 3, Why::Separator)));
+        assert_eq!(bad("1, , 2"), Err((3, 4, Why::Separator)));
         assert_eq!(bad("1,"), Err((1, 2, Why::Separator)));
         assert_eq!(bad("99999999999999999999"), Err((0, 20, Why::Number(Refused::Range))));
         assert_eq!(list::<u64>("18446744073709551615, 1"), Ok(vec![u64::MAX, 1]));

@@ -274,7 +274,7 @@ impl Cx<'_> {
         let d = match bad.why {
             Why::Separator if text == "," => {
                 Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
-                    .label("no number stands behind it")
+                    .label("a number is missing here")
             }
             Why::Separator => {
                 Diagnostic::new(&code::MISSING_PUNCTUATION, place, "missing `,`").label("expected `,`")
