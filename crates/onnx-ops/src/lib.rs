@@ -1,0 +1,5 @@
+//! The operators of ONNX: what each version of each takes and gives, the types and shapes of its results, its meaning.
+
+#![forbid(unsafe_code)]
+
+pub mod schema;

@@ -1,0 +1,187 @@
+//! Finding the schema that a node means: by domain, operator and the version that the model imports.
+
+use super::{Schema, table};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use onnx_ir::normalize_domain;
+use std::hash::BuildHasher as _;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// A schema of a [`Registry`]. Ids of built-in schemas are the same in every registry.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SchemaId(u32);
+
+/// What a registry knows of an operator at a version of its domain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lookup {
+    /// This schema is in force.
+    Found(SchemaId),
+    /// The operator is there, but only from a later version on.
+    TooNew {
+        /// The first version that has it.
+        since: u32,
+    },
+    /// The domain is known and has no such operator.
+    UnknownOperator,
+    /// There is no schema of this domain.
+    UnknownDomain,
+}
+
+/// The built-in schemas and those that were loaded. `""` and `ai.onnx` are one domain.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    /// Loaded schemas; their ids follow those of the built-in ones.
+    extra: Vec<Schema>,
+    /// Every schema in force, by domain, name and `since`.
+    ids: Vec<SchemaId>,
+    /// Every operator, by domain and name.
+    operators: Vec<Operator>,
+    /// Every domain, by name.
+    domains: Vec<Domain>,
+    /// Positions in `operators`, by the hash of domain and name.
+    table: HashTable<u32>,
+    hasher: RandomState,
+}
+
+/// A range of `ids`.
+#[derive(Clone, Debug)]
+struct Operator {
+    versions: Range<usize>,
+}
+
+/// A range of `operators`.
+#[derive(Clone, Debug)]
+struct Domain {
+    operators: Range<usize>,
+    newest: u32,
+}
+
+impl Registry {
+    /// The built-in schemas alone.
+    pub fn builtin() -> &'static Registry {
+        static BUILTIN: LazyLock<Registry> = LazyLock::new(|| Registry::with(Vec::new()));
+        &BUILTIN
+    }
+
+    /// The built-in schemas and these. One of the same domain, name and `since` as another stands in for it, also for
+    /// a built-in one.
+    pub fn with(extra: Vec<Schema>) -> Registry {
+        let count = u32::try_from(table::SCHEMAS.len() + extra.len()).expect("schemas are fewer than 2^32");
+        let mut registry = Registry {
+            extra,
+            ids: (0..count).map(SchemaId).collect(),
+            operators: Vec::new(),
+            domains: Vec::new(),
+            table: HashTable::new(),
+            hasher: RandomState::default(),
+        };
+        registry.sort();
+        registry.index();
+        registry
+    }
+
+    fn sort(&mut self) {
+        if self.extra.is_empty() {
+            return; // the table is sorted
+        }
+        let mut ids = std::mem::take(&mut self.ids);
+        let key = |id: &SchemaId| {
+            let schema = self.get(*id);
+            (normalize_domain(&schema.domain), &*schema.name, schema.since)
+        };
+        ids.sort_by(|a, b| key(a).cmp(&key(b)).then(b.cmp(a))); // the last of equals comes first and stays
+        ids.dedup_by(|b, a| key(a) == key(b));
+        self.ids = ids;
+    }
+
+    fn index(&mut self) {
+        let (mut operators, mut domains) = (Vec::<Operator>::new(), Vec::<Domain>::new());
+        for (at, &id) in self.ids.iter().enumerate() {
+            let schema = self.get(id);
+            let last = operators.last().map(|o| self.get(self.ids[o.versions.start]));
+            let same_domain =
+                last.is_some_and(|s| normalize_domain(&s.domain) == normalize_domain(&schema.domain));
+            if !same_domain {
+                domains.push(Domain { operators: operators.len()..operators.len(), newest: 0 });
+            }
+            if !same_domain || last.is_none_or(|s| s.name != schema.name) {
+                operators.push(Operator { versions: at..at });
+            }
+            if let (Some(operator), Some(domain)) = (operators.last_mut(), domains.last_mut()) {
+                operator.versions.end = at + 1;
+                domain.operators.end = operators.len();
+                domain.newest = domain.newest.max(schema.since);
+            }
+        }
+        self.operators = operators;
+        self.domains = domains;
+        let mut table = HashTable::with_capacity(self.operators.len());
+        for at in 0..self.operators.len() {
+            let hash = |&at: &u32| self.hash(self.name_of(at as usize));
+            let at = u32::try_from(at).expect("operators are fewer than schemas");
+            table.insert_unique(hash(&at), at, hash);
+        }
+        self.table = table;
+    }
+
+    /// The schema of an id that this registry gave.
+    ///
+    /// # Panics
+    /// If another registry gave it, and this one has fewer schemas.
+    pub fn get(&self, id: SchemaId) -> &Schema {
+        let at = id.0 as usize;
+        table::SCHEMAS.get(at).unwrap_or_else(|| &self.extra[at - table::SCHEMAS.len()])
+    }
+
+    /// The schema of an operator that is in force where its domain is imported in `version`.
+    pub fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup {
+        let versions = self.versions(domain, name);
+        let Some(&first) = versions.first() else {
+            let is_known = self.newest_version(domain).is_some();
+            return if is_known { Lookup::UnknownOperator } else { Lookup::UnknownDomain };
+        };
+        match versions.iter().rev().find(|id| i64::from(self.get(**id).since) <= version) {
+            Some(&id) => Lookup::Found(id),
+            None => Lookup::TooNew { since: self.get(first).since },
+        }
+    }
+
+    /// Every version of an operator, the oldest first; empty if there is none.
+    pub fn versions(&self, domain: &str, name: &str) -> &[SchemaId] {
+        let wanted = (normalize_domain(domain), name);
+        let found = self.table.find(self.hash(wanted), |at| self.name_of(*at as usize) == wanted);
+        found.map_or(&[], |at| &self.ids[self.operators[*at as usize].versions.clone()])
+    }
+
+    /// Every domain, sorted; ai.onnx is `""`.
+    pub fn domains(&self) -> impl Iterator<Item = &str> {
+        self.domains.iter().map(|d| self.name_of(d.operators.start).0)
+    }
+
+    /// The names of the operators of a domain, sorted.
+    pub fn operators(&self, domain: &str) -> impl Iterator<Item = &str> {
+        let operators = self.domain(domain).map_or(0..0, |d| d.operators.clone());
+        operators.map(|at| self.name_of(at).1)
+    }
+
+    /// The newest version of a domain: the last one that brought an operator.
+    pub fn newest_version(&self, domain: &str) -> Option<u32> {
+        self.domain(domain).map(|d| d.newest)
+    }
+
+    fn domain(&self, domain: &str) -> Option<&Domain> {
+        let wanted = normalize_domain(domain);
+        self.domains.iter().find(|d| self.name_of(d.operators.start).0 == wanted)
+    }
+
+    /// Domain and name of the operator at a position.
+    fn name_of(&self, at: usize) -> (&str, &str) {
+        let schema = self.get(self.ids[self.operators[at].versions.start]);
+        (normalize_domain(&schema.domain), &schema.name)
+    }
+
+    fn hash(&self, name: (&str, &str)) -> u64 {
+        self.hasher.hash_one(name)
+    }
+}
