@@ -5,6 +5,8 @@
 //! them.
 
 mod registry;
+mod short;
+#[rustfmt::skip]
 mod table;
 mod types;
 

@@ -185,3 +185,74 @@ impl Registry {
         self.hasher.hash_one(name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::BodyKind;
+    use std::borrow::Cow::{Borrowed, Owned};
+
+    fn loaded(domain: &str, name: &str, since: u32) -> Schema {
+        Schema {
+            domain: Owned(domain.to_owned()),
+            name: Owned(name.to_owned()),
+            since,
+            inputs: Borrowed(&[]),
+            outputs: Borrowed(&[]),
+            attrs: Borrowed(&[]),
+            variables: Borrowed(&[]),
+            input_counts: Borrowed(&[]),
+            output_counts: Borrowed(&[]),
+            deprecated: false,
+            experimental: false,
+            random: false,
+            body: BodyKind::None,
+        }
+    }
+
+    fn since(registry: &Registry, found: Lookup) -> Option<u32> {
+        match found {
+            Lookup::Found(id) => Some(registry.get(id).since),
+            Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,
+        }
+    }
+
+    #[test]
+    fn the_version_in_force_is_the_newest_that_is_not_too_new() {
+        let registry = Registry::builtin();
+        for domain in ["", "ai.onnx"] {
+            assert_eq!(since(registry, registry.lookup(domain, "Add", 8)), Some(7));
+            assert_eq!(since(registry, registry.lookup(domain, "Add", i64::MAX)), Some(14));
+        }
+        assert_eq!(registry.lookup("", "Gelu", 19), Lookup::TooNew { since: 20 });
+        assert_eq!(registry.lookup("", "Gelu", i64::MIN), Lookup::TooNew { since: 20 });
+        assert_eq!(registry.lookup("", "gelu", 20), Lookup::UnknownOperator);
+        assert_eq!(registry.lookup("Add", "", 20), Lookup::UnknownDomain);
+        assert!(registry.versions("", "gelu").is_empty());
+        assert_eq!(registry.operators("nowhere").count(), 0);
+    }
+
+    #[test]
+    fn loaded_schemas_stand_beside_and_in_for_built_in_ones() {
+        let twice = loaded("ai.onnx", "Add", 7);
+        let registry = Registry::with(vec![
+            loaded("org.mine", "Mine", 3),
+            twice.clone(),
+            loaded("", "Add", 30),
+            loaded("org.mine", "Also", 1),
+            Schema { random: true, ..twice },
+        ]);
+        assert_eq!(since(&registry, registry.lookup("org.mine", "Mine", 4)), Some(3));
+        assert_eq!(registry.lookup("org.mine", "Mine", 2), Lookup::TooNew { since: 3 });
+        assert_eq!(registry.operators("org.mine").collect::<Vec<_>>(), ["Also", "Mine"]);
+        assert_eq!(registry.newest_version("org.mine"), Some(3));
+        assert_eq!(registry.newest_version("ai.onnx"), Some(30));
+        let adds: Vec<_> = registry.versions("", "Add").iter().map(|id| registry.get(*id)).collect();
+        assert_eq!(adds.iter().map(|s| s.since).collect::<Vec<_>>(), [1, 6, 7, 13, 14, 30]);
+        assert!(adds[2].random && adds[2].inputs.is_empty(), "the last of equals is in force");
+        // What was built in keeps its id.
+        let builtin = Registry::builtin();
+        assert_eq!(registry.versions("", "Sub"), builtin.versions("", "Sub"));
+        assert_eq!(builtin.domains().count() + 1, registry.domains().count());
+    }
+}

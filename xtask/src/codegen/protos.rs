@@ -1,19 +1,17 @@
-//! `cargo xtask codegen`: from `proto/` to the committed code of `crates/onnx-proto`.
+//! From `proto/` to the committed code of `crates/onnx-proto`.
 //!
 //! Two files come out of one compilation:
 //!
 //! - `pb/onnx.rs`, the messages as structs, from *transformed* descriptors (see [`for_structs`]);
 //! - `wire/table.rs`, one row a field, for the wire walker, JSON and textproto.
-//!
-//! `--check` writes nothing and fails if a file differs from what would be written. Where a Python with the `onnx`
-//! package is at hand, it also holds `proto/` against that package.
 
+use super::Output;
 use anyhow::{Context, Result, bail, ensure};
 use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const FILES: [&str; 3] = ["onnx-ml.proto", "onnx-operators-ml.proto", "onnx-data.proto"];
@@ -21,64 +19,43 @@ const FILES: [&str; 3] = ["onnx-ml.proto", "onnx-operators-ml.proto", "onnx-data
 /// The walker finds a field by its number in an array of this length.
 const MAX_NUMBER: i32 = 31;
 
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Fail if a generated file is not up to date, instead of writing it
-    #[arg(long)]
-    check: bool,
+/// The descriptors of `proto/`, with comments and without.
+pub(super) struct Compiled {
+    commented: FileDescriptorSet,
+    plain: FileDescriptorSet,
 }
 
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has a parent folder")?;
+pub(super) fn compile(root: &Path) -> Result<Compiled> {
     let mut compiler = protox::Compiler::new([root.join("proto")])?;
     compiler.include_source_info(true).include_imports(true).open_files(FILES)?;
     let commented = compiler.file_descriptor_set();
-
     let mut plain = commented.clone();
     for file in &mut plain.file {
         file.source_code_info = None;
     }
+    Ok(Compiled { commented, plain })
+}
 
-    let src = root.join("crates/onnx-proto/src");
-    let outputs = [
-        (src.join("pb/onnx.rs"), structs(for_structs(commented))?.into_bytes()),
-        (src.join("wire/table.rs"), table(&plain)?.into_bytes()),
-    ];
-    for (path, content) in &outputs {
-        if std::fs::read(path).is_ok_and(|old| old == *content) {
-            continue;
-        }
-        if args.check {
-            bail!("{} is not what proto/ says: run `cargo xtask codegen`", path.display());
-        }
-        std::fs::create_dir_all(path.parent().context("outputs lie in folders")?)?;
-        std::fs::write(path, content).with_context(|| path.display().to_string())?;
-        println!("wrote {}", path.display());
-    }
-    if args.check { compare_with_package(root, &plain) } else { Ok(()) }
+pub(super) fn outputs(compiled: &Compiled) -> Result<Vec<Output>> {
+    let structs = structs(for_structs(compiled.commented.clone()))?;
+    Ok(vec![
+        Output { path: "crates/onnx-proto/src/pb/onnx.rs", content: structs, source: "proto/" },
+        Output {
+            path: "crates/onnx-proto/src/wire/table.rs",
+            content: table(&compiled.plain)?,
+            source: "proto/",
+        },
+    ])
 }
 
 /// Compares the descriptors with those of the installed Python package.
-fn compare_with_package(root: &Path, descriptors: &FileDescriptorSet) -> Result<()> {
-    let Some(python) = python_with_onnx(root) else {
-        println!(
-            "NOT CHECKED: proto/ against the onnx package (no Python that imports it; see xtask/py/check_protos.py)"
-        );
-        return Ok(());
-    };
+pub(super) fn compare_with_package(root: &Path, python: &Path, compiled: &Compiled) -> Result<()> {
     let file = root.join("target/onnx.descriptors");
     std::fs::create_dir_all(root.join("target"))?;
-    std::fs::write(&file, descriptors.encode_to_vec())?;
-    let status = Command::new(&python).arg(root.join("xtask/py/check_protos.py")).arg(&file).status()?;
+    std::fs::write(&file, compiled.plain.encode_to_vec())?;
+    let status = Command::new(python).arg(root.join("xtask/py/check_protos.py")).arg(&file).status()?;
     ensure!(status.success(), "proto/ differs from the onnx package");
     Ok(())
-}
-
-/// The project's virtual environment, or `python3`, whichever can import `onnx`.
-fn python_with_onnx(root: &Path) -> Option<PathBuf> {
-    [root.join("target/venv/bin/python"), PathBuf::from("python3")].into_iter().find(|python| {
-        Command::new(python).args(["-c", "import onnx"]).output().is_ok_and(|output| output.status.success())
-    })
 }
 
 /// Descriptors that prost makes lossless structs of. The encoding that they describe stays the same:
