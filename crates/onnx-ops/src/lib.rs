@@ -2,4 +2,5 @@
 
 #![forbid(unsafe_code)]
 
+pub mod dims;
 pub mod schema;
