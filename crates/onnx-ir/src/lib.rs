@@ -22,6 +22,7 @@ pub mod edit;
 pub mod entity;
 mod model;
 mod names;
+pub mod releases;
 mod show;
 mod tensor;
 mod types;

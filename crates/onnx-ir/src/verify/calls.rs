@@ -1,13 +1,13 @@
 //! Calls of functions: F03 recursion, F04 depth, F10 signatures, F11 what they resolve to.
 
 use super::functions::{Key, by_key, key, text};
-use super::header::newest_version;
 use super::scene::{Findings, Role, Scene, Seen, View, count, index};
 use crate::body::{Node, NodeId};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::entity::{EntityId, SecondaryMap};
 use crate::model::FunctionId;
 use crate::names::Name;
+use crate::releases::newest_version;
 use std::collections::HashMap;
 
 /// The longest chain of calls: the limit of the reference.

@@ -1,29 +1,11 @@
 //! Header and operator-set imports: M02–M04, O01–O06, D04, and the imports of functions, F08.
 
 use super::layout::Step;
-use super::scene::{Findings, NEWEST_IR, Role, Scene, Seen, index};
+use super::scene::{Findings, Role, Scene, Seen, index};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::model::OpsetImport;
 use crate::names::Name;
-
-/// The built-in domains with their newest versions: `onnx.defs.get_all_schemas_with_history()` of onnx 1.23.2.
-const BUILT_IN: [(&str, i64); 4] =
-    [("", 28), ("ai.onnx.ml", 5), ("ai.onnx.preview", 1), ("ai.onnx.preview.training", 1)];
-
-/// The first version of the default domain that each IR version was released with: `onnx.helper.VERSION_TABLE` of
-/// onnx 1.23.2, which has nothing below IR 3.
-const RELEASED_WITH: [(i64, i64); 11] =
-    [(28, 14), (25, 13), (24, 12), (23, 11), (21, 10), (19, 9), (15, 8), (12, 7), (11, 6), (10, 5), (9, 4)];
-
-/// The newest version of a built-in domain; `None` for a custom one.
-pub(super) fn newest_version(domain: &str) -> Option<i64> {
-    BUILT_IN.iter().find(|(name, _)| *name == domain).map(|&(_, version)| version)
-}
-
-/// The oldest IR version that a version of the default domain was released with.
-fn oldest_ir(opset: i64) -> i64 {
-    RELEASED_WITH.iter().find(|&&(first, _)| opset >= first).map_or(3, |&(_, ir)| ir)
-}
+use crate::releases::{NEWEST_IR, min_ir_version, newest_version};
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let header = &scene.model.header;
@@ -138,7 +120,8 @@ fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
     };
     // Below IR 3 the import itself is the mistake.
     let Some(version) = import.version.filter(|_| scene.ir_version >= 3) else { return };
-    let needed = oldest_ir(version);
+    // A version that is too new is reported as such.
+    let needed = min_ir_version("", version).unwrap_or(NEWEST_IR);
     if scene.ir_version < needed {
         let message = format!(
             "version {version} of `ai.onnx` was released with IR version {needed}, the model states {}",
@@ -199,15 +182,6 @@ fn quoted(scene: &Scene<'_>, domain: Name) -> String {
 mod tests {
     use super::super::testing::*;
     use super::*;
-
-    #[test]
-    fn released_versions_agree_with_the_reference() {
-        for (opset, ir) in
-            [(1, 3), (8, 3), (9, 4), (12, 7), (14, 7), (18, 8), (20, 9), (22, 10), (27, 13), (28, 14)]
-        {
-            assert_eq!(oldest_ir(opset), ir, "opset {opset}");
-        }
-    }
 
     #[test]
     fn a_model_without_header_is_one_mistake() {

@@ -7,9 +7,7 @@ use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::entity::EntityId;
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
-
-/// The newest IR version that is known: onnx 1.23.
-pub(super) const NEWEST_IR: i64 = 14;
+use crate::releases::NEWEST_IR;
 
 /// What a body is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
