@@ -6,7 +6,7 @@
 //! - A [`Model`] owns names, types, and bodies. A [`Body`] is a main graph or a function with all that is nested in
 //!   it; its arenas hold [`Graph`]s, [`Node`]s, [`Value`]s and tensors under typed ids.
 //! - [`BodyBuilder`] fills a body and resolves names.
-//! - [`Data`] is a value in a file of its own, such as an input of a test case.
+//! - [`Data`] is a value in a file of its own, such as an input of a test case; [`OperatorSet`] is a file of operators.
 //! - [`Cursor`] edits a body, with the [`Uses`] of its values.
 //! - [`verify()`] judges a model and returns [`Diagnostic`]s; the model never changes by being judged.
 //! - Every field of the wire format has a place here, presence included, so that a model can be written back as it
@@ -22,6 +22,7 @@ pub mod edit;
 pub mod entity;
 mod model;
 mod names;
+mod opset;
 pub mod releases;
 mod show;
 mod tensor;
@@ -43,6 +44,10 @@ pub use model::{
     normalize_domain,
 };
 pub use names::{Name, Names};
+pub use opset::{
+    Definition, Formal, FormalAttr, FormalKind, FormalType, OPSET_MAGIC, Operator, OperatorSet, OperatorStatus,
+    Presence, Signature, Signatures, Trait, TypeVariable,
+};
 pub use show::type_text;
 pub use tensor::{DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorExtra, TensorId};
 pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
