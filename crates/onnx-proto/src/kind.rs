@@ -71,6 +71,9 @@ pub fn sniff(bytes: &[u8]) -> Option<FileKind> {
     if is_text(bytes) {
         return None;
     }
+    if bytes.starts_with(OPERATOR_SET) {
+        return Some(FileKind::OperatorSet);
+    }
     let mut best = (0, None);
     for kind in FileKind::ALL {
         let mut budget = FIELDS_TRIED;
@@ -81,6 +84,9 @@ pub fn sniff(bytes: &[u8]) -> Option<FileKind> {
     }
     best.1
 }
+
+/// The first field of an operator set: the format has it so that such files are known by it.
+const OPERATOR_SET: &[u8] = b"\x0a\x09ONNXOPSET";
 
 /// Fields that are looked at per kind.
 const FIELDS_TRIED: u32 = 200;

@@ -2,6 +2,7 @@
 //!
 //! - [`read()`] and [`write()`]: bytes to the IR and back. On what a standard encoder wrote, the bytes come back.
 //! - [`read_data`] and [`write_data`]: the same for values in files of their own, such as `input_0.pb`.
+//! - [`read_operator_set`] and [`write_operator_set`]: files of operators.
 //! - [`read_graph`], [`write_graph`], [`read_function`], [`write_function`]: the same for parts of a model.
 //! - [`json`] and [`textproto`]: the other two forms of a message.
 //! - [`walk`]: what is unusual about the bytes of a message. [`sniff`]: which message bytes are.
@@ -29,9 +30,9 @@ mod write;
 
 pub use form::{FormatError, json, textproto};
 pub use kind::{FileKind, sniff};
-pub use read::{read, read_data, read_function, read_graph};
+pub use read::{read, read_data, read_function, read_graph, read_operator_set};
 pub use wire::{Finding, Look, MAX_DEPTH, Malformed, Path, Reason, What, WireType};
-pub use write::{TooLarge, write, write_data, write_function, write_graph};
+pub use write::{TooLarge, write, write_data, write_function, write_graph, write_operator_set};
 
 /// Walks over a message and reports what a decoder drops and what a standard encoder would have written otherwise, in
 /// the order of the bytes.

@@ -3,7 +3,7 @@
 //! Needs a Python that imports `onnx` (target/venv); says so and passes where there is none.
 #![allow(clippy::print_stderr, reason = "a test that cannot run has to say so")]
 
-use onnx_proto::{FileKind, json, read, sniff, textproto, write};
+use onnx_proto::{FileKind, json, read, read_operator_set, sniff, textproto, write, write_operator_set};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -51,6 +51,11 @@ fn python_reads_and_writes_the_same() {
             let (model, diagnostics) = read(bytes.clone().into());
             assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
             assert!(write(&model).unwrap() == bytes, "{name}: written otherwise than read");
+        }
+        if kind == FileKind::OperatorSet {
+            let (set, diagnostics) = read_operator_set(bytes.clone().into());
+            assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
+            assert!(write_operator_set(&set).unwrap() == bytes, "{name}: written otherwise than read");
         }
         let theirs = std::fs::read(path.with_extension("python.json")).unwrap();
         let read = json::from_json(&theirs, kind).unwrap_or_else(|error| panic!("{name}: {error:?}"));

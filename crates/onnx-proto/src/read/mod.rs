@@ -9,11 +9,13 @@ mod fields;
 mod graph;
 mod late;
 mod node;
+mod opset;
 mod part;
 mod tensor;
 mod types;
 
 pub use data::read_data;
+pub use opset::read_operator_set;
 pub use part::{read_function, read_graph};
 
 use crate::wire::{self, Finding, Malformed, What};

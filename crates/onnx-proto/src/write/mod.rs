@@ -4,11 +4,13 @@ mod data;
 mod fields;
 mod graph;
 mod node;
+mod opset;
 mod part;
 mod tensor;
 mod types;
 
 pub use data::write_data;
+pub use opset::write_operator_set;
 pub use part::{write_function, write_graph};
 
 use crate::pb;
