@@ -12,6 +12,13 @@ use std::sync::LazyLock;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SchemaId(u32);
 
+impl SchemaId {
+    /// The position in the registry.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// What a registry knows of an operator at a version of its domain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lookup {
@@ -44,9 +51,10 @@ pub struct Registry {
     hasher: RandomState,
 }
 
-/// A range of `ids`.
+/// A range of `ids`, and the position of its domain in `domains`.
 #[derive(Clone, Debug)]
 struct Operator {
+    domain: u32,
     versions: Range<usize>,
 }
 
@@ -67,7 +75,7 @@ impl Registry {
     /// The built-in schemas and these. One of the same domain, name and `since` as another stands in for it, also for
     /// a built-in one.
     pub fn with(extra: Vec<Schema>) -> Registry {
-        let count = u32::try_from(table::SCHEMAS.len() + extra.len()).expect("schemas are fewer than 2^32");
+        let count = small(table::SCHEMAS.len() + extra.len());
         let mut registry = Registry {
             extra,
             ids: (0..count).map(SchemaId).collect(),
@@ -100,13 +108,12 @@ impl Registry {
         for (at, &id) in self.ids.iter().enumerate() {
             let schema = self.get(id);
             let last = operators.last().map(|o| self.get(self.ids[o.versions.start]));
-            let same_domain =
-                last.is_some_and(|s| normalize_domain(&s.domain) == normalize_domain(&schema.domain));
+            let same_domain = last.is_some_and(|s| is_same_domain(&s.domain, &schema.domain));
             if !same_domain {
                 domains.push(Domain { operators: operators.len()..operators.len(), newest: 0 });
             }
             if !same_domain || last.is_none_or(|s| s.name != schema.name) {
-                operators.push(Operator { versions: at..at });
+                operators.push(Operator { domain: small(domains.len() - 1), versions: at..at });
             }
             if let (Some(operator), Some(domain)) = (operators.last_mut(), domains.last_mut()) {
                 operator.versions.end = at + 1;
@@ -117,9 +124,8 @@ impl Registry {
         self.operators = operators;
         self.domains = domains;
         let mut table = HashTable::with_capacity(self.operators.len());
-        for at in 0..self.operators.len() {
-            let hash = |&at: &u32| self.hash(self.name_of(at as usize));
-            let at = u32::try_from(at).expect("operators are fewer than schemas");
+        for at in 0..small(self.operators.len()) {
+            let hash = |&at: &u32| self.hash(self.operators[at as usize].domain, self.name_of(at as usize));
             table.insert_unique(hash(&at), at, hash);
         }
         self.table = table;
@@ -149,41 +155,61 @@ impl Registry {
 
     /// Every version of an operator, the oldest first; empty if there is none.
     pub fn versions(&self, domain: &str, name: &str) -> &[SchemaId] {
-        let wanted = (normalize_domain(domain), name);
-        let found = self.table.find(self.hash(wanted), |at| self.name_of(*at as usize) == wanted);
+        let Some(domain) = self.domain(domain) else { return &[] };
+        let is_it =
+            |at: &u32| self.operators[*at as usize].domain == domain && self.name_of(*at as usize) == name;
+        let found = self.table.find(self.hash(domain, name), is_it);
         found.map_or(&[], |at| &self.ids[self.operators[*at as usize].versions.clone()])
     }
 
     /// Every domain, sorted; ai.onnx is `""`.
     pub fn domains(&self) -> impl Iterator<Item = &str> {
-        self.domains.iter().map(|d| self.name_of(d.operators.start).0)
+        self.domains.iter().map(|domain| self.domain_of(domain))
     }
 
     /// The names of the operators of a domain, sorted.
     pub fn operators(&self, domain: &str) -> impl Iterator<Item = &str> {
-        let operators = self.domain(domain).map_or(0..0, |d| d.operators.clone());
-        operators.map(|at| self.name_of(at).1)
+        let operators = self.domain(domain).map_or(0..0, |at| self.domains[at as usize].operators.clone());
+        operators.map(|at| self.name_of(at))
     }
 
     /// The newest version of a domain: the last one that brought an operator.
     pub fn newest_version(&self, domain: &str) -> Option<u32> {
-        self.domain(domain).map(|d| d.newest)
+        self.domain(domain).map(|at| self.domains[at as usize].newest)
     }
 
-    fn domain(&self, domain: &str) -> Option<&Domain> {
-        let wanted = normalize_domain(domain);
-        self.domains.iter().find(|d| self.name_of(d.operators.start).0 == wanted)
+    /// The position of a domain.
+    fn domain(&self, wanted: &str) -> Option<u32> {
+        self.domains.iter().position(|domain| is_same_domain(self.domain_of(domain), wanted)).map(small)
     }
 
-    /// Domain and name of the operator at a position.
-    fn name_of(&self, at: usize) -> (&str, &str) {
-        let schema = self.get(self.ids[self.operators[at].versions.start]);
-        (normalize_domain(&schema.domain), &schema.name)
+    fn domain_of(&self, domain: &Domain) -> &str {
+        normalize_domain(&self.schema_of(domain.operators.start).domain)
     }
 
-    fn hash(&self, name: (&str, &str)) -> u64 {
-        self.hasher.hash_one(name)
+    fn name_of(&self, operator: usize) -> &str {
+        &self.schema_of(operator).name
     }
+
+    /// The first version of an operator.
+    fn schema_of(&self, operator: usize) -> &Schema {
+        self.get(self.ids[self.operators[operator].versions.start])
+    }
+
+    fn hash(&self, domain: u32, name: &str) -> u64 {
+        self.hasher.hash_one((domain, name))
+    }
+}
+
+fn is_same_domain(a: &str, b: &str) -> bool {
+    let (a, b) = (normalize_domain(a), normalize_domain(b));
+    // Comparing no bytes at all takes some processors longer than comparing many.
+    a.len() == b.len() && (a.is_empty() || a == b)
+}
+
+/// There are fewer schemas than 2^32, and so of everything else here.
+fn small(at: usize) -> u32 {
+    u32::try_from(at).expect("schemas are fewer than 2^32")
 }
 
 #[cfg(test)]
