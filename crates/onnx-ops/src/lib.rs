@@ -3,4 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod dims;
+pub mod functions;
+pub mod infer;
+mod rules;
 pub mod schema;

@@ -1,7 +1,8 @@
 //! The one table of codes, a file for each part. The doc comment of a row is what `onnxtxt explain` prints.
 //!
 //! Numbering: E01.. text, E02.. names and order, E03.. header, operator sets and IR versions, E04.. attributes,
-//! E05.. tensors, E06.. external data, E07.. types, E08.. functions, E09.. training and devices; W.. the same parts
+//! E05.. tensors, E06.. external data, E07.. types, E08.. functions, E09.. training and devices, E10.. nodes against the
+//! signatures of operators, inferred types and shapes; W.. the same parts
 //! as warnings.
 //!
 //! A row reads `Error NAME = "E0203", "value-undefined", "G03";`: severity, constant, id, name, and the rule of the
@@ -96,6 +97,7 @@ parts! {
     external EXTERNAL;
     types TYPES;
     functions FUNCTIONS;
+    operators OPERATORS;
     training TRAINING;
 }
 

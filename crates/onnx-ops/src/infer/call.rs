@@ -1,0 +1,143 @@
+//! Calls of functions, each with what it passes, and the order in which nodes can be looked at.
+
+use super::attrs::Bindings;
+use super::engine::Engine;
+use super::facts::{Fact, Source};
+use super::value::Elem;
+use foldhash::HashMap;
+use onnx_ir::{Body, EntityId, FunctionId, GraphId, NodeId, SecondaryMap, ValueDef};
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+use std::rc::Rc;
+
+/// The results of calls.
+#[derive(Default)]
+pub(super) struct Memo {
+    results: HashMap<u64, Vec<Call>>,
+}
+
+struct Call {
+    function: FunctionId,
+    inputs: Vec<Fact>,
+    bindings: Rc<Bindings>,
+    outputs: Vec<Fact>,
+}
+
+pub(super) fn call(engine: &mut Engine<'_>, node: NodeId, function: FunctionId) {
+    engine.called.insert(function);
+    let n = &engine.body().nodes[node];
+    let inputs: Vec<Fact> = n.inputs.iter().map(|&v| engine.operand(v).clone()).collect();
+    let bindings = engine.scope().bind(n);
+    let key = hash(function, &inputs, &bindings);
+    let known = engine.memo.results.get(&key).and_then(|calls| {
+        calls.iter().find(|c| c.function == function && c.inputs == inputs && c.bindings == bindings)
+    });
+    let outputs = match known {
+        Some(call) => call.outputs.clone(),
+        None => {
+            let body = engine.model.functions[function].body;
+            let fresh = engine.fresh;
+            let outputs = engine.run_body(body, Some(function), Some(&inputs), Rc::clone(&bindings));
+            // Dimensions that depend on data are other ones in another call.
+            if engine.fresh == fresh {
+                let call = Call { function, inputs, bindings, outputs: outputs.clone() };
+                engine.memo.results.entry(key).or_default().push(call);
+            }
+            outputs
+        }
+    };
+    for i in 0..n.outputs.len() {
+        let mut fact = outputs.get(i).cloned().unwrap_or_default();
+        if fact.source != Source::Nothing {
+            fact.source = Source::Inferred;
+        }
+        engine.set_output(node, i, fact);
+    }
+}
+
+/// Equal calls have equal hashes; attributes count by name only.
+fn hash(function: FunctionId, inputs: &[Fact], bindings: &Bindings) -> u64 {
+    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+    function.index().hash(&mut hasher);
+    for fact in inputs {
+        fact.ty.hash(&mut hasher);
+        for elem in fact.value.iter().flat_map(|v| &v.elems) {
+            match elem {
+                Elem::Unknown => 0u8.hash(&mut hasher),
+                Elem::Int(dim) => dim.hash(&mut hasher),
+                Elem::Float(x) => x.to_bits().hash(&mut hasher),
+            }
+        }
+    }
+    for (name, _) in &bindings.0 {
+        name.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// The nodes of a graph so that each comes after those that produce its inputs, as far as that is possible: their own
+/// order if it is such a one.
+pub(super) fn order(body: &Body, graph: GraphId) -> Cow<'_, [NodeId]> {
+    let nodes = &body.graphs[graph].nodes;
+    if is_sorted(body, nodes) { Cow::Borrowed(nodes) } else { Cow::Owned(sorted(body, nodes)) }
+}
+
+/// Whether no node reads, itself, what a later node of the list computes. Node ids mostly ascend.
+fn is_sorted(body: &Body, nodes: &[NodeId]) -> bool {
+    let is_earlier = |node: NodeId| {
+        body.nodes[node].inputs.iter().flatten().all(|&v| match body.values[v].def {
+            ValueDef::Output(by, _) => by < node,
+            ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => true,
+        })
+    };
+    if nodes.windows(2).all(|w| w[0] < w[1]) && nodes.iter().all(|&n| is_earlier(n)) {
+        return true;
+    }
+    let mut here: SecondaryMap<NodeId, bool> = SecondaryMap::default();
+    nodes.iter().for_each(|&n| here[n] = true);
+    let mut before: SecondaryMap<NodeId, bool> = SecondaryMap::default();
+    nodes.iter().all(|&node| {
+        let ready = body.nodes[node].inputs.iter().flatten().all(|&v| match body.values[v].def {
+            ValueDef::Output(by, _) => !here[by] || before[by],
+            ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => true,
+        });
+        before[node] = true;
+        ready
+    })
+}
+
+fn sorted(body: &Body, nodes: &[NodeId]) -> Vec<NodeId> {
+    let mut waits: SecondaryMap<NodeId, Option<u32>> = SecondaryMap::default();
+    let mut readers: SecondaryMap<NodeId, Vec<NodeId>> = SecondaryMap::default();
+    nodes.iter().for_each(|&n| waits[n] = Some(0));
+    for &node in nodes {
+        for &value in body.nodes[node].inputs.iter().flatten() {
+            if let ValueDef::Output(by, _) = body.values[value].def
+                && waits[by].is_some()
+                && let Some(count) = &mut waits[node]
+            {
+                *count += 1;
+                readers[by].push(node);
+            }
+        }
+    }
+    let mut ready: VecDeque<NodeId> = nodes.iter().copied().filter(|&n| waits[n] == Some(0)).collect();
+    let mut order = Vec::with_capacity(nodes.len());
+    while let Some(node) = ready.pop_front() {
+        order.push(node);
+        for &reader in &readers[node] {
+            if let Some(count) = &mut waits[reader] {
+                *count -= 1;
+                if *count == 0 {
+                    ready.push_back(reader);
+                }
+            }
+        }
+    }
+    // Nodes on a cycle, and behind one, in their own order: what they read is unknown.
+    let mut placed: SecondaryMap<NodeId, bool> = SecondaryMap::default();
+    order.iter().for_each(|&n| placed[n] = true);
+    order.extend(nodes.iter().copied().filter(|&n| !placed[n]));
+    order
+}

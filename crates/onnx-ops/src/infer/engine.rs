@@ -1,0 +1,503 @@
+//! Walks the bodies of a model and lets the rules speak.
+
+use super::attrs::{Bindings, Scope};
+use super::call::Memo;
+use super::facts::{Fact, Facts, Source};
+use super::merge::{Conflict, meet};
+use super::node::NodeCx;
+use super::signature;
+use super::ty::Ty;
+use super::value::Value;
+use crate::dims::Dims;
+use crate::rules::Rules;
+use crate::schema::{Lookup, Registry, SchemaId};
+use foldhash::{HashMap, HashSet};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnx_ir::{
+    Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, Port, SecondaryMap, TypeId,
+    ValueDef, ValueId, normalize_domain,
+};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How far inference goes.
+#[derive(Clone, Debug)]
+pub struct InferOptions {
+    /// How many nodes are looked at for each node of the model, calls of functions counted each time they are made
+    /// with other types. What lies behind the limit stays unknown.
+    pub effort: usize,
+}
+
+impl Default for InferOptions {
+    fn default() -> Self {
+        InferOptions { effort: 64 }
+    }
+}
+
+/// Nodes that are looked at whatever the size of the model.
+const LEAST_STEPS: usize = 100_000;
+/// Calls and graphs that are entered inside one another: as many as a model can nest and call.
+const MAX_DEPTH: usize = 200;
+/// From IR 4 on, an initializer that is an input as well is a default, which callers may replace.
+const DEFAULTS_SINCE_IR: i64 = 4;
+
+/// What [`infer`] finds out.
+#[derive(Clone, Default)]
+pub struct Inference {
+    /// What is known of each value.
+    pub facts: Facts,
+    /// What is wrong, in the order in which it was found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Infers the types and shapes of all values of a model, and holds its nodes against their schemas.
+///
+/// Time is linear in the size of the model, and in the number of different calls of functions up to a limit.
+pub fn infer(model: &Model, registry: &Registry, options: &InferOptions) -> Inference {
+    let mut engine = Engine::new(model, registry);
+    let nodes: usize = model.bodies.values().map(|b| b.nodes.len()).sum();
+    engine.fuel = nodes.saturating_mul(options.effort).max(LEAST_STEPS);
+    if let Some(main) = model.main {
+        engine.run_body(main, None, None, Rc::default());
+    }
+    for training in &model.training {
+        for body in training.initialization.into_iter().chain(training.algorithm) {
+            engine.run_body(body, None, None, Rc::default());
+        }
+    }
+    // Nobody says what a function takes that nothing calls.
+    for (f, function) in model.functions.iter() {
+        if !engine.called.contains(&f) {
+            engine.run_body(function.body, Some(f), None, Rc::default());
+        }
+    }
+    Inference { facts: Facts { dims: engine.dims, bodies: engine.bodies }, diagnostics: engine.findings }
+}
+
+/// What a node applies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Callee {
+    Operator(SchemaId),
+    Function(FunctionId),
+    /// Nobody knows; that has been said where it is an error.
+    Unknown,
+}
+
+/// Who asks for a callee: the function around the node, domain, operator, overload.
+type CalleeKey = (Option<FunctionId>, Option<Name>, Option<Name>, Option<Name>);
+
+/// What a body declares of its values.
+pub(super) type Declared = SecondaryMap<ValueId, Option<(TypeId, Entity)>>;
+
+/// One run of a body.
+pub(super) struct Frame {
+    pub(super) body: BodyId,
+    pub(super) function: Option<FunctionId>,
+    pub(super) is_called: bool,
+    pub(super) facts: SecondaryMap<ValueId, Fact>,
+    pub(super) declared: Rc<Declared>,
+    pub(super) bindings: Rc<Bindings>,
+}
+
+pub(super) struct Engine<'m> {
+    pub(super) model: &'m Model,
+    pub(super) registry: &'m Registry,
+    pub(super) rules: &'static Rules,
+    pub(super) dims: Dims,
+    pub(super) frame: Frame,
+    pub(super) memo: Memo,
+    /// Functions that something has called.
+    pub(super) called: HashSet<FunctionId>,
+    callees: HashMap<CalleeKey, Callee>,
+    functions: HashMap<(String, Name, Name), FunctionId>,
+    declared: HashMap<BodyId, Rc<Declared>>,
+    types: SecondaryMap<TypeId, Option<Ty>>,
+    bodies: SecondaryMap<BodyId, SecondaryMap<ValueId, Fact>>,
+    /// The fact of a value that is left out.
+    pub(super) nothing: Fact,
+    pub(super) findings: Vec<Diagnostic>,
+    told: HashSet<(&'static str, Place)>,
+    /// Findings are kept where this is 0.
+    pub(super) quiet: u32,
+    pub(super) fuel: usize,
+    pub(super) depth: usize,
+    /// How many anonymous dimensions there are.
+    pub(super) fresh: usize,
+}
+
+impl<'m> Engine<'m> {
+    pub(super) fn new(model: &'m Model, registry: &'m Registry) -> Self {
+        let functions = model.functions.iter().rev().map(|(id, f)| {
+            let domain = normalize_domain(model.text(f.domain)).to_owned();
+            ((domain, f.name.unwrap_or(Name::empty()), f.overload.unwrap_or(Name::empty())), id)
+        });
+        Engine {
+            model,
+            registry,
+            rules: Rules::get(),
+            dims: Dims::default(),
+            frame: Frame {
+                body: onnx_ir::EntityId::from_index(0),
+                function: None,
+                is_called: false,
+                facts: SecondaryMap::default(),
+                declared: Rc::default(),
+                bindings: Rc::default(),
+            },
+            memo: Memo::default(),
+            called: HashSet::default(),
+            callees: HashMap::default(),
+            functions: functions.collect(),
+            declared: HashMap::default(),
+            types: SecondaryMap::default(),
+            bodies: SecondaryMap::default(),
+            nothing: Fact::default(),
+            findings: Vec::new(),
+            told: HashSet::default(),
+            quiet: 0,
+            fuel: LEAST_STEPS,
+            depth: 0,
+            fresh: 0,
+        }
+    }
+
+    /// Runs a body with what a call passes, or with what the body declares. Returns what its outputs are.
+    pub(super) fn run_body(
+        &mut self,
+        body: BodyId,
+        function: Option<FunctionId>,
+        inputs: Option<&[Fact]>,
+        bindings: Rc<Bindings>,
+    ) -> Vec<Fact> {
+        let Some(root) = self.model.bodies[body].root() else { return Vec::new() };
+        if self.depth >= MAX_DEPTH {
+            return Vec::new();
+        }
+        let values = self.model.bodies[body].values.len();
+        let frame = Frame {
+            body,
+            function,
+            is_called: inputs.is_some(),
+            facts: SecondaryMap::with_len(Fact::default(), values),
+            declared: self.declared_in(body),
+            bindings,
+        };
+        let outer = std::mem::replace(&mut self.frame, frame);
+        let outputs = self.run_graph(root, inputs);
+        let frame = std::mem::replace(&mut self.frame, outer);
+        self.keep(body, frame.facts);
+        outputs
+    }
+
+    /// Adds one run of a body to what is known of its values: what holds for all runs.
+    fn keep(&mut self, body: BodyId, facts: SecondaryMap<ValueId, Fact>) {
+        let Engine { model, bodies, dims, .. } = self;
+        let known = &mut bodies[body];
+        for value in model.bodies[body].values.ids() {
+            let fact = &facts[value];
+            let old = &mut known[value];
+            if old.source == Source::Nothing {
+                *old = fact.clone();
+            } else if fact.source != Source::Nothing && *old != *fact {
+                let ty = super::merge::join(dims, &old.ty, &fact.ty, &mut |_| crate::dims::Dim::Unknown);
+                *old = Fact { ty, value: None, source: old.source };
+            }
+        }
+    }
+
+    /// Runs a graph of the current body.
+    pub(super) fn run_graph(&mut self, graph: GraphId, inputs: Option<&[Fact]>) -> Vec<Fact> {
+        if self.depth >= MAX_DEPTH {
+            return vec![Fact::default(); self.body().graphs[graph].outputs.len()];
+        }
+        self.depth += 1;
+        let g = &self.body().graphs[graph];
+        self.inputs(graph, inputs);
+        self.initializers(graph);
+        for node in super::call::order(self.body(), graph).iter().copied() {
+            self.step(node);
+        }
+        self.depth -= 1;
+        g.outputs.iter().map(|port| self.output(port)).collect()
+    }
+
+    fn output(&mut self, port: &Port) -> Fact {
+        let Some(value) = port.value else { return Fact::default() };
+        let fact = self.frame.facts[value].clone();
+        if fact.source != Source::Nothing {
+            return fact;
+        }
+        let ty = self.frame.declared[value].map_or(Ty::Unknown, |(ty, _)| self.declared_type(ty));
+        Fact { ty, value: None, source: Source::Declared }
+    }
+
+    fn inputs(&mut self, graph: GraphId, passed: Option<&[Fact]>) {
+        for (i, port) in self.body().graphs[graph].inputs.iter().enumerate() {
+            let Some(value) = port.value else { continue };
+            let ty = port.ty.map_or(Ty::Unknown, |ty| self.declared_type(ty));
+            let declared = Fact { ty, value: None, source: Source::Declared };
+            let fact = match passed.and_then(|facts| facts.get(i)) {
+                None => declared,
+                Some(fact) => {
+                    let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared.ty);
+                    if let Some(conflict) = conflict {
+                        let place = Entity::Input(self.frame.body, graph, super::node::index(i));
+                        self.conflict(conflict, place, &declared.ty, &fact.ty, "is passed");
+                    }
+                    Fact { ty, value: fact.value.clone(), source: fact.source }
+                }
+            };
+            self.frame.facts[value] = fact;
+        }
+    }
+
+    fn initializers(&mut self, graph: GraphId) {
+        let body = self.body();
+        let g = &body.graphs[graph];
+        let is_constant = self.model.header.ir_version.is_some_and(|v| v < DEFAULTS_SINCE_IR);
+        for init in &g.initializers {
+            let tensor = &body.tensors[init.tensor];
+            let is_default = matches!(body.values[init.value].def, ValueDef::Input(_));
+            if is_default && !is_constant {
+                continue;
+            }
+            let ty = super::node::type_of_tensor(tensor);
+            let value = Value::of_tensor(tensor).map(Arc::new);
+            self.define(init.value, Fact { ty, value, source: Source::Stored });
+        }
+        for init in &g.sparse_initializers {
+            let values = init.tensor.values.and_then(|t| body.tensors.get(t));
+            let elem = values.and_then(|t| t.elem);
+            let shape = super::node::shape_of(&init.tensor.dims);
+            let ty = Ty::Sparse(super::ty::TensorTy { elem, shape });
+            self.define(init.value, Fact { ty, value: None, source: Source::Stored });
+        }
+    }
+
+    /// One node: its schema, its rule, its outputs.
+    fn step(&mut self, node: NodeId) {
+        if self.fuel == 0 {
+            return;
+        }
+        self.fuel -= 1;
+        if self.fuel == 0 {
+            let place = Entity::Node(self.frame.body, node);
+            let message = "inference stops here: the functions of this model stand for too many nodes";
+            self.quiet = 0;
+            self.report(Diagnostic::new(&code::INFERENCE_LIMIT, place, message));
+            return;
+        }
+        match self.callee(node) {
+            Callee::Operator(schema) => self.operator(node, schema),
+            Callee::Function(function) => super::call::call(self, node, function),
+            Callee::Unknown => {
+                for i in 0..self.body().nodes[node].outputs.len() {
+                    self.set_output(node, i, Fact::default());
+                }
+            }
+        }
+    }
+
+    fn operator(&mut self, node: NodeId, id: SchemaId) {
+        let registry: &'m Registry = self.registry;
+        let schema = registry.get(id);
+        let checked = signature::check(self, node, schema);
+        let outputs = if checked.is_sound {
+            let rule = self.rules.of(id);
+            let cx = NodeCx::new(self, node, schema, checked.outputs);
+            match rule {
+                Some(rule) => cx.run(rule),
+                None => cx.run_body(id),
+            }
+        } else {
+            checked.outputs
+        };
+        for (i, fact) in outputs.into_iter().enumerate() {
+            self.set_output(node, i, fact);
+        }
+    }
+
+    /// What a node applies: an operator, a function, or nobody knows what.
+    pub(super) fn callee(&mut self, node: NodeId) -> Callee {
+        let n = &self.body().nodes[node];
+        let key = (self.frame.function, n.domain, n.op, n.overload);
+        if let Some(&callee) = self.callees.get(&key) {
+            if callee == Callee::Unknown && self.quiet == 0 {
+                self.lookup(node); // each such node is told of
+            }
+            return callee;
+        }
+        let callee = self.lookup(node);
+        self.callees.insert(key, callee);
+        callee
+    }
+
+    fn lookup(&mut self, node: NodeId) -> Callee {
+        let model = self.model;
+        let n = &self.body().nodes[node];
+        let (domain, op) = (normalize_domain(model.text(n.domain)), model.text(n.op));
+        if !self.functions.is_empty() {
+            let key = (domain.to_owned(), n.op.unwrap_or(Name::empty()), n.overload.unwrap_or(Name::empty()));
+            if let Some(&f) = self.functions.get(&key) {
+                return Callee::Function(f);
+            }
+        }
+        let Some(version) = self.version_of(domain) else { return Callee::Unknown };
+        match self.registry.lookup(domain, op, version) {
+            Lookup::Found(id) => Callee::Operator(id),
+            Lookup::TooNew { since } => {
+                signature::too_new(self, node, since, version);
+                Callee::Unknown
+            }
+            Lookup::UnknownOperator => {
+                signature::unknown(self, node, version);
+                Callee::Unknown
+            }
+            Lookup::UnknownDomain => Callee::Unknown,
+        }
+    }
+
+    /// The version of a domain that the current body imports. Before IR 3 there were no imports: version 1.
+    pub(super) fn version_of(&self, domain: &str) -> Option<i64> {
+        let imports = self.imports();
+        if imports.is_empty() && self.frame.function.is_none() && domain.is_empty() {
+            return Some(1);
+        }
+        let of_domain = |i: &&OpsetImport| normalize_domain(self.model.text(i.domain)) == domain;
+        imports.iter().filter(of_domain).filter_map(|i| i.version).max()
+    }
+
+    pub(super) fn imports(&self) -> &'m [OpsetImport] {
+        match self.frame.function {
+            Some(f) => &self.model.functions[f].opset_imports,
+            None => &self.model.header.opset_imports,
+        }
+    }
+
+    pub(super) fn body(&self) -> &'m Body {
+        &self.model.bodies[self.frame.body]
+    }
+
+    pub(super) fn scope(&self) -> Scope<'_> {
+        Scope {
+            names: &self.model.names,
+            body: self.body(),
+            function: self.frame.function.map(|f| &self.model.functions[f]),
+            bindings: &self.frame.bindings,
+            is_called: self.frame.is_called,
+        }
+    }
+
+    /// What is known of an operand.
+    pub(super) fn operand(&self, value: Option<ValueId>) -> &Fact {
+        value.map_or(&self.nothing, |v| &self.frame.facts[v])
+    }
+
+    pub(super) fn set_output(&mut self, node: NodeId, i: usize, fact: Fact) {
+        if let Some(Some(value)) = self.body().nodes[node].outputs.get(i).copied() {
+            self.define(value, fact);
+        }
+    }
+
+    /// Takes down what a node or a tensor gives, with what the model declares of it.
+    fn define(&mut self, value: ValueId, mut fact: Fact) {
+        if let Some((ty, place)) = self.frame.declared[value] {
+            let declared = self.declared_type(ty);
+            if fact.ty == Ty::Unknown {
+                fact = Fact { ty: declared, value: fact.value, source: Source::Declared };
+            } else {
+                let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared);
+                if let Some(conflict) = conflict {
+                    let verb = if fact.source == Source::Stored { "is stored" } else { "is computed" };
+                    self.conflict(conflict, place, &declared, &fact.ty, verb);
+                }
+                fact.ty = ty;
+            }
+        }
+        self.frame.facts[value] = fact;
+    }
+
+    fn conflict(&mut self, conflict: Conflict, place: Entity, declared: &Ty, found: &Ty, verb: &str) {
+        if self.quiet > 0 {
+            return;
+        }
+        let name = self.name_at(place);
+        let (declared, found) = (declared.text(&self.dims), found.text(&self.dims));
+        let code = match conflict {
+            Conflict::Type => &code::DECLARED_TYPE,
+            Conflict::Shape => &code::DECLARED_SHAPE,
+        };
+        let message = format!("`{name}` is declared {declared}, but {found} {verb}");
+        let mut diagnostic = Diagnostic::new(code, place, message).label(format!("declared {declared}"));
+        if let Some((entity, what)) = self.definition_at(place) {
+            diagnostic = diagnostic.related(entity, format!("{what} {found}"));
+        }
+        self.report(diagnostic);
+    }
+
+    /// The name of the value that a declaration is about.
+    fn name_at(&self, place: Entity) -> &'m str {
+        let port = self.port_at(place);
+        self.model.text(port.and_then(|p| p.name))
+    }
+
+    fn port_at(&self, place: Entity) -> Option<&'m Port> {
+        let graphs = &self.body().graphs;
+        match place {
+            Entity::Input(_, g, i) => graphs[g].inputs.get(i as usize),
+            Entity::Output(_, g, i) => graphs[g].outputs.get(i as usize),
+            Entity::ValueInfo(_, g, i) => graphs[g].value_info.get(i as usize),
+            _ => None,
+        }
+    }
+
+    /// Where the value of a declaration is computed.
+    fn definition_at(&self, place: Entity) -> Option<(Entity, &'static str)> {
+        let value = self.port_at(place)?.value?;
+        match self.body().values[value].def {
+            ValueDef::Output(node, i) => Some((Entity::NodeOutput(self.frame.body, node, i), "this is")),
+            ValueDef::Initializer(_) | ValueDef::Input(_) | ValueDef::Unbound(_) => None,
+        }
+    }
+
+    /// The type that the model states under this id.
+    pub(super) fn declared_type(&mut self, id: TypeId) -> Ty {
+        if let Some(ty) = &self.types[id] {
+            return ty.clone();
+        }
+        let ty = Ty::declared(self.model, &mut self.dims, id);
+        self.types[id] = Some(ty.clone());
+        ty
+    }
+
+    fn declared_in(&mut self, body: BodyId) -> Rc<Declared> {
+        if let Some(declared) = self.declared.get(&body) {
+            return Rc::clone(declared);
+        }
+        let mut declared = Declared::default();
+        for (g, graph) in self.model.bodies[body].graphs.iter() {
+            let mut note = |ports: &[Port], place: &dyn Fn(u32) -> Entity| {
+                for (i, port) in ports.iter().enumerate() {
+                    if let (Some(value), Some(ty)) = (port.value, port.ty)
+                        && declared[value].is_none()
+                    {
+                        declared[value] = Some((ty, place(super::node::index(i))));
+                    }
+                }
+            };
+            note(&graph.inputs, &|i| Entity::Input(body, g, i));
+            note(&graph.outputs, &|i| Entity::Output(body, g, i));
+            note(&graph.value_info, &|i| Entity::ValueInfo(body, g, i));
+        }
+        let declared = Rc::new(declared);
+        self.declared.insert(body, Rc::clone(&declared));
+        declared
+    }
+
+    /// Takes down a finding, unless it was told already (of another call of the same function, say).
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        if self.quiet == 0 && self.told.insert((diagnostic.code.id, diagnostic.primary.place)) {
+            self.findings.push(diagnostic);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What inference found out, beside the model.
+
+use super::ty::Ty;
+use super::value::Value;
+use crate::dims::Dims;
+use onnx_ir::{BodyId, SecondaryMap, ValueId};
+use std::sync::Arc;
+
+/// What is known of a value.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Fact {
+    /// Its type.
+    pub ty: Ty,
+    /// Its elements, if they are few and something is known of them.
+    pub value: Option<Arc<Value>>,
+    /// How it is known.
+    pub source: Source,
+}
+
+impl Fact {
+    /// A fact about a type alone.
+    pub fn of(ty: Ty) -> Fact {
+        Fact { ty, value: None, source: Source::Inferred }
+    }
+}
+
+/// How something is known of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Source {
+    /// It is not.
+    #[default]
+    Nothing,
+    /// The model declares it.
+    Declared,
+    /// A stored tensor has it.
+    Stored,
+    /// The operator that computes it says so, or the call that passes it.
+    Inferred,
+}
+
+/// What is known of the values of a model.
+#[derive(Clone, Default)]
+pub struct Facts {
+    /// The dimensions that types and elements speak of.
+    pub dims: Dims,
+    /// The values of each body. Of a function, what holds for all calls.
+    pub(super) bodies: SecondaryMap<BodyId, SecondaryMap<ValueId, Fact>>,
+}
+
+impl Facts {
+    /// What is known of a value.
+    pub fn get(&self, body: BodyId, value: ValueId) -> &Fact {
+        &self.bodies[body][value]
+    }
+}

@@ -1,0 +1,669 @@
+//! A node as its rule sees it.
+//!
+//! A rule is a function from [`NodeCx`] to [`Infer`]. It reads types, shapes, known elements and attributes of the node
+//! and sets what it can say of the outputs; `?` leaves where too little is known, and what was set stays. Element types
+//! that follow from the type variables of the schema are set before the rule runs. Indices of inputs and outputs are
+//! positions in the node; for one that is not there, nothing is known.
+//!
+//! What does not fit is told with [`NodeCx::fail`], which makes the outputs unknown, so that nothing downstream is told
+//! again.
+
+use super::attrs::Given;
+use super::engine::Engine;
+use super::facts::{Fact, Source};
+use super::merge;
+use super::ty::{Shape, TensorTy, Ty};
+use super::value::{Elem, Value};
+use crate::dims::{Dim, Dims};
+use crate::schema::{Default, Schema, SchemaId};
+use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
+use onnx_ir::{AttrValue, ElemType, GraphId, Node, NodeId, Tensor};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// `None` where a rule could not go on, which is no mistake.
+pub type Infer = Option<()>;
+
+/// A node, what is known of its inputs, and what will be known of its outputs.
+pub struct NodeCx<'e, 'm> {
+    engine: &'e mut Engine<'m>,
+    id: NodeId,
+    node: &'m Node,
+    schema: &'m Schema,
+    outputs: SmallVec<[Fact; 2]>,
+    has_failed: bool,
+}
+
+/// A position as findings hold it.
+pub(super) fn index(i: usize) -> u32 {
+    u32::try_from(i).unwrap_or(u32::MAX)
+}
+
+/// The shape of a stored tensor.
+pub(super) fn shape_of(dims: &[i64]) -> Option<Shape> {
+    dims.iter().map(|&d| (d >= 0).then_some(Dim::Const(d))).collect()
+}
+
+/// The type of a stored tensor.
+pub(super) fn type_of_tensor(tensor: &Tensor) -> Ty {
+    let elem = tensor.elem.filter(|&e| e != ElemType::UNDEFINED);
+    Ty::Tensor(TensorTy { elem, shape: shape_of(&tensor.dims) })
+}
+
+impl<'e, 'm> NodeCx<'e, 'm> {
+    pub(super) fn new(
+        engine: &'e mut Engine<'m>,
+        id: NodeId,
+        schema: &'m Schema,
+        outputs: SmallVec<[Fact; 2]>,
+    ) -> Self {
+        let node = &engine.body().nodes[id];
+        NodeCx { engine, id, node, schema, outputs, has_failed: false }
+    }
+
+    pub(super) fn run(mut self, rule: fn(&mut NodeCx<'_, '_>) -> Infer) -> SmallVec<[Fact; 2]> {
+        let generic: SmallVec<[Ty; 2]> = self.outputs.iter().map(|f| f.ty.without_shape()).collect();
+        let _stopped_early: Infer = rule(&mut self);
+        if self.has_failed {
+            return generic.into_iter().map(Fact::of).collect();
+        }
+        self.outputs
+    }
+
+    /// Infers a function operator without a rule through its body.
+    pub(super) fn run_body(mut self, schema: SchemaId) -> SmallVec<[Fact; 2]> {
+        let Some(function) = crate::functions::body(&self, schema) else { return self.outputs };
+        let inputs: Vec<Fact> = (0..self.input_count()).map(|i| self.fact(i).clone()).collect();
+        let bindings = self.engine.scope().bind(self.node);
+        let mut inner = Engine::new(&function.model, self.engine.registry);
+        inner.dims = std::mem::take(&mut self.engine.dims);
+        (inner.quiet, inner.fuel, inner.depth) = (1, self.engine.fuel, self.engine.depth);
+        let body = function.model.functions[function.id].body;
+        let outputs = inner.run_body(body, Some(function.id), Some(&inputs), bindings);
+        (self.engine.dims, self.engine.fuel) = (std::mem::take(&mut inner.dims), inner.fuel);
+        self.engine.fresh += inner.fresh;
+        for (i, fact) in outputs.into_iter().enumerate().take(self.outputs.len()) {
+            if fact.ty != Ty::Unknown {
+                let (ty, _) = merge::meet(&mut self.engine.dims, &self.outputs[i].ty, &fact.ty);
+                self.outputs[i] = Fact { ty, value: fact.value, source: Source::Inferred };
+            }
+        }
+        self.outputs
+    }
+
+    // ---- inputs ----
+
+    /// The schema that the node is held against.
+    pub fn schema(&self) -> &'m Schema {
+        self.schema
+    }
+
+    /// The version of the schema.
+    pub fn since(&self) -> u32 {
+        self.schema.since
+    }
+
+    /// How many inputs the node has, left-out ones included.
+    pub fn input_count(&self) -> usize {
+        self.node.inputs.len()
+    }
+
+    /// How many outputs the node has, left-out ones included.
+    pub fn output_count(&self) -> usize {
+        self.node.outputs.len()
+    }
+
+    /// Whether an input is given.
+    pub fn has_input(&self, i: usize) -> bool {
+        self.node.inputs.get(i).is_some_and(Option::is_some)
+    }
+
+    /// Whether anybody wants an output.
+    pub fn has_output(&self, i: usize) -> bool {
+        self.node.outputs.get(i).is_some_and(Option::is_some)
+    }
+
+    /// What is known of an input.
+    pub fn fact(&self, i: usize) -> &Fact {
+        self.engine.operand(self.node.inputs.get(i).copied().flatten())
+    }
+
+    /// The type of an input.
+    pub fn ty(&self, i: usize) -> &Ty {
+        &self.fact(i).ty
+    }
+
+    /// The element type of an input tensor.
+    pub fn elem(&self, i: usize) -> Option<ElemType> {
+        self.ty(i).elem()
+    }
+
+    /// The rank of an input tensor.
+    pub fn rank(&self, i: usize) -> Option<usize> {
+        self.ty(i).shape().map(SmallVec::len)
+    }
+
+    /// The shape of an input tensor, in the best known terms.
+    pub fn shape(&mut self, i: usize) -> Option<Shape> {
+        let mut shape = self.ty(i).shape()?.clone();
+        for dim in &mut shape {
+            if matches!(dim, Dim::Expr(_)) {
+                *dim = self.engine.dims.resolve(*dim);
+            }
+        }
+        Some(shape)
+    }
+
+    /// The shape of an input whose rank must be `rank`; one of another rank is told of.
+    pub fn shape_of_rank(&mut self, i: usize, rank: usize) -> Option<Shape> {
+        self.shape_of_ranks(i, rank, Some(rank))
+    }
+
+    /// The shape of an input whose rank must be at least `least` and at most `most`.
+    pub fn shape_of_ranks(&mut self, i: usize, least: usize, most: Option<usize>) -> Option<Shape> {
+        let shape = self.shape(i)?;
+        let rank = shape.len();
+        if rank >= least && most.is_none_or(|most| rank <= most) {
+            return Some(shape);
+        }
+        let wanted = match most {
+            Some(most) if most == least => format!("rank {least}"),
+            Some(most) => format!("a rank of {least} to {most}"),
+            None => format!("at least rank {least}"),
+        };
+        let name = self.param_name(i);
+        let message = format!("`{}` takes {wanted} as {name}, not rank {rank}", self.op());
+        self.fail_at_input(i, &code::SHAPE_PRECONDITION, message)?;
+        None
+    }
+
+    /// The elements of an input, as far as they are known.
+    pub fn value(&self, i: usize) -> Option<Arc<Value>> {
+        self.fact(i).value.clone()
+    }
+
+    /// The elements of an input, if all are integers that are known.
+    pub fn ints_of(&self, i: usize) -> Option<Vec<i64>> {
+        self.fact(i).value.as_ref()?.ints()
+    }
+
+    /// The elements of an input of rank 0 or 1 as extents; unknown ones are [`Dim::Unknown`]. Where only their number is
+    /// known, all are unknown.
+    pub fn extents_of(&mut self, i: usize) -> Option<Shape> {
+        if let Some(value) = self.value(i) {
+            return Some(value.as_dims().map(|d| self.engine.dims.resolve(d)).collect());
+        }
+        match self.shape(i)?[..] {
+            [Dim::Const(n)] if (0..=256).contains(&n) => {
+                Some(SmallVec::from_elem(Dim::Unknown, usize::try_from(n).ok()?))
+            }
+            _ => None,
+        }
+    }
+
+    // ---- attributes ----
+
+    fn given(&self, name: &str) -> Option<Given<'_>> {
+        self.engine.scope().get(self.node, name)
+    }
+
+    fn default(&self, name: &str) -> Option<&'m Default> {
+        self.schema.attr(name)?.default.as_ref()
+    }
+
+    /// Whether the node has an attribute, or a reference that may give it one.
+    pub fn has_attr(&self, name: &str) -> bool {
+        self.given(name).is_some()
+    }
+
+    /// An integer attribute, or its default; `None` if there is neither, or a caller decides.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        match self.given(name) {
+            Some(given) => match given.value()? {
+                AttrValue::Int(i) => Some(*i),
+                _ => None,
+            },
+            None => match self.default(name)? {
+                Default::Int(i) => Some(*i),
+                _ => None,
+            },
+        }
+    }
+
+    /// A float attribute, or its default.
+    pub fn float(&self, name: &str) -> Option<f32> {
+        match self.given(name) {
+            Some(given) => match given.value()? {
+                AttrValue::Float(x) => Some(*x),
+                _ => None,
+            },
+            None => match self.default(name)? {
+                Default::Float(x) => Some(*x),
+                _ => None,
+            },
+        }
+    }
+
+    /// A string attribute, or its default.
+    pub fn string(&self, name: &str) -> Option<Cow<'_, str>> {
+        match self.given(name) {
+            Some(given) => match given.value()? {
+                AttrValue::String(s) => Some(String::from_utf8_lossy(s)),
+                _ => None,
+            },
+            None => match self.default(name)? {
+                Default::String(s) => Some(Cow::Borrowed(s)),
+                _ => None,
+            },
+        }
+    }
+
+    /// A list of integers, or its default. An empty list that is given is an empty list.
+    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        match self.given(name) {
+            Some(given) => match given.value() {
+                Some(AttrValue::Ints(list)) => Some(list.clone()),
+                Some(_) => None,
+                None => self.is_empty_list(name).then(Vec::new),
+            },
+            None => match self.default(name)? {
+                Default::Ints(list) => Some(list.to_vec()),
+                _ => None,
+            },
+        }
+    }
+
+    /// A list of floats, or its default.
+    pub fn floats(&self, name: &str) -> Option<Vec<f32>> {
+        match self.given(name) {
+            Some(given) => match given.value() {
+                Some(AttrValue::Floats(list)) => Some(list.clone()),
+                Some(_) => None,
+                None => self.is_empty_list(name).then(Vec::new),
+            },
+            None => match self.default(name)? {
+                Default::Floats(list) => Some(list.to_vec()),
+                _ => None,
+            },
+        }
+    }
+
+    /// A list of strings, or its default.
+    pub fn strings(&self, name: &str) -> Option<Vec<String>> {
+        match self.given(name) {
+            Some(given) => match given.value() {
+                Some(AttrValue::Strings(list)) => {
+                    Some(list.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect())
+                }
+                Some(_) => None,
+                None => self.is_empty_list(name).then(Vec::new),
+            },
+            None => match self.default(name)? {
+                Default::Strings(list) => Some(list.iter().map(|s| s.to_string()).collect()),
+                _ => None,
+            },
+        }
+    }
+
+    /// Whether the node itself has the attribute with an empty list, which no field holds.
+    fn is_empty_list(&self, name: &str) -> bool {
+        let names = &self.engine.model.names;
+        let attr = self.node.attrs.iter().find(|a| a.name.is_some_and(|n| &names[n] == name));
+        attr.is_some_and(|a| a.reference.is_none() && a.ty.is_some_and(onnx_ir::AttrType::is_list))
+    }
+
+    /// A tensor attribute.
+    pub fn tensor(&self, name: &str) -> Option<&Tensor> {
+        self.engine.scope().get(self.node, name)?.tensor()
+    }
+
+    /// A sparse tensor attribute: the element type and the dense shape.
+    pub fn sparse_tensor(&self, name: &str) -> Option<TensorTy> {
+        match self.given(name)? {
+            Given::Value(AttrValue::SparseTensor(sparse), body) => {
+                let values = sparse.values.and_then(|t| body.tensors.get(t));
+                Some(TensorTy { elem: values.and_then(|t| t.elem), shape: shape_of(&sparse.dims) })
+            }
+            Given::Value(..) | Given::Bound(_) | Given::Unknown => None,
+        }
+    }
+
+    /// An attribute that is a type.
+    pub fn type_attr(&mut self, name: &str) -> Option<Ty> {
+        let id = match self.given(name)?.value()? {
+            AttrValue::Type(id) => *id,
+            _ => return None,
+        };
+        Some(self.engine.declared_type(id))
+    }
+
+    /// An attribute that names an element type by its number.
+    pub fn elem_attr(&self, name: &str) -> Option<ElemType> {
+        i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
+    }
+
+    /// A nested graph.
+    pub fn graph(&self, name: &str) -> Option<GraphId> {
+        match self.given(name)? {
+            Given::Value(AttrValue::Graph(graph), _) => Some(*graph),
+            // A graph that a call passes belongs to the caller.
+            Given::Value(..) | Given::Bound(_) | Given::Unknown => None,
+        }
+    }
+
+    /// Number of inputs and outputs of a nested graph.
+    pub fn graph_signature(&self, graph: GraphId) -> (usize, usize) {
+        let g = &self.engine.body().graphs[graph];
+        (g.inputs.len(), g.outputs.len())
+    }
+
+    // ---- dimensions ----
+
+    /// The arithmetic of dimensions.
+    pub fn dims(&mut self) -> &mut Dims {
+        &mut self.engine.dims
+    }
+
+    /// A dimension that depends on data: an anonymous symbol, named after an output.
+    pub fn fresh(&mut self, output: usize) -> Dim {
+        let value = self.node.outputs.get(output).copied().flatten();
+        let name = value.map_or("d", |v| &self.engine.model.names[self.engine.body().values[v].name]);
+        self.engine.fresh += 1;
+        self.engine.dims.fresh(name)
+    }
+
+    /// As many anonymous dimensions.
+    pub fn fresh_shape(&mut self, output: usize, rank: usize) -> Shape {
+        (0..rank).map(|_| self.fresh(output)).collect()
+    }
+
+    /// The position of an axis that may count from the end; one that lies outside is told of at `place`.
+    pub fn axis(&mut self, axis: i64, rank: usize, place: Place) -> Option<usize> {
+        let len = i64::try_from(rank).ok()?;
+        if (-len..len).contains(&axis) {
+            return usize::try_from(if axis < 0 { axis + len } else { axis }).ok();
+        }
+        let code = match place {
+            Place::Entity(Entity::NodeInput(..)) => &code::CONSTANT_INPUT,
+            _ => &code::ATTR_VALUE,
+        };
+        let message = if rank == 0 {
+            format!("axis {axis} of a scalar")
+        } else {
+            format!("axis {axis} is not in [{}, {}]", -len, len - 1)
+        };
+        self.fail(Diagnostic::new(code, place, message).label(format!("the rank is {rank}")))?;
+        None
+    }
+
+    /// The positions of several axes, which must be distinct.
+    pub fn axes(&mut self, axes: &[i64], rank: usize, place: Place) -> Option<SmallVec<[usize; 4]>> {
+        let mut found = SmallVec::new();
+        for &axis in axes {
+            let at = self.axis(axis, rank, place)?;
+            if found.contains(&at) {
+                let code = match place {
+                    Place::Entity(Entity::NodeInput(..)) => &code::CONSTANT_INPUT,
+                    _ => &code::ATTR_VALUE,
+                };
+                self.fail(Diagnostic::new(code, place, format!("axis {axis} is given twice")))?;
+            }
+            found.push(at);
+        }
+        Some(found)
+    }
+
+    /// The shape that inputs broadcast to (Broadcasting.md); those that do not are told of, both at their places.
+    pub fn broadcast(&mut self, inputs: &[usize]) -> Option<Shape> {
+        let shapes: Vec<(usize, Shape)> =
+            inputs.iter().map(|&i| Some((i, self.shape(i)?))).collect::<Option<_>>()?;
+        let rank = shapes.iter().map(|(_, s)| s.len()).max()?;
+        let mut result = Shape::new();
+        for axis in 0..rank {
+            let mut dim: Option<(usize, Dim)> = None;
+            for (i, shape) in &shapes {
+                let Some(at) = (axis + shape.len()).checked_sub(rank) else { continue };
+                let next = shape[at];
+                let Some((first, known)) = dim else {
+                    dim = Some((*i, next));
+                    continue;
+                };
+                match self.engine.dims.broadcast(known, next) {
+                    Ok(both) => dim = Some((if both == known { first } else { *i }, both)),
+                    Err(()) => return self.broadcast_conflict((first, known), (*i, next)).map(|()| result),
+                }
+            }
+            result.push(dim.map_or(Dim::Unknown, |(_, d)| d));
+        }
+        Some(result)
+    }
+
+    fn broadcast_conflict(&mut self, first: (usize, Dim), second: (usize, Dim)) -> Infer {
+        let text = |cx: &Self, d| super::ty::dim_text(&cx.engine.dims, d);
+        let (a, b) = (text(self, first.1), text(self, second.1));
+        let types = [first.0, second.0].map(|i| self.ty(i).text(&self.engine.dims));
+        let diagnostic = Diagnostic::new(
+            &code::SHAPE_PRECONDITION,
+            self.at_input(second.0),
+            format!("cannot broadcast {b} against {a}"),
+        )
+        .label(format!("this is {}", types[1]))
+        .related(self.at_input(first.0), format!("this is {}", types[0]));
+        self.fail(diagnostic)
+    }
+
+    /// Holds that two extents are equal, and gives the better known one; where they cannot be, `message` is told at an
+    /// input, with the other one as the cause.
+    pub fn equate(
+        &mut self,
+        (i, a): (usize, Dim),
+        (j, b): (usize, Dim),
+        message: impl FnOnce(&str, &str) -> String,
+    ) -> Option<Dim> {
+        if let Ok(dim) = self.engine.dims.equate(a, b) {
+            return Some(dim);
+        }
+        let [a, b] = [a, b].map(|d| {
+            let d = self.engine.dims.resolve(d);
+            super::ty::dim_text(&self.engine.dims, d)
+        });
+        let types = [i, j].map(|i| self.ty(i).text(&self.engine.dims));
+        let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, self.at_input(j), message(&a, &b))
+            .label(format!("this is {}", types[1]))
+            .related(self.at_input(i), format!("this is {}", types[0]));
+        self.fail(diagnostic)?;
+        None
+    }
+
+    // ---- outputs ----
+
+    /// The type of an output as it is known so far.
+    pub fn output(&self, i: usize) -> &Ty {
+        self.outputs.get(i).map_or(&self.engine.nothing.ty, |f| &f.ty)
+    }
+
+    /// Sets the type of an output.
+    pub fn set_ty(&mut self, i: usize, ty: Ty) {
+        if let Some(fact) = self.outputs.get_mut(i) {
+            fact.ty = ty;
+            fact.source = Source::Inferred;
+        }
+    }
+
+    /// Sets the shape of an output; its element type stays.
+    pub fn set_shape(&mut self, i: usize, shape: impl IntoIterator<Item = Dim>) {
+        if let Some(fact) = self.outputs.get_mut(i) {
+            let tensor = |elem| TensorTy { elem, shape: Some(shape.into_iter().collect()) };
+            fact.ty = match &fact.ty {
+                Ty::Sparse(t) => Ty::Sparse(tensor(t.elem)),
+                ty => Ty::Tensor(tensor(ty.elem())),
+            };
+            fact.source = Source::Inferred;
+        }
+    }
+
+    /// Sets the rank of an output of which no dimension is known.
+    pub fn set_rank(&mut self, i: usize, rank: usize) {
+        self.set_shape(i, std::iter::repeat_n(Dim::Unknown, rank));
+    }
+
+    /// Sets the element type of an output; its shape stays.
+    pub fn set_elem(&mut self, i: usize, elem: ElemType) {
+        if let Some(fact) = self.outputs.get_mut(i) {
+            let tensor = |shape: Option<&Shape>| TensorTy { elem: Some(elem), shape: shape.cloned() };
+            fact.ty = match &fact.ty {
+                Ty::Sparse(t) => Ty::Sparse(tensor(t.shape.as_ref())),
+                ty => Ty::Tensor(tensor(ty.shape())),
+            };
+            fact.source = Source::Inferred;
+        }
+    }
+
+    /// Sets the elements of an output, whose shape must have been set.
+    pub fn set_value(&mut self, i: usize, value: Value) {
+        if let Some(fact) = self.outputs.get_mut(i)
+            && value.elems.len() <= Value::MOST
+        {
+            fact.value = Some(Arc::new(value));
+        }
+    }
+
+    /// Lets an output be a tensor that holds these elements.
+    pub fn set_known(&mut self, i: usize, value: Value) {
+        let dims = value.dims.iter().map(|&d| i64::try_from(d).map_or(Dim::Unknown, Dim::Const));
+        self.set_shape(i, dims.collect::<Shape>());
+        self.set_value(i, value);
+    }
+
+    /// Gives an output the shape of an input.
+    pub fn copy_shape(&mut self, input: usize, output: usize) -> Infer {
+        let shape = self.shape(input)?;
+        self.set_shape(output, shape);
+        Some(())
+    }
+
+    /// What either of two types says of a value that may have both; dimensions that differ are anonymous.
+    pub fn join(&mut self, a: &Ty, b: &Ty, output: usize) -> Ty {
+        let value = self.node.outputs.get(output).copied().flatten();
+        let name = value.map_or("d", |v| &self.engine.model.names[self.engine.body().values[v].name]);
+        self.engine.fresh += 1;
+        merge::join(&mut self.engine.dims, a, b, &mut |dims| dims.fresh(name))
+    }
+
+    /// What two types of one value say together; `None` where they contradict each other.
+    pub fn meet(&mut self, a: &Ty, b: &Ty) -> Option<Ty> {
+        let (ty, conflict) = merge::meet(&mut self.engine.dims, a, b);
+        conflict.is_none().then_some(ty)
+    }
+
+    // ---- nested graphs ----
+
+    /// Infers a nested graph with what its node passes; the facts of its outputs. What is found out about symbols
+    /// inside holds inside only.
+    pub fn run_graph(&mut self, graph: GraphId, inputs: &[Fact]) -> Vec<Fact> {
+        let mark = self.engine.dims.mark();
+        let outputs = self.engine.run_graph(graph, Some(inputs));
+        self.engine.dims.undo(mark);
+        outputs
+    }
+
+    /// Like [`run_graph`](Self::run_graph), and what is wrong inside is not told: the graph will be run again.
+    pub fn try_graph(&mut self, graph: GraphId, inputs: &[Fact]) -> Vec<Fact> {
+        self.engine.quiet += 1;
+        let outputs = self.run_graph(graph, inputs);
+        self.engine.quiet = self.engine.quiet.saturating_sub(1);
+        outputs
+    }
+
+    /// How many graphs and calls are around the node.
+    pub fn depth(&self) -> usize {
+        self.engine.depth
+    }
+
+    // ---- findings ----
+
+    /// The name of the operator.
+    pub fn op(&self) -> &'m str {
+        &self.schema.name
+    }
+
+    /// The schema's name of an input.
+    pub fn param_name(&self, i: usize) -> String {
+        self.schema.input(i).map_or_else(|| format!("input {i}"), |p| format!("`{}`", p.name))
+    }
+
+    /// The place of an operand.
+    pub fn at_input(&self, i: usize) -> Place {
+        Entity::NodeInput(self.engine.frame.body, self.id, index(i)).into()
+    }
+
+    /// The place of a result.
+    pub fn at_output(&self, i: usize) -> Place {
+        Entity::NodeOutput(self.engine.frame.body, self.id, index(i)).into()
+    }
+
+    /// The place of an attribute; that of the operator if the node does not have it.
+    pub fn at_attr(&self, name: &str) -> Place {
+        let names = &self.engine.model.names;
+        let at = self.node.attrs.iter().position(|a| a.name.is_some_and(|n| &names[n] == name));
+        let body = self.engine.frame.body;
+        at.map_or(Entity::NodeOp(body, self.id), |at| Entity::Attr(body, self.id, index(at))).into()
+    }
+
+    /// The place of the operator's name.
+    pub fn at_op(&self) -> Place {
+        Entity::NodeOp(self.engine.frame.body, self.id).into()
+    }
+
+    /// The place of a nested graph.
+    pub fn at_graph(&self, graph: GraphId) -> Place {
+        Entity::Graph(self.engine.frame.body, graph).into()
+    }
+
+    /// Tells that the node is wrong, and makes its outputs unknown. Returns `None`: `return cx.fail(…)`.
+    pub fn fail(&mut self, diagnostic: Diagnostic) -> Infer {
+        self.has_failed = true;
+        self.engine.report(diagnostic);
+        None
+    }
+
+    /// [`fail`](Self::fail) at an input, which is labelled with its type.
+    pub fn fail_at_input(&mut self, i: usize, code: &'static Code, message: String) -> Infer {
+        let ty = self.ty(i).text(&self.engine.dims);
+        let diagnostic = Diagnostic::new(code, self.at_input(i), message).label(format!("this is {ty}"));
+        self.fail(diagnostic)
+    }
+
+    /// [`fail`](Self::fail) at an attribute whose value the operator does not take.
+    pub fn fail_at_attr(&mut self, name: &str, message: String) -> Infer {
+        let place = self.at_attr(name);
+        self.fail(Diagnostic::new(&code::ATTR_VALUE, place, message))
+    }
+
+    /// Holds that a string attribute is one of a few; another one is told of, with what it may be.
+    pub fn one_of(&mut self, name: &str, allowed: &[&'static str]) -> Option<&'static str> {
+        let text = self.string(name)?.into_owned();
+        if let Some(found) = allowed.iter().find(|a| **a == text) {
+            return Some(found);
+        }
+        let list = allowed.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
+        let near = onnx_ir::diag::did_you_mean(&text, allowed.iter().copied());
+        let help = near.map_or_else(|| format!("it is one of {list}"), |n| format!("did you mean `{n}`?"));
+        let message = format!("`{text}` is no value of `{name}` of `{}`", self.op());
+        let diagnostic = Diagnostic::new(&code::ATTR_VALUE, self.at_attr(name), message)
+            .label(format!("one of {list}"))
+            .help(help);
+        self.fail(diagnostic)?;
+        None
+    }
+
+    /// The elements of an input with every extent in the best known terms.
+    pub fn resolved(&mut self, value: &Value) -> Value {
+        let elems = value.elems.iter().map(|e| match e {
+            Elem::Int(d) => Elem::Int(self.engine.dims.resolve(*d)),
+            Elem::Unknown | Elem::Float(_) => *e,
+        });
+        Value { dims: value.dims.clone(), elems: elems.collect() }
+    }
+}

@@ -1,0 +1,441 @@
+//! A node against its schema: numbers, places that may not be empty, attributes, element types (S01–S08, S11, S12).
+
+use super::engine::Engine;
+use super::facts::{Fact, Source};
+use super::node::index;
+use super::ty::{Ty, elem_text};
+use crate::schema::{AttrParam, Param, ParamKind, Schema, TypeSet};
+use onnx_ir::diag::{Diagnostic, Entity, code, did_you_mean};
+use onnx_ir::{AttrType, Node, NodeId, normalize_domain};
+use smallvec::SmallVec;
+
+/// What holding a node against its schema gave.
+pub(super) struct Checked {
+    /// Whether the rule of the operator can rely on what the schema says.
+    pub(super) is_sound: bool,
+    /// What the type variables say of the outputs.
+    pub(super) outputs: SmallVec<[Fact; 2]>,
+}
+
+/// A type variable with the first input that has it.
+struct Binding<'a> {
+    name: &'a str,
+    input: usize,
+    ty: Ty,
+}
+
+pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Checked {
+    let node = &engine.body().nodes[id];
+    let mut is_sound = true;
+    if schema.deprecated {
+        let message = format!("`{}` is deprecated since version {}", schema.name, schema.since);
+        let help = replacement(schema).map(|r| format!("use {r}"));
+        let place = Entity::NodeOp(engine.frame.body, id);
+        engine.report(Diagnostic::new(&code::OP_DEPRECATED, place, message).maybe_help(help));
+        is_sound = false;
+    }
+    is_sound &= arity(engine, id, node, schema);
+    is_sound &= attributes(engine, id, node, schema);
+    let mut bindings: SmallVec<[Binding<'_>; 4]> = SmallVec::new();
+    is_sound &= types(engine, id, node, schema, &mut bindings);
+    let outputs = (0..node.outputs.len()).map(|i| output(schema, i, &bindings)).collect();
+    Checked { is_sound, outputs }
+}
+
+/// What took the place of a deprecated operator.
+fn replacement(schema: &Schema) -> Option<&'static str> {
+    Some(match &*schema.name {
+        "Upsample" => "`Resize`",
+        "Scatter" => "`ScatterElements`",
+        "TreeEnsembleClassifier" | "TreeEnsembleRegressor" => "`TreeEnsemble`",
+        "GroupNormalization" => "version 21 of `GroupNormalization`",
+        _ => return None,
+    })
+}
+
+fn arity(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> bool {
+    let body = engine.frame.body;
+    let mut is_sound = true;
+    let inputs = Count {
+        what: "input",
+        has: node.inputs.len(),
+        range: schema.input_range(),
+        set: &schema.input_counts,
+    };
+    if let Some(message) = inputs.wrong(&schema.name) {
+        let surplus = inputs.range.1.filter(|&most| inputs.has > most);
+        let place = surplus.map_or(Entity::NodeOp(body, id), |at| Entity::NodeInput(body, id, index(at)));
+        engine.report(Diagnostic::new(&code::ARITY, place, message));
+        is_sound = false;
+    }
+    let outputs = Count {
+        what: "output",
+        has: node.outputs.len(),
+        range: schema.output_range(),
+        set: &schema.output_counts,
+    };
+    if let Some(message) = outputs.wrong(&schema.name) {
+        let surplus = outputs.range.1.filter(|&most| outputs.has > most);
+        let place = surplus.map_or(Entity::NodeOp(body, id), |at| Entity::NodeOutput(body, id, index(at)));
+        engine.report(Diagnostic::new(&code::ARITY, place, message));
+        is_sound = false;
+    }
+    let empty_inputs = node.inputs.iter().enumerate().filter(|(_, v)| v.is_none());
+    for (i, _) in empty_inputs {
+        let Some(param) = schema.input(i).filter(|p| p.kind != ParamKind::Optional) else { continue };
+        let what = if param.kind == ParamKind::Single { "is required" } else { "has no empty places" };
+        let message = format!("input `{}` of `{}` {what}", param.name, schema.name);
+        engine.report(Diagnostic::new(
+            &code::PARAMETER_EMPTY,
+            Entity::NodeInput(body, id, index(i)),
+            message,
+        ));
+        is_sound = false;
+    }
+    let empty_outputs = node.outputs.iter().enumerate().filter(|(_, v)| v.is_none());
+    for (i, _) in empty_outputs {
+        let Some(param) = schema.output(i).filter(|p| p.kind == ParamKind::Single) else { continue };
+        let message = format!("output `{}` of `{}` is required", param.name, schema.name);
+        engine.report(Diagnostic::new(
+            &code::PARAMETER_EMPTY,
+            Entity::NodeOutput(body, id, index(i)),
+            message,
+        ));
+        is_sound = false;
+    }
+    is_sound
+}
+
+struct Count<'a> {
+    what: &'static str,
+    has: usize,
+    range: (usize, Option<usize>),
+    set: &'a [u32],
+}
+
+impl Count<'_> {
+    fn wrong(&self, op: &str) -> Option<String> {
+        let (least, most) = self.range;
+        let in_set = self.set.is_empty() || self.set.iter().any(|&n| n as usize == self.has);
+        if self.has >= least && most.is_none_or(|most| self.has <= most) && in_set {
+            return None;
+        }
+        let wanted = match most {
+            _ if !self.set.is_empty() => self.set.iter().map(u32::to_string).collect::<Vec<_>>().join(" or "),
+            Some(most) if most == least => least.to_string(),
+            Some(most) => format!("{least} to {most}"),
+            None => format!("at least {least}"),
+        };
+        let plural = if wanted == "1" { "" } else { "s" };
+        let verb = if self.what == "input" { "takes" } else { "gives" };
+        Some(format!("`{op}` {verb} {wanted} {}{plural}, not {}", self.what, self.has))
+    }
+}
+
+fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> bool {
+    let (model, body) = (engine.model, engine.frame.body);
+    let mut is_sound = true;
+    for (i, attr) in node.attrs.iter().enumerate() {
+        let name = model.text(attr.name);
+        let place = Entity::Attr(body, id, index(i));
+        let Some(param) = schema.attr(name) else {
+            if name.starts_with("__") || name.is_empty() {
+                continue;
+            }
+            let near = did_you_mean(name, schema.attrs.iter().map(|a| &*a.name));
+            let message = format!("`{}` has no attribute `{name}`", schema.name);
+            let help = near.map(|n| format!("did you mean `{n}`?"));
+            engine.report(Diagnostic::new(&code::ATTR_UNKNOWN, place, message).maybe_help(help));
+            continue;
+        };
+        // From IR 2 on, an attribute states its type; before that, the field in use says it.
+        let stated = attr.ty.or_else(|| attr.values.first().map(onnx_ir::AttrValue::ty));
+        if let Some(stated) = stated.filter(|&t| t != param.ty) {
+            let message =
+                format!("`{name}` of `{}` is {}, not {}", schema.name, kind(param.ty), kind(stated));
+            let diagnostic = Diagnostic::new(&code::ATTR_WRONG_TYPE, place, message);
+            engine.report(diagnostic.label(format!("expected {}", kind(param.ty))));
+            is_sound = false;
+        }
+    }
+    let missing = |a: &&AttrParam| {
+        a.required && !node.attrs.iter().any(|n| n.name.is_some_and(|n| model.names[n] == *a.name))
+    };
+    for param in schema.attrs.iter().filter(missing) {
+        let message = format!("`{}` needs the attribute `{}`", schema.name, param.name);
+        let place = Entity::NodeOp(body, id);
+        let diagnostic = Diagnostic::new(&code::ATTR_REQUIRED, place, message);
+        engine.report(diagnostic.help(format!("add `{}`, {}", param.name, kind(param.ty))));
+        is_sound = false;
+    }
+    is_sound
+}
+
+/// An attribute type in words.
+fn kind(ty: AttrType) -> String {
+    match ty {
+        AttrType::FLOAT => "a float".to_owned(),
+        AttrType::INT => "an integer".to_owned(),
+        AttrType::STRING => "a string".to_owned(),
+        AttrType::TENSOR => "a tensor".to_owned(),
+        AttrType::GRAPH => "a graph".to_owned(),
+        AttrType::FLOATS => "a list of floats".to_owned(),
+        AttrType::INTS => "a list of integers".to_owned(),
+        AttrType::STRINGS => "a list of strings".to_owned(),
+        AttrType::TENSORS => "a list of tensors".to_owned(),
+        AttrType::GRAPHS => "a list of graphs".to_owned(),
+        AttrType::SPARSE_TENSOR => "a sparse tensor".to_owned(),
+        AttrType::SPARSE_TENSORS => "a list of sparse tensors".to_owned(),
+        AttrType::TYPE_PROTO => "a type".to_owned(),
+        AttrType::TYPE_PROTOS => "a list of types".to_owned(),
+        AttrType(number) => format!("of type {number}"),
+    }
+}
+
+fn types<'s>(
+    engine: &mut Engine<'_>,
+    id: NodeId,
+    node: &Node,
+    schema: &'s Schema,
+    bindings: &mut SmallVec<[Binding<'s>; 4]>,
+) -> bool {
+    let body = engine.frame.body;
+    let mut is_sound = true;
+    for (i, &value) in node.inputs.iter().enumerate() {
+        let Some(param) = schema.input(i) else { break };
+        let ty = engine.operand(value).ty.without_shape();
+        if ty == Ty::Unknown {
+            continue;
+        }
+        let place = Entity::NodeInput(body, id, index(i));
+        if !allows(&param.types, &ty) {
+            let text = type_name(&ty);
+            let message = format!("`{}` does not take {text} as `{}`", schema.name, param.name);
+            let diagnostic = Diagnostic::new(&code::TYPE_NOT_ALLOWED, place, message)
+                .label(format!("this is {text}"))
+                .help(format!("it takes {}", set_text(&param.types)));
+            engine.report(diagnostic);
+            is_sound = false;
+            continue;
+        }
+        let is_heterogeneous = matches!(param.kind, ParamKind::Variadic { homogeneous: false, .. });
+        if is_heterogeneous || schema.variable(&param.ty).is_none() {
+            continue;
+        }
+        match bindings.iter_mut().find(|b| b.name == &*param.ty) {
+            None => bindings.push(Binding { name: &param.ty, input: i, ty }),
+            Some(binding) if agree(&binding.ty, &ty) => {
+                if !is_whole(&binding.ty) {
+                    binding.ty = ty;
+                }
+            }
+            Some(binding) => {
+                let (first, second) = (type_name(&binding.ty), type_name(&ty));
+                let variable = &param.ty;
+                let message =
+                    format!("`{}` takes one type `{variable}`, not {first} and {second}", schema.name);
+                let diagnostic = Diagnostic::new(&code::TYPE_CONFLICT, place, message)
+                    .label(format!("`{variable}` is {second} here"))
+                    .related(
+                        Entity::NodeInput(body, id, index(binding.input)),
+                        format!("`{variable}` is {first} here"),
+                    );
+                engine.report(diagnostic);
+                is_sound = false;
+            }
+        }
+    }
+    is_sound
+}
+
+/// What the schema says of the type of an output.
+fn output(schema: &Schema, i: usize, bindings: &[Binding<'_>]) -> Fact {
+    let Some(param) = schema.output(i) else { return Fact::default() };
+    let is_heterogeneous = matches!(param.kind, ParamKind::Variadic { homogeneous: false, .. });
+    let bound = bindings.iter().find(|b| b.name == &*param.ty && !is_heterogeneous);
+    let ty = bound.map_or_else(|| only(param), |b| b.ty.clone());
+    let source = if ty == Ty::Unknown { Source::Nothing } else { Source::Inferred };
+    Fact { ty, value: None, source }
+}
+
+/// The type of a parameter that allows one only, or one kind only.
+fn only(param: &Param) -> Ty {
+    let set = &param.types;
+    let kinds = [set.tensors, set.sparse_tensors, set.sequences, set.optionals, set.optional_sequences];
+    if !set.others.is_empty() || kinds.iter().filter(|k| k.0 != 0).count() != 1 {
+        return Ty::Unknown;
+    }
+    let tensor = |set: crate::schema::ElemSet| Ty::unranked(set.single());
+    if set.tensors.0 != 0 {
+        tensor(set.tensors)
+    } else if set.sequences.0 != 0 {
+        Ty::Sequence(Box::new(tensor(set.sequences)))
+    } else if set.optionals.0 != 0 {
+        Ty::Optional(Box::new(tensor(set.optionals)))
+    } else if set.optional_sequences.0 != 0 {
+        Ty::Optional(Box::new(Ty::Sequence(Box::new(tensor(set.optional_sequences)))))
+    } else {
+        Ty::Unknown
+    }
+}
+
+/// Whether a set has a type, as far as it is known.
+fn allows(set: &TypeSet, ty: &Ty) -> bool {
+    let has = |elems: crate::schema::ElemSet, inner: &Ty| match inner {
+        Ty::Tensor(t) => t.elem.map_or(elems.0 != 0, |e| elems.contains(e)),
+        Ty::Unknown => elems.0 != 0,
+        Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => false,
+    };
+    let listed = || {
+        let text = canonical(ty);
+        text.is_none_or(|text| set.others.iter().any(|o| **o == text))
+    };
+    match ty {
+        Ty::Unknown => true,
+        Ty::Tensor(_) => has(set.tensors, ty),
+        Ty::Sparse(t) => t.elem.map_or(set.sparse_tensors.0 != 0, |e| set.sparse_tensors.contains(e)),
+        Ty::Sequence(inner) => {
+            let is_tensor = matches!(**inner, Ty::Tensor(_) | Ty::Unknown);
+            is_tensor && has(set.sequences, inner) || !set.others.is_empty() && listed()
+        }
+        Ty::Optional(inner) => match &**inner {
+            Ty::Sequence(of) => has(set.optional_sequences, of),
+            inner => has(set.optionals, inner),
+        },
+        Ty::Map(..) | Ty::Opaque(_) => listed(),
+    }
+}
+
+/// A type as schemas spell it, `None` if a part is unknown.
+fn canonical(ty: &Ty) -> Option<String> {
+    Some(match ty {
+        Ty::Unknown => return None,
+        Ty::Tensor(t) => format!("tensor({})", elem_text(t.elem?)),
+        Ty::Sparse(t) => format!("sparse_tensor({})", elem_text(t.elem?)),
+        Ty::Sequence(inner) => format!("seq({})", canonical(inner)?),
+        Ty::Optional(inner) => format!("optional({})", canonical(inner)?),
+        Ty::Map(key, value) => format!("map({},{})", elem_text((*key)?), canonical(value)?),
+        Ty::Opaque(names) => format!("opaque({},{})", names.0, names.1),
+    })
+}
+
+/// A type without shape, for messages.
+fn type_name(ty: &Ty) -> String {
+    match ty {
+        Ty::Tensor(t) => t.elem.map_or_else(|| "a tensor".to_owned(), elem_text),
+        ty => canonical(ty).unwrap_or_else(|| "something else".to_owned()),
+    }
+}
+
+/// A set of types, for messages.
+fn set_text(set: &TypeSet) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut add = |elems: crate::schema::ElemSet, form: fn(String) -> String| {
+        parts.extend(elems.iter().map(|e| form(elem_text(e))));
+    };
+    add(set.tensors, |e| e);
+    add(set.sparse_tensors, |e| format!("sparse_tensor({e})"));
+    add(set.sequences, |e| format!("seq({e})"));
+    add(set.optionals, |e| format!("optional({e})"));
+    add(set.optional_sequences, |e| format!("optional(seq({e}))"));
+    parts.extend(set.others.iter().map(|o| o.to_string()));
+    const MOST: usize = 16;
+    if parts.len() > MOST {
+        let more = parts.len() - MOST;
+        parts.truncate(MOST);
+        parts.push(format!("{more} more"));
+    }
+    parts.join(", ")
+}
+
+/// Whether two types without shapes may be one.
+fn agree(a: &Ty, b: &Ty) -> bool {
+    match (a, b) {
+        (Ty::Unknown, _) | (_, Ty::Unknown) => true,
+        (Ty::Tensor(a), Ty::Tensor(b)) | (Ty::Sparse(a), Ty::Sparse(b)) => {
+            a.elem.is_none() || b.elem.is_none() || a.elem == b.elem
+        }
+        (Ty::Sequence(a), Ty::Sequence(b)) | (Ty::Optional(a), Ty::Optional(b)) => agree(a, b),
+        (Ty::Map(ka, a), Ty::Map(kb, b)) => (ka.is_none() || kb.is_none() || ka == kb) && agree(a, b),
+        (Ty::Opaque(a), Ty::Opaque(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// Whether every part of a type is known.
+fn is_whole(ty: &Ty) -> bool {
+    canonical(ty).is_some()
+}
+
+/// S01: the operator came later.
+pub(super) fn too_new(engine: &mut Engine<'_>, id: NodeId, since: u32, version: i64) {
+    let (model, body) = (engine.model, engine.frame.body);
+    let node = &engine.body().nodes[id];
+    let domain = domain_text(normalize_domain(model.text(node.domain)));
+    let op = model.text(node.op);
+    let message = format!("`{op}` is in {domain} from version {since} on, and version {version} is imported");
+    let mut diagnostic = Diagnostic::new(&code::OP_UNKNOWN, Entity::NodeOp(body, id), message)
+        .help(format!("import version {since} of {domain}, or newer"));
+    if let Some(at) = import_of(engine, domain) {
+        diagnostic = diagnostic.related(at, format!("version {version} is imported here"));
+    }
+    engine.report(diagnostic);
+}
+
+/// S01, S03: there is no such operator.
+pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
+    let (model, body) = (engine.model, engine.frame.body);
+    let node = &engine.body().nodes[id];
+    let domain = normalize_domain(model.text(node.domain));
+    let op = model.text(node.op);
+    let place = Entity::NodeOp(body, id);
+    if domain.is_empty() && REMOVED.contains(&op) {
+        let message = format!("`{op}` was an experimental operator and has been removed");
+        engine.report(Diagnostic::new(&code::OP_REMOVED, place, message).label("nothing is known of it"));
+        return;
+    }
+    let name = domain_text(domain);
+    if op.is_empty() {
+        engine.report(Diagnostic::new(&code::OP_UNKNOWN, Entity::Node(body, id), "node without an operator"));
+        return;
+    }
+    let registry = engine.registry;
+    let elsewhere = registry.domains().find(|d| *d != domain && !registry.versions(d, op).is_empty());
+    let help = did_you_mean(op, registry.operators(domain))
+        .map(|near| format!("did you mean `{near}`?"))
+        .or_else(|| elsewhere.map(|d| format!("there is one in {}", domain_text(d))));
+    let message = format!("{name} has no operator `{op}` in version {version}");
+    engine.report(Diagnostic::new(&code::OP_UNKNOWN, place, message).maybe_help(help));
+}
+
+/// The experimental operators that were removed.
+const REMOVED: &[&str] = &[
+    "ATen",
+    "Affine",
+    "ConstantFill",
+    "Crop",
+    "DynamicSlice",
+    "GRUUnit",
+    "GivenTensorFill",
+    "ImageScaler",
+    "ParametricSoftplus",
+    "Scale",
+    "ScaledTanh",
+];
+
+fn domain_text(domain: &str) -> &str {
+    if domain.is_empty() { "ai.onnx" } else { domain }
+}
+
+/// The import of a domain in the current body.
+fn import_of(engine: &Engine<'_>, domain: &str) -> Option<Entity> {
+    let model = engine.model;
+    let at = engine
+        .imports()
+        .iter()
+        .position(|i| domain_text(normalize_domain(model.text(i.domain))) == domain)?;
+    Some(match engine.frame.function {
+        Some(f) => Entity::FunctionOpsetImport(f, index(at)),
+        None => Entity::OpsetImport(index(at)),
+    })
+}

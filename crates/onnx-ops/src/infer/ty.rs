@@ -1,0 +1,186 @@
+//! Types as inference knows them: like those of the IR, but with dimensions that can be computed with.
+
+use crate::dims::{Dim, Dims};
+use onnx_ir::{DimValue, ElemType, Model, TypeId, TypeKind};
+use smallvec::SmallVec;
+use std::fmt::Write;
+
+/// The dimensions of a tensor, outermost first.
+pub type Shape = SmallVec<[Dim; 4]>;
+
+/// Deeper types are unknown: nothing that ONNX allows is.
+const MAX_DEPTH: usize = 16;
+
+/// What is known of a tensor.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TensorTy {
+    /// The element type.
+    pub elem: Option<ElemType>,
+    /// The shape; `None` is unknown rank.
+    pub shape: Option<Shape>,
+}
+
+/// What is known of a value's type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Ty {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// `float[2,N]`
+    Tensor(TensorTy),
+    /// `sparse_tensor(float[2,N])`
+    Sparse(TensorTy),
+    /// `seq(T)`
+    Sequence(Box<Ty>),
+    /// `optional(T)`
+    Optional(Box<Ty>),
+    /// `map(K, T)`
+    Map(Option<ElemType>, Box<Ty>),
+    /// `opaque(domain, name)`
+    Opaque(Box<(String, String)>),
+}
+
+impl Ty {
+    /// A tensor of which the shape is known.
+    pub fn tensor(elem: ElemType, shape: impl IntoIterator<Item = Dim>) -> Ty {
+        Ty::Tensor(TensorTy { elem: Some(elem), shape: Some(shape.into_iter().collect()) })
+    }
+
+    /// A tensor of unknown rank.
+    pub fn unranked(elem: Option<ElemType>) -> Ty {
+        Ty::Tensor(TensorTy { elem, shape: None })
+    }
+
+    /// The element type of a tensor, dense or sparse.
+    pub fn elem(&self) -> Option<ElemType> {
+        self.as_tensor().and_then(|t| t.elem)
+    }
+
+    /// The shape of a tensor, dense or sparse.
+    pub fn shape(&self) -> Option<&Shape> {
+        self.as_tensor().and_then(|t| t.shape.as_ref())
+    }
+
+    /// The tensor, dense or sparse.
+    pub fn as_tensor(&self) -> Option<&TensorTy> {
+        match self {
+            Ty::Tensor(t) | Ty::Sparse(t) => Some(t),
+            Ty::Unknown | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => None,
+        }
+    }
+
+    /// The same type, where the shapes of all tensors are unknown.
+    #[must_use]
+    pub fn without_shape(&self) -> Ty {
+        match self {
+            Ty::Tensor(t) => Ty::unranked(t.elem),
+            Ty::Sparse(t) => Ty::Sparse(TensorTy { elem: t.elem, shape: None }),
+            Ty::Sequence(inner) => Ty::Sequence(Box::new(inner.without_shape())),
+            Ty::Optional(inner) => Ty::Optional(Box::new(inner.without_shape())),
+            Ty::Map(key, value) => Ty::Map(*key, Box::new(value.without_shape())),
+            Ty::Unknown | Ty::Opaque(_) => self.clone(),
+        }
+    }
+
+    /// The same type with every dimension replaced.
+    #[must_use]
+    pub fn map_dims(&self, dim: &mut impl FnMut(Dim) -> Dim) -> Ty {
+        let mut tensor = |t: &TensorTy| TensorTy {
+            elem: t.elem,
+            shape: t.shape.as_ref().map(|s| s.iter().map(|&d| dim(d)).collect()),
+        };
+        match self {
+            Ty::Tensor(t) => Ty::Tensor(tensor(t)),
+            Ty::Sparse(t) => Ty::Sparse(tensor(t)),
+            Ty::Sequence(inner) => Ty::Sequence(Box::new(inner.map_dims(dim))),
+            Ty::Optional(inner) => Ty::Optional(Box::new(inner.map_dims(dim))),
+            Ty::Map(key, value) => Ty::Map(*key, Box::new(value.map_dims(dim))),
+            Ty::Unknown | Ty::Opaque(_) => self.clone(),
+        }
+    }
+
+    /// The type that the model states.
+    pub fn declared(model: &Model, dims: &mut Dims, ty: TypeId) -> Ty {
+        Self::declared_at(model, dims, ty, 0)
+    }
+
+    fn declared_at(model: &Model, dims: &mut Dims, ty: TypeId, depth: usize) -> Ty {
+        if depth > MAX_DEPTH {
+            return Ty::Unknown;
+        }
+        let mut inner = |ty: Option<TypeId>| {
+            Box::new(ty.map_or(Ty::Unknown, |ty| Self::declared_at(model, dims, ty, depth + 1)))
+        };
+        match &model.types[ty].kind {
+            TypeKind::Unset => Ty::Unknown,
+            TypeKind::Tensor(t) => Ty::Tensor(tensor(model, dims, t)),
+            TypeKind::SparseTensor(t) => Ty::Sparse(tensor(model, dims, t)),
+            TypeKind::Sequence(of) => Ty::Sequence(inner(*of)),
+            TypeKind::Optional(of) => Ty::Optional(inner(*of)),
+            TypeKind::Map { key, value } => Ty::Map(*key, inner(*value)),
+            TypeKind::Opaque { domain, name } => {
+                Ty::Opaque(Box::new((model.text(*domain).to_owned(), model.text(*name).to_owned())))
+            }
+        }
+    }
+
+    /// As ONNX text writes it; unknown parts are `?`.
+    pub fn text(&self, dims: &Dims) -> String {
+        let tensor = |t: &TensorTy| {
+            let mut text = t.elem.map_or_else(|| "?".to_owned(), elem_text);
+            match &t.shape {
+                None => text.push_str("[]"),
+                Some(shape) if shape.is_empty() => {}
+                Some(shape) => {
+                    let shape: Vec<String> = shape.iter().map(|&d| dim_text(dims, d)).collect();
+                    let _ = write!(text, "[{}]", shape.join(","));
+                }
+            }
+            text
+        };
+        match self {
+            Ty::Unknown => "?".to_owned(),
+            Ty::Tensor(t) => tensor(t),
+            Ty::Sparse(t) => format!("sparse_tensor({})", tensor(t)),
+            Ty::Sequence(inner) => format!("seq({})", inner.text(dims)),
+            Ty::Optional(inner) => format!("optional({})", inner.text(dims)),
+            Ty::Map(key, value) => {
+                format!("map({}, {})", key.map_or_else(|| "?".to_owned(), elem_text), value.text(dims))
+            }
+            Ty::Opaque(names) => format!("opaque({}, {})", names.0, names.1),
+        }
+    }
+}
+
+fn tensor(model: &Model, dims: &mut Dims, t: &onnx_ir::TensorType) -> TensorTy {
+    let elem = t.elem.filter(|&e| e != ElemType::UNDEFINED);
+    let dim = |d: &onnx_ir::Dim| match d.value {
+        DimValue::Value(n) if n >= 0 => Dim::Const(n),
+        DimValue::Unknown | DimValue::Value(_) => Dim::Unknown,
+        DimValue::Param(name) if says_nothing(&model.names[name]) => Dim::Unknown,
+        DimValue::Param(name) => dims.parse(&model.names[name]),
+    };
+    TensorTy { elem, shape: t.shape.as_ref().map(|s| s.iter().map(dim).collect()) }
+}
+
+/// What exporters write for a dimension of which they know nothing; it is no symbol, for it stands for many extents.
+fn says_nothing(symbol: &str) -> bool {
+    matches!(
+        symbol,
+        "" | "?" | "*" | "-1" | "None" | "none" | "unk" | "unknown" | "Unknown" | "dynamic" | "-"
+    )
+}
+
+/// The name of an element type, or its number.
+pub fn elem_text(elem: ElemType) -> String {
+    elem.name().map_or_else(|| elem.0.to_string(), str::to_owned)
+}
+
+/// A dimension, `?` if nothing is known of it.
+pub fn dim_text(dims: &Dims, dim: Dim) -> String {
+    match dim {
+        Dim::Unknown => "?".to_owned(),
+        Dim::Const(n) => n.to_string(),
+        Dim::Expr(_) => dims.text(dim),
+    }
+}

@@ -1,0 +1,198 @@
+//! What is known of the elements of small tensors: shapes that are computed, axes, sizes.
+//!
+//! Inference follows such values through `Shape`, `Gather`, arithmetic and the like, so that a `Reshape` at the end
+//! knows its target. Elements may be symbolic.
+
+use crate::dims::Dim;
+use onnx_ir::{ElemType, Field, Payload, Tensor};
+use smallvec::SmallVec;
+
+/// One element.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Elem {
+    /// Nothing is known of it.
+    Unknown,
+    /// An integer, or a boolean as 0 or 1.
+    Int(Dim),
+    /// A floating-point number.
+    Float(f64),
+}
+
+impl Elem {
+    /// The integer or boolean; unknown for floats.
+    pub fn int(self) -> Dim {
+        match self {
+            Elem::Int(dim) => dim,
+            Elem::Unknown | Elem::Float(_) => Dim::Unknown,
+        }
+    }
+
+    /// A number that is known, as a float.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Elem::Int(Dim::Const(n)) => Some(n as f64),
+            Elem::Float(x) => Some(x),
+            Elem::Unknown | Elem::Int(_) => None,
+        }
+    }
+
+    /// Whether nothing is known of it.
+    pub fn is_unknown(self) -> bool {
+        matches!(self, Elem::Unknown | Elem::Int(Dim::Unknown))
+    }
+}
+
+impl From<Dim> for Elem {
+    fn from(dim: Dim) -> Self {
+        Elem::Int(dim)
+    }
+}
+
+/// The elements of a tensor, in row-major order, at most [`Value::MOST`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Value {
+    /// The extents.
+    pub dims: SmallVec<[usize; 2]>,
+    /// As many elements as these say.
+    pub elems: Vec<Elem>,
+}
+
+impl Value {
+    /// Larger tensors are no shapes.
+    pub const MOST: usize = 1024;
+
+    /// A tensor of rank 0.
+    pub fn scalar(elem: impl Into<Elem>) -> Value {
+        Value { dims: SmallVec::new(), elems: vec![elem.into()] }
+    }
+
+    /// A tensor of rank 1.
+    pub fn list(elems: impl IntoIterator<Item = impl Into<Elem>>) -> Value {
+        let elems: Vec<Elem> = elems.into_iter().map(Into::into).collect();
+        Value { dims: SmallVec::from_slice(&[elems.len()]), elems }
+    }
+
+    /// A tensor of these extents; `None` if there are more or fewer elements, too many, or nothing is known of any.
+    pub fn new(dims: impl IntoIterator<Item = usize>, elems: Vec<Elem>) -> Option<Value> {
+        let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
+        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
+        let is_known = elems.is_empty() || elems.iter().any(|e| !e.is_unknown());
+        (count == elems.len() && count <= Self::MOST && is_known).then_some(Value { dims, elems })
+    }
+
+    /// The elements as extents; unknown ones are [`Dim::Unknown`].
+    pub fn as_dims(&self) -> impl ExactSizeIterator<Item = Dim> + '_ {
+        self.elems.iter().map(|e| e.int())
+    }
+
+    /// The elements, if all are integers that are known.
+    pub fn ints(&self) -> Option<Vec<i64>> {
+        self.elems
+            .iter()
+            .map(|e| match e {
+                Elem::Int(Dim::Const(n)) => Some(*n),
+                Elem::Unknown | Elem::Int(_) | Elem::Float(_) => None,
+            })
+            .collect()
+    }
+
+    /// The elements, if all are numbers that are known.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        self.elems.iter().map(|e| e.number()).collect()
+    }
+
+    /// The only element.
+    pub fn single(&self) -> Option<Elem> {
+        match self.elems[..] {
+            [elem] => Some(elem),
+            _ => None,
+        }
+    }
+
+    /// The element at a position of a shape that this one broadcasts to.
+    pub fn broadcast_at(&self, at: &[usize]) -> Option<Elem> {
+        let at = &at[at.len().checked_sub(self.dims.len())?..];
+        let mut offset = 0;
+        for (&i, &d) in at.iter().zip(&self.dims) {
+            offset = offset * d + if d == 1 { 0 } else { i };
+        }
+        self.elems.get(offset).copied()
+    }
+
+    /// What a stored tensor holds, if it is small, numeric, in the model itself and sound.
+    pub fn of_tensor(tensor: &Tensor) -> Option<Value> {
+        let count = usize::try_from(tensor.element_count()?).ok().filter(|&n| n <= Self::MOST)?;
+        let dims: SmallVec<[usize; 2]> =
+            tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<_>>()?;
+        if tensor.is_external() {
+            return None;
+        }
+        let elem = tensor.elem?;
+        if count == 0 {
+            return (elem != ElemType::STRING).then_some(Value { dims, elems: Vec::new() });
+        }
+        let [Payload::Entries { field, bytes }] = &tensor.data[..] else { return None };
+        let elems: Vec<Elem> = match (elem, field) {
+            (ElemType::INT64, Field::Raw | Field::Int64) => ints(bytes, i64::from_le_bytes),
+            (ElemType::UINT64, Field::Raw | Field::Uint64) => {
+                words(bytes, |b| i64::try_from(u64::from_le_bytes(b)).map_or(Elem::Unknown, whole))
+            }
+            (ElemType::UINT32, Field::Uint64) => ints(bytes, i64::from_le_bytes),
+            (ElemType::INT32, Field::Raw | Field::Int32) => ints(bytes, i32::from_le_bytes),
+            (ElemType::UINT32, Field::Raw) => ints(bytes, u32::from_le_bytes),
+            (ElemType::INT16, Field::Raw) => ints(bytes, i16::from_le_bytes),
+            (ElemType::UINT16, Field::Raw) => ints(bytes, u16::from_le_bytes),
+            (ElemType::INT8, Field::Raw) => ints(bytes, i8::from_le_bytes),
+            (ElemType::UINT8 | ElemType::BOOL, Field::Raw) => ints(bytes, u8::from_le_bytes),
+            (
+                ElemType::INT16 | ElemType::UINT16 | ElemType::INT8 | ElemType::UINT8 | ElemType::BOOL,
+                Field::Int32,
+            ) => ints(bytes, i32::from_le_bytes),
+            (ElemType::FLOAT, Field::Raw | Field::Float) => {
+                words(bytes, |b| Elem::Float(f32::from_le_bytes(b).into()))
+            }
+            (ElemType::DOUBLE, Field::Raw | Field::Double) => {
+                words(bytes, |b| Elem::Float(f64::from_le_bytes(b)))
+            }
+            (ElemType::FLOAT16, Field::Raw) => {
+                words(bytes, |b| Elem::Float(half::f16::from_le_bytes(b).into()))
+            }
+            (ElemType::BFLOAT16, Field::Raw) => {
+                words(bytes, |b| Elem::Float(half::bf16::from_le_bytes(b).into()))
+            }
+            _ => return None,
+        };
+        (elems.len() == count).then_some(Value { dims, elems })
+    }
+}
+
+fn whole(n: i64) -> Elem {
+    Elem::Int(Dim::Const(n))
+}
+
+fn ints<const N: usize, T: Into<i64>>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<Elem> {
+    words(bytes, |b| whole(read(b).into()))
+}
+
+fn words<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> Elem) -> Vec<Elem> {
+    bytes.as_chunks::<N>().0.iter().map(|&b| read(b)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_tensors_are_read_from_any_field() {
+        let mut tensor = Tensor { elem: Some(ElemType::INT64), ..Tensor::default() };
+        tensor.dims = SmallVec::from_slice(&[2]);
+        tensor.data.push(Payload::int64s(vec![3, -1]));
+        assert_eq!(Value::of_tensor(&tensor).and_then(|v| v.ints()), Some(vec![3, -1]));
+        tensor.elem = Some(ElemType::BOOL);
+        assert_eq!(Value::of_tensor(&tensor), None);
+        tensor.data[0] = Payload::int32s(vec![1, 0]);
+        assert_eq!(Value::of_tensor(&tensor).and_then(|v| v.ints()), Some(vec![1, 0]));
+        tensor.dims = SmallVec::from_slice(&[1 << 40]);
+        assert_eq!(Value::of_tensor(&tensor), None);
+    }
+}

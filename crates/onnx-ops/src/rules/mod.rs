@@ -1,0 +1,70 @@
+//! What each operator says of its outputs, in families that share rules.
+//!
+//! A family is a file with a list of [`Row`]s: an operator, the version from which on the rule holds, and the rule. A
+//! rule serves all later versions up to the next row of the operator. What follows from the type variables of the
+//! schema (most element types) is set before the rule runs; see [`NodeCx`] for what a rule can do.
+//!
+//! An operator without a rule that a function body defines is inferred through that body. One without either is listed
+//! by a test, which fails.
+
+mod elementwise;
+
+use crate::infer::{Infer, NodeCx};
+use crate::schema::{Registry, SchemaId};
+use foldhash::HashMap;
+use std::sync::LazyLock;
+
+/// Infers the outputs of a node.
+pub(crate) type Rule = fn(&mut NodeCx<'_, '_>) -> Infer;
+
+/// An operator, from a version on.
+pub(crate) struct Row {
+    domain: &'static str,
+    name: &'static str,
+    since: u32,
+    rule: Rule,
+}
+
+/// A row of ai.onnx.
+const fn row(name: &'static str, since: u32, rule: Rule) -> Row {
+    Row { domain: "", name, since, rule }
+}
+
+const FAMILIES: &[&[Row]] = &[elementwise::ROWS];
+
+/// The rules by schema.
+pub(crate) struct Rules {
+    rules: Vec<Option<Rule>>,
+}
+
+impl Rules {
+    /// The rules of the built-in operators.
+    pub(crate) fn get() -> &'static Rules {
+        static RULES: LazyLock<Rules> = LazyLock::new(Rules::new);
+        &RULES
+    }
+
+    fn new() -> Rules {
+        let registry = Registry::builtin();
+        let mut rules: HashMap<SchemaId, (u32, Rule)> = HashMap::default();
+        for row in FAMILIES.iter().copied().flatten() {
+            for &id in registry.versions(row.domain, row.name) {
+                let is_later = rules.get(&id).is_none_or(|(since, _)| *since <= row.since);
+                if registry.get(id).since >= row.since && is_later {
+                    rules.insert(id, (row.since, row.rule));
+                }
+            }
+        }
+        let len = rules.keys().map(|id| id.index() + 1).max().unwrap_or(0);
+        let mut table = Rules { rules: vec![None; len] };
+        for (id, (_, rule)) in rules {
+            table.rules[id.index()] = Some(rule);
+        }
+        table
+    }
+
+    /// The rule of a schema.
+    pub(crate) fn of(&self, id: SchemaId) -> Option<Rule> {
+        self.rules.get(id.index()).copied().flatten()
+    }
+}
