@@ -16,6 +16,7 @@ pub(crate) enum Directive {
         metadata: bool,
     },
     Roundtrip,
+    Infer,
     /// A finding without a place, as `error[E0303]: message`.
     Finds(String),
 }
@@ -72,6 +73,7 @@ fn directive(line: &str) -> Result<Directive, String> {
         "fmt" => Ok(Directive::Fmt),
         "print" => Ok(Directive::Print { profile, elide, metadata }),
         "roundtrip" => Ok(Directive::Roundtrip),
+        "infer" => Ok(Directive::Infer),
         other => Err(unknown(other)),
     }
 }

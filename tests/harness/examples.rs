@@ -32,7 +32,7 @@ fn run(code: &Code) -> Result<(), String> {
         let found = if is_value {
             onnx_text::check_value(&text, &options).diagnostics
         } else {
-            onnx_text::check(&text, &options).diagnostics
+            crate::run::judged(&text, &options).diagnostics
         };
         let is_found = found.iter().any(|diagnostic| diagnostic.code == code);
         let (expected, which) = if index % 2 == 0 { (true, "wrong") } else { (false, "right") };

@@ -9,6 +9,7 @@
 //! | `#! render [--level L]` | the findings as people see them are the snapshot |
 //! | `#! fmt` | the formatted text is the snapshot; formatting it again changes nothing, nor does formatting change the model |
 //! | `#! print [--profile P] [--elide N] [--no-metadata]` | the model as text is the snapshot |
+//! | `#! infer` | the model with its inferred types is the snapshot |
 //! | `#! json` | the findings as JSON are the snapshot |
 //! | `#! roundtrip` | text → model → bytes → model → text → model → bytes gives the same bytes |
 //! | `#! finds error[E0303]: message` | there is this finding, which has no place |

@@ -3,9 +3,12 @@
 use crate::directives::{self, Directive};
 use crate::{Case, claims, snapshots};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ops::infer::{InferOptions, apply, infer};
+use onnx_ops::schema::Registry;
 use onnx_text::render::{Of, Source, Style, human, json};
 use onnx_text::{
-    Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, ast, check, check_value, format, raise,
+    Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, ast, check, check_value, check_with,
+    format, raise,
 };
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
@@ -42,6 +45,12 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
                 snapshot(case, "print", print(&model, &options).trim_end());
             }
             Directive::Roundtrip => roundtrip(case)?,
+            Directive::Infer => {
+                let mut model = sound(&case.text)?.model;
+                let mut inference = infer(&model, Registry::builtin(), &InferOptions::default());
+                apply(&mut model, &mut inference.facts);
+                snapshot(case, "infer", print(&model, &RaiseOptions::default()).trim_end());
+            }
             Directive::Finds(_) => {}
         }
     }
@@ -58,12 +67,17 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnost
         diagnostics.retain(is_wanted);
         return show(&Source::new(&name, &case.text, Of::Text), &diagnostics);
     }
-    let Checked { parsed, model, mut diagnostics } = check(&case.text, &options);
+    let Checked { parsed, model, mut diagnostics } = judged(&case.text, &options);
     diagnostics.retain(is_wanted);
     let map = SourceMap::new(&case.text, &parsed.tree, &model);
     let locate = |entity| map.span(entity);
     let source = Source::new(&name, &case.text, Of::Text).locating(&locate);
     show(&source, &diagnostics)
+}
+
+/// A text, judged by every rule.
+pub(crate) fn judged(text: &str, options: &VerifyOptions) -> Checked {
+    check_with(text, options.level, |model| onnx_ops::check::check(model, Registry::builtin(), options))
 }
 
 /// The text, read without errors.

@@ -82,6 +82,7 @@ pub(crate) enum Command {
     Convert(cmd::convert::Args),
     Fmt(cmd::fmt::Args),
     Check(cmd::check::Args),
+    Infer(cmd::infer::Args),
     Explain(cmd::explain::Args),
     Limits(cmd::limits::Args),
     Completions(cmd::completions::Args),

@@ -5,6 +5,7 @@
 
 mod args;
 mod cmd;
+mod deliver;
 mod files;
 mod fixes;
 mod input;
@@ -50,6 +51,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Convert(args) => cmd::convert::run(args, session),
         Command::Fmt(args) => cmd::fmt::run(args, session),
         Command::Check(args) => cmd::check::run(args, session),
+        Command::Infer(args) => cmd::infer::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),
         Command::Limits(args) => cmd::limits::run(args, session),
         Command::Completions(args) => cmd::completions::run(args, session),

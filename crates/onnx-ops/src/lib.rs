@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod check;
 pub mod dims;
 pub mod functions;
 pub mod infer;

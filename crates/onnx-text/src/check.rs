@@ -34,9 +34,14 @@ pub struct Checked {
 
 /// Parses, lowers and verifies a text.
 pub fn check(source: &str, options: &VerifyOptions) -> Checked {
+    check_with(source, options.level, |model| verify(model, options))
+}
+
+/// Parses and lowers a text, and lets `judge` find what is wrong with the model, unless only the syntax is asked for.
+pub fn check_with(source: &str, level: Level, judge: impl FnOnce(&Model) -> Vec<Diagnostic>) -> Checked {
     let mut checked = read(source);
-    if options.level > Level::Syntax {
-        let found = verify(&checked.model, options);
+    if level > Level::Syntax {
+        let found = judge(&checked.model);
         checked.add(source, found);
     }
     checked

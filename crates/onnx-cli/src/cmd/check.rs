@@ -7,7 +7,8 @@ use crate::session::{Session, Status, count};
 use crate::{files, fixes, locate, output};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code};
-use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions, verify};
+use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
+use onnx_ops::schema::Registry;
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
 use std::path::PathBuf;
@@ -82,11 +83,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     {
         ensure!(diag::ALL.iter().any(|code| is_meant(key, code)), "there is no code `{key}`");
     }
-    if args.level.level() >= Level::Types {
-        session.detail(
-            "operator signatures, types and shapes are not checked yet: the rules of the specification are",
-        );
-    }
     let files = files::expand(&args.files, EXTENSIONS)?;
     let work = Work::begin(session, "checking");
     let mut status = Status::Clean;
@@ -118,7 +114,9 @@ fn findings(args: &Args, input: &Input) -> (Loaded, Vec<Diagnostic>) {
     let level = args.level.level();
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let loaded = if input.form == Form::Text && input.no_text().is_none() {
-        let mut checked = onnx_text::check(input.text(), &options);
+        let mut checked = onnx_text::check_with(input.text(), level, |model| {
+            onnx_ops::check::check(model, Registry::builtin(), &options)
+        });
         if level > Level::Syntax {
             let found = external(args, input, &checked.model);
             checked.add(input.text(), found);
@@ -127,7 +125,8 @@ fn findings(args: &Args, input: &Input) -> (Loaded, Vec<Diagnostic>) {
     } else {
         let mut loaded = input.load();
         if level > Level::Syntax && !loaded.is_partial() {
-            loaded.diagnostics.extend(verify(&loaded.model, &options));
+            let registry = Registry::builtin();
+            loaded.diagnostics.extend(onnx_ops::check::check(&loaded.model, registry, &options));
             loaded.diagnostics.extend(external(args, input, &loaded.model));
         }
         loaded

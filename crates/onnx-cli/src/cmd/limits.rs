@@ -1,6 +1,6 @@
 //! `onnxtxt limits`: what is too much, and why there is a limit.
 
-use crate::cmd::convert;
+use crate::deliver;
 use crate::output;
 use crate::session::{Session, Status};
 
@@ -24,7 +24,7 @@ fn table() -> Vec<(&'static str, u64, &'static str, &'static str)> {
             "messages",
             "protobuf readers stop there: 32 nested graphs",
         ),
-        ("inline weights", convert::LARGE, "bytes", "a larger tensor goes into a file beside a text"),
+        ("inline weights", deliver::LARGE, "bytes", "a larger tensor goes into a file beside a text"),
     ]
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod fmt;
+pub(crate) mod infer;
 pub(crate) mod info;
 pub(crate) mod limits;
 pub(crate) mod man;

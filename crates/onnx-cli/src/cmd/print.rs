@@ -1,5 +1,6 @@
 //! `onnxtxt print`: a model as text.
 
+use crate::deliver::EXTENDED;
 use crate::input::Input;
 use crate::locate;
 use crate::output;
@@ -37,10 +38,6 @@ pub(crate) struct Args {
     #[arg(long)]
     types: bool,
 }
-
-/// What a text with extended forms is like.
-pub(super) const EXTENDED: &str =
-    "the text has forms that the reference implementation refuses, for what its grammar cannot say";
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let work = Work::begin(session, format!("reading {}", args.file.display()));

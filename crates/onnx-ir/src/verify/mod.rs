@@ -87,6 +87,11 @@ impl Default for VerifyOptions {
 
 /// Judges a model by every rule that needs no operator schema; see the [module](self) for what they are.
 pub fn verify(model: &Model, options: &VerifyOptions) -> Vec<Diagnostic> {
+    verify_with(model, options, Vec::new())
+}
+
+/// Like [`verify`], with what others found, all in the order of the text.
+pub fn verify_with(model: &Model, options: &VerifyOptions, others: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let scene = Scene::new(model, options);
     let mut found = Findings::new(options);
     header::check(&scene, &mut found);
@@ -104,6 +109,7 @@ pub fn verify(model: &Model, options: &VerifyOptions) -> Vec<Diagnostic> {
     training::check(&scene, &mut found);
     quantization::check(&scene, &mut found);
     devices::check(&scene, &mut found);
+    others.into_iter().for_each(|d| found.push(d));
     let mut list = found.into_list();
     order::sort(&scene, &mut list);
     list

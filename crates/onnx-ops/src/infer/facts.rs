@@ -48,6 +48,14 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// What is known of a value, with every dimension in the best known terms.
+    pub fn resolved(&mut self, body: BodyId, value: ValueId) -> Fact {
+        let Facts { dims, bodies } = self;
+        let fact = &bodies[body][value];
+        let ty = fact.ty.map_dims(&mut |d| dims.resolve(d));
+        Fact { ty, value: fact.value.clone(), source: fact.source }
+    }
+
     /// What is known of a value.
     pub fn get(&self, body: BodyId, value: ValueId) -> &Fact {
         &self.bodies[body][value]

@@ -19,6 +19,7 @@
 //! }
 //! ```
 
+mod apply;
 mod attrs;
 mod call;
 mod engine;
@@ -29,6 +30,7 @@ mod signature;
 mod ty;
 mod value;
 
+pub use apply::apply;
 pub use engine::{InferOptions, Inference, infer};
 pub use facts::{Fact, Facts, Source};
 pub use node::{Infer, NodeCx};

@@ -47,7 +47,7 @@ pub(super) fn shape_of(dims: &[i64]) -> Option<Shape> {
 
 /// The type of a stored tensor.
 pub(super) fn type_of_tensor(tensor: &Tensor) -> Ty {
-    let elem = tensor.elem.filter(|&e| e != ElemType::UNDEFINED);
+    let elem = tensor.elem.filter(|e| e.name().is_some());
     Ty::Tensor(TensorTy { elem, shape: shape_of(&tensor.dims) })
 }
 

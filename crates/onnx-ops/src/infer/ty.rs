@@ -153,7 +153,7 @@ impl Ty {
 }
 
 fn tensor(model: &Model, dims: &mut Dims, t: &onnx_ir::TensorType) -> TensorTy {
-    let elem = t.elem.filter(|&e| e != ElemType::UNDEFINED);
+    let elem = t.elem.filter(|e| e.name().is_some());
     let dim = |d: &onnx_ir::Dim| match d.value {
         DimValue::Value(n) if n >= 0 => Dim::Const(n),
         DimValue::Unknown | DimValue::Value(_) => Dim::Unknown,

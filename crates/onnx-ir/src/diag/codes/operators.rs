@@ -224,7 +224,7 @@ super::codes! { OPERATORS, Types:
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
-    Warning(Strict) DOMAIN_UNCHECKED = "W1018", "domain-unchecked", "O07";
+    Warning DOMAIN_UNCHECKED = "W1018", "domain-unchecked", "O07";
 
     /// A function imports another version of a domain than the model, and an operator that it uses differs.
     ///

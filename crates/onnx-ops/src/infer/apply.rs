@@ -1,0 +1,161 @@
+//! Writes what inference found out into a model, where the author said nothing.
+
+use super::facts::Facts;
+use super::ty::{TensorTy, Ty, dim_text};
+use crate::dims::Dim;
+use onnx_ir::{
+    BodyId, DimValue, ElemType, GraphId, Model, Port, SecondaryMap, TensorType, Type, TypeId, TypeKind,
+    ValueId,
+};
+
+/// From this IR version on, functions can say what their values are.
+const FUNCTION_VALUE_INFO_SINCE_IR: i64 = 10;
+
+/// Declares the inferred types of node outputs in `value_info`, and completes the types of graph outputs.
+///
+/// What is declared stays: a dimension is filled in only where the declaration says nothing of it. Of functions, what
+/// holds for all calls is declared, if the IR version of the model allows it. Returns how many values have a type now
+/// that had none, or a better one.
+pub fn apply(model: &mut Model, facts: &mut Facts) -> usize {
+    let mut bodies: Vec<(BodyId, bool)> = model.main.into_iter().map(|b| (b, false)).collect();
+    for training in &model.training {
+        bodies.extend(training.initialization.into_iter().chain(training.algorithm).map(|b| (b, false)));
+    }
+    if model.header.ir_version.is_some_and(|v| v >= FUNCTION_VALUE_INFO_SINCE_IR) {
+        bodies.extend(model.functions.values().map(|f| (f.body, true)));
+    }
+    bodies.into_iter().map(|(body, is_function)| apply_to(model, facts, body, is_function)).sum()
+}
+
+fn apply_to(model: &mut Model, facts: &mut Facts, body: BodyId, is_function: bool) -> usize {
+    let mut count = 0;
+    let root = model.bodies[body].root();
+    for graph in model.bodies[body].graphs.ids() {
+        let is_untyped = is_function && Some(graph) == root;
+        let mut declared: SecondaryMap<ValueId, bool> = SecondaryMap::default();
+        for list in [Ports::Outputs, Ports::ValueInfo, Ports::Inputs] {
+            for i in 0..list.of(model, body, graph).len() {
+                let port = &list.of(model, body, graph)[i];
+                let (Some(value), old) = (port.value, port.ty) else { continue };
+                // The formal parameters of a function have no types; its values have.
+                if is_untyped && list != Ports::ValueInfo {
+                    continue;
+                }
+                declared[value] = true;
+                if list == Ports::Inputs {
+                    continue;
+                }
+                let ty = merged(model, facts, body, value, old);
+                if ty.is_some() && ty != old {
+                    list.of_mut(model, body, graph)[i].ty = ty;
+                    count += 1;
+                }
+            }
+        }
+        let nodes = model.bodies[body].graphs[graph].nodes.clone();
+        for node in nodes {
+            for i in 0..model.bodies[body].nodes[node].outputs.len() {
+                let Some(value) = model.bodies[body].nodes[node].outputs[i] else { continue };
+                if declared[value] {
+                    continue;
+                }
+                let Some(ty) = merged(model, facts, body, value, None) else { continue };
+                let name = model.bodies[body].values[value].name;
+                let port = Port { name: Some(name), value: Some(value), ty: Some(ty), ..Port::default() };
+                model.bodies[body].graphs[graph].value_info.push(port);
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+/// The lists of a graph that declare types.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ports {
+    Inputs,
+    Outputs,
+    ValueInfo,
+}
+
+impl Ports {
+    fn of(self, model: &Model, body: BodyId, graph: GraphId) -> &[Port] {
+        let graph = &model.bodies[body].graphs[graph];
+        match self {
+            Ports::Inputs => &graph.inputs,
+            Ports::Outputs => &graph.outputs,
+            Ports::ValueInfo => &graph.value_info,
+        }
+    }
+
+    fn of_mut(self, model: &mut Model, body: BodyId, graph: GraphId) -> &mut [Port] {
+        let graph = &mut model.bodies[body].graphs[graph];
+        match self {
+            Ports::Inputs => &mut graph.inputs,
+            Ports::Outputs => &mut graph.outputs,
+            Ports::ValueInfo => &mut graph.value_info,
+        }
+    }
+}
+
+/// The declared type with what is known besides.
+fn merged(
+    model: &mut Model,
+    facts: &mut Facts,
+    body: BodyId,
+    value: ValueId,
+    declared: Option<TypeId>,
+) -> Option<TypeId> {
+    let ty = facts.resolved(body, value).ty;
+    complete(model, facts, declared, &ty)
+}
+
+fn complete(model: &mut Model, facts: &Facts, declared: Option<TypeId>, ty: &Ty) -> Option<TypeId> {
+    let old = declared.map(|id| model.types[id].clone());
+    let denotation = old.as_ref().and_then(|t| t.denotation);
+    let kind = match (old.map_or(TypeKind::Unset, |t| t.kind), ty) {
+        (TypeKind::Unset, Ty::Unknown) => return declared,
+        (TypeKind::Unset, Ty::Tensor(t)) => TypeKind::Tensor(tensor(model, facts, TensorType::default(), t)?),
+        (TypeKind::Unset, Ty::Sparse(t)) => {
+            TypeKind::SparseTensor(tensor(model, facts, TensorType::default(), t)?)
+        }
+        (TypeKind::Tensor(old), Ty::Tensor(t)) => TypeKind::Tensor(tensor(model, facts, old, t)?),
+        (TypeKind::SparseTensor(old), Ty::Sparse(t)) => TypeKind::SparseTensor(tensor(model, facts, old, t)?),
+        (TypeKind::Unset, Ty::Sequence(t)) => TypeKind::Sequence(Some(complete(model, facts, None, t)?)),
+        (TypeKind::Sequence(old), Ty::Sequence(t)) => TypeKind::Sequence(complete(model, facts, old, t)),
+        (TypeKind::Unset, Ty::Optional(t)) => TypeKind::Optional(Some(complete(model, facts, None, t)?)),
+        (TypeKind::Optional(old), Ty::Optional(t)) => TypeKind::Optional(complete(model, facts, old, t)),
+        (TypeKind::Unset, Ty::Map(key, t)) => {
+            TypeKind::Map { key: *key, value: Some(complete(model, facts, None, t)?) }
+        }
+        (TypeKind::Map { key: old_key, value }, Ty::Map(key, t)) => {
+            TypeKind::Map { key: old_key.or(*key), value: complete(model, facts, value, t) }
+        }
+        // A declaration that says otherwise stays; the checker tells of it.
+        _ => return declared,
+    };
+    Some(model.types.intern(Type { kind, denotation }))
+}
+
+/// `None` if the element type is not known: such a type may not be written.
+fn tensor(model: &mut Model, facts: &Facts, old: TensorType, new: &TensorTy) -> Option<TensorType> {
+    let elem: ElemType = old.elem.filter(|&e| e != ElemType::UNDEFINED).or(new.elem)?;
+    let mut dim = |d: Dim| match d {
+        Dim::Unknown => DimValue::Unknown,
+        Dim::Const(n) => DimValue::Value(n),
+        Dim::Expr(_) => DimValue::Param(model.names.intern(&dim_text(&facts.dims, d))),
+    };
+    let shape = match (old.shape, &new.shape) {
+        (None, None) => None,
+        (None, Some(new)) => Some(new.iter().map(|&d| dim(d).into()).collect()),
+        (Some(mut old), new) => {
+            for (old, &new) in old.iter_mut().zip(new.iter().flatten()) {
+                if old.value == DimValue::Unknown {
+                    old.value = dim(new);
+                }
+            }
+            Some(old)
+        }
+    };
+    Some(TensorType { elem: Some(elem), shape })
+}
