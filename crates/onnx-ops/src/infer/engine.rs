@@ -364,7 +364,8 @@ impl<'m> Engine<'m> {
             return Some(1);
         }
         let of_domain = |i: &&OpsetImport| normalize_domain(self.model.text(i.domain)) == domain;
-        imports.iter().filter(of_domain).filter_map(|i| i.version).max()
+        // A version that cannot be is told of where it stands.
+        imports.iter().filter(of_domain).filter_map(|i| i.version).max().filter(|&v| v >= 1)
     }
 
     pub(super) fn imports(&self) -> &'m [OpsetImport] {
