@@ -11,6 +11,9 @@ function, node, and for binary forms also tensor, attribute, type, value_info, s
 | check | a model; "full": true for type inference too | ok or the checker's message |
 | equal | "a" and "b" as {"path"} or {"base64"}; "ignore": list, see compare.py | "equal", and "difference" |
 | convert | a proto; "from" and "to" of protobuf, json, textproto | the proto in the other form |
+| infer | a model's "path"; "strip" what it declares; "data_prop" | "types" of values as text |
+| stripped | a model's "path", "out" | the model that "strip" infers |
+| runtime | a model's "path", "inputs" as .npz | "shapes" of all values, as onnxruntime computes them |
 | texts, sleep | used by corpus_texts.py and selftest.py | |
 """
 
@@ -27,6 +30,7 @@ import onnx.serialization
 
 import compare
 import corpus_texts
+import infer
 
 MESSAGES = {
     "model": onnx.ModelProto,
@@ -114,6 +118,9 @@ OPS = {
     "check": check,
     "equal": equal,
     "convert": convert,
+    "infer": infer.infer,
+    "stripped": infer.stripped,
+    "runtime": infer.runtime,
     "texts": corpus_texts.texts,
     "sleep": sleep,
 }
