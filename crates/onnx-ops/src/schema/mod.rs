@@ -47,7 +47,8 @@ pub struct Schema {
     pub deprecated: bool,
     /// Whether it may change without a new version.
     pub experimental: bool,
-    /// Whether equal inputs may give different outputs (random numbers).
+    /// Whether equal inputs may give different outputs, as the package says: of what draws random numbers, but also of
+    /// what runs graphs (If, Loop, Scan, SequenceMap, and AffineGrid for the If in its body).
     pub random: bool,
     /// Whether a function body defines it.
     pub body: BodyKind,
