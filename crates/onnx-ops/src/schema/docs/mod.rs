@@ -56,6 +56,8 @@ mod tests {
         let checked = onnx_text::check(text, &VerifyOptions::default());
         assert!(checked.diagnostics.is_empty(), "{domain}.{name}: {:?}", checked.diagnostics);
         let (parsed, model) = (&checked.parsed, &checked.model);
+        let found = crate::check::check(model, registry, &VerifyOptions::default());
+        assert!(found.is_empty(), "{domain}.{name}: {found:?}");
         let options = FormatOptions::default();
         let formatted = onnx_text::format(text, &parsed.tree, &parsed.comments, parsed.annotated, &options);
         assert_eq!(text, formatted, "{domain}.{name} is not formatted");
