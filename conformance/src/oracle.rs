@@ -2,6 +2,7 @@
 
 use crate::corpus::{left_out, workspace};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -26,6 +27,17 @@ impl Oracle {
             left_out(&format!("{whose}: no Python with the `onnx` package (`cargo xtask venv`)"));
         }
         works.then_some(Oracle { python })
+    }
+
+    /// What a script of the project prints, as JSON; `script` is its path from the root of the workspace.
+    pub fn run(&self, script: &str, arguments: &[&OsStr]) -> Value {
+        let output = Command::new(&self.python)
+            .arg(workspace().join(script))
+            .args(arguments)
+            .output()
+            .expect("python starts");
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("the script prints JSON")
     }
 
     /// The answers to these requests, in their order. `tests/python/cases.py` says what there is to ask.

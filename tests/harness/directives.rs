@@ -1,5 +1,6 @@
 //! What is to be done with a file: its `#!` lines.
 
+use crate::passes;
 use onnx_ir::Level;
 use onnx_text::Profile;
 
@@ -17,6 +18,8 @@ pub(crate) enum Directive {
     },
     Roundtrip,
     Infer,
+    /// What passes do.
+    Pass(passes::Step),
     /// A finding without a place, as `error[E0303]: message`.
     Finds(String),
 }
@@ -38,6 +41,10 @@ fn directive(line: &str) -> Result<Directive, String> {
     let verb = words.next().unwrap_or_default();
     if verb == "finds" {
         return Ok(Directive::Finds(line.trim().trim_start_matches("finds").trim().to_owned()));
+    }
+    let rest: Vec<&str> = words.clone().collect();
+    if let Some(step) = passes::parse(verb, &rest) {
+        return step.map(Directive::Pass);
     }
     let (mut level, mut profile, mut elide, mut metadata) = (Level::Types, Profile::Onnx, None, true);
     while let Some(word) = words.next() {

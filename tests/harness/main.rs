@@ -10,6 +10,7 @@
 //! | `#! fmt` | the formatted text is the snapshot; formatting it again changes nothing, nor does formatting change the model |
 //! | `#! print [--profile P] [--elide N] [--no-metadata]` | the model as text is the snapshot |
 //! | `#! infer` | the model with its inferred types is the snapshot |
+//! | `#! pass NAME...` | what these passes make of the model is the snapshot, and doing it again changes nothing; what they say is claimed |
 //! | `#! json` | the findings as JSON are the snapshot |
 //! | `#! roundtrip` | text → model → bytes → model → text → model → bytes gives the same bytes |
 //! | `#! finds error[E0303]: message` | there is this finding, which has no place |
@@ -30,6 +31,7 @@
 mod claims;
 mod directives;
 mod examples;
+mod passes;
 mod run;
 mod whole;
 

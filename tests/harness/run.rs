@@ -1,7 +1,7 @@
 //! Runs the directives of a file.
 
 use crate::directives::{self, Directive};
-use crate::{Case, claims, snapshots};
+use crate::{Case, claims, passes, snapshots};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::schema::Registry;
@@ -51,6 +51,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
                 apply(&mut model, &mut inference.facts);
                 snapshot(case, "infer", print(&model, &RaiseOptions::default()).trim_end());
             }
+            Directive::Pass(step) => passes::run(case, step, &finds)?,
             Directive::Finds(_) => {}
         }
     }
@@ -81,7 +82,7 @@ pub(crate) fn judged(text: &str, options: &VerifyOptions) -> Checked {
 }
 
 /// The text, read without errors.
-fn sound(text: &str) -> Result<Checked, String> {
+pub(crate) fn sound(text: &str) -> Result<Checked, String> {
     let checked = check(text, &VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() });
     match checked.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         None => Ok(checked),
@@ -138,7 +139,7 @@ fn formatted(text: &str, parsed: &Parsed<ast::File>) -> String {
     format(text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions::default())
 }
 
-fn print(model: &Model, options: &RaiseOptions) -> String {
+pub(crate) fn print(model: &Model, options: &RaiseOptions) -> String {
     let raised = raise(model, options);
     format(&raised.source, &raised.tree, &[], raised.annotated, &FormatOptions::default())
 }
@@ -154,12 +155,12 @@ fn roundtrip(case: &Case) -> Result<(), String> {
     if first == second { Ok(()) } else { Err(format!("the model is another one after printing it:\n{text}")) }
 }
 
-fn bytes(model: &Model) -> Result<Vec<u8>, String> {
+pub(crate) fn bytes(model: &Model) -> Result<Vec<u8>, String> {
     onnx_proto::write(model).map_err(|error| error.to_string())
 }
 
 /// Compares with the snapshot of this file; panics where they differ.
-fn snapshot(case: &Case, what: &str, content: &str) {
+pub(crate) fn snapshot(case: &Case, what: &str, content: &str) {
     let (folder, stem) = case.name.rsplit_once('/').unwrap_or(("", &case.name));
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(snapshots().join(folder));

@@ -9,6 +9,7 @@ that equal packages give equal files.
 import json
 import sys
 
+import numpy as np
 import onnx
 from onnx import checker, defs, helper
 
@@ -43,7 +44,11 @@ def attribute(a):
         value = helper.get_attribute_value(a.default_value)
         if isinstance(value, bytes):
             value = value.decode()
+        elif isinstance(value, float):
+            # JSON has no floats of 32 bits, so they come as their bits.
+            value = int(np.float32(value).view(np.uint32))
         elif isinstance(value, list):
+            assert not any(isinstance(v, float) for v in value), "lists of floats want their bits too"
             value = [v.decode() if isinstance(v, bytes) else v for v in value]
         facts["default"] = value
     return facts

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 enum Task {
     /// Measure speed and memory beside the Python package
     Bench(bench::Args),
-    /// Generate the code that proto/ determines
+    /// Generate the code that proto/, the onnx package and the examples of operators determine
     Codegen(codegen::Args),
     /// Fetch or build test models into target/corpus
     Corpus(corpus::Args),

@@ -79,6 +79,7 @@ use crate::tensor::Tensor;
 mod tests;
 mod uses;
 
+pub(crate) use uses::graphs;
 pub use uses::{Declaration, Use, Uses};
 
 /// A place among the nodes of one graph, where nodes can be inserted and removed in constant time.

@@ -108,6 +108,11 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         self.items.iter_mut()
     }
 
+    /// All entities in order of creation, without their ids.
+    pub fn into_values(self) -> std::vec::IntoIter<V> {
+        self.items.into_iter()
+    }
+
     /// Makes room for `additional` more entities.
     pub fn reserve(&mut self, additional: usize) {
         self.items.reserve(additional);

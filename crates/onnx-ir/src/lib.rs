@@ -23,6 +23,7 @@ pub mod entity;
 mod model;
 mod names;
 mod opset;
+pub mod pass;
 pub mod releases;
 mod show;
 mod tensor;
@@ -45,8 +46,8 @@ pub use model::{
 };
 pub use names::{Name, Names};
 pub use opset::{
-    Definition, Formal, FormalAttr, FormalKind, FormalType, OPSET_MAGIC, Operator, OperatorSet, OperatorStatus,
-    Presence, Signature, Signatures, Trait, TypeVariable,
+    Definition, Formal, FormalAttr, FormalKind, FormalType, OPSET_MAGIC, Operator, OperatorSet,
+    OperatorStatus, Presence, Signature, Signatures, Trait, TypeVariable,
 };
 pub use show::type_text;
 pub use tensor::{DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorExtra, TensorId};

@@ -6,5 +6,6 @@ pub mod check;
 pub mod dims;
 pub mod functions;
 pub mod infer;
+mod passes;
 mod rules;
 pub mod schema;

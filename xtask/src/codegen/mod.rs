@@ -1,11 +1,13 @@
 //! `cargo xtask codegen`: committed code that something else determines.
 //!
 //! - [`protos`]: structs and tables of the wire format, from `proto/`;
-//! - [`schemas`]: signatures of operators and versions of releases, from the installed `onnx` package.
+//! - [`schemas`]: signatures of operators and versions of releases, from the installed `onnx` package;
+//! - [`examples`]: the list of the operators' examples, from their folder.
 //!
 //! `--check` writes nothing and fails if a file differs from what would be written; it also holds `proto/` against
 //! the package. What needs the package is left out, loudly, where no Python has it.
 
+mod examples;
 mod protos;
 mod schemas;
 
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = dirs::root();
     let compiled = protos::compile(&root)?;
     settle(&protos::outputs(&compiled)?, args)?;
+    settle(&[examples::output()?], args)?;
     let Some(python) = python_with_onnx() else {
         let not = if args.check { "NOT CHECKED" } else { "NOT GENERATED" };
         println!(

@@ -272,9 +272,8 @@ fn attr(attr: &Value) -> Result<String> {
     Ok(match ty {
         "INT" => format!("int({name:?}, {default})"),
         "FLOAT" => {
-            // JSON has the float as a double; the shortest text of the float is what was meant.
-            #[expect(clippy::cast_possible_truncation, reason = "it was a float before")]
-            let value = default.as_f64().context("defaults of floats are numbers")? as f32;
+            let bits = default.as_u64().and_then(|bits| u32::try_from(bits).ok());
+            let value = f32::from_bits(bits.context("floats come as their bits")?);
             format!("float({name:?}, {value:?})")
         }
         "STRING" => format!("string({name:?}, {default})"),

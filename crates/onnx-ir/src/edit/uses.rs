@@ -104,7 +104,7 @@ impl Uses {
 }
 
 /// The graphs that are part of a body, an enclosing one before those in it. Graphs of nodes that were removed are not.
-fn graphs(body: &Body) -> Vec<GraphId> {
+pub(crate) fn graphs(body: &Body) -> Vec<GraphId> {
     let mut seen: SecondaryMap<GraphId, bool> = SecondaryMap::with_len(false, body.graphs.len());
     let mut list: Vec<GraphId> = body.root().into_iter().collect();
     list.iter().for_each(|&g| seen[g] = true);

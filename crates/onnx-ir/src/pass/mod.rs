@@ -1,0 +1,81 @@
+//! Passes: changes of a whole model that need no knowledge of operators, or only what [`Operators`] says.
+//!
+//! A pass is a function that takes the model, changes it, and says what it did. [`ALL`] lists those that need nothing
+//! else, for programs that run them by name. A model without errors has none afterwards: tests and debug builds hold
+//! each pass to that with the verifier. Names of graph inputs and outputs stay, nested graphs and bodies of functions
+//! are treated like the main graph, and nodes that are moved or copied keep their origin. Passes take time linear in
+//! the size of the model but for sorting, and recurse no deeper than graphs nest.
+//!
+//! A pass leaves behind what it removed from the graphs in the arenas of the body; [`compact`] takes it away.
+//!
+//! | pass | what it does |
+//! | --- | --- |
+//! | [`dead_code`] | removes what nothing reads |
+
+mod calls;
+mod compact;
+mod dead_code;
+mod operators;
+mod report;
+mod transplant;
+
+pub use compact::compact;
+pub use dead_code::dead_code;
+pub use operators::{OpRef, Operators, Unknown};
+pub use report::{Change, Report};
+pub use transplant::{Source, Style, Target, Transplant};
+
+use crate::diag::Diagnostic;
+use crate::model::Model;
+use crate::verify::{Level, VerifyOptions, verify};
+
+/// A pass that can be run by name.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// `dead-code`
+    pub name: &'static str,
+    /// What it does, for a list.
+    pub summary: &'static str,
+    /// Does it.
+    pub function: fn(&mut Model, &dyn Operators) -> Report,
+}
+
+/// Every pass that can be run by name.
+pub static ALL: &[Pass] = &[Pass {
+    name: "dead-code",
+    summary: "Remove nodes, initializers, functions and imports that nothing uses",
+    function: |model, operators| dead_code(model, operators),
+}];
+
+/// The pass of this name.
+pub fn find(name: &str) -> Option<&'static Pass> {
+    ALL.iter().find(|pass| pass.name == name)
+}
+
+impl Pass {
+    /// Runs the pass and [`compact`]s the model: ids of before are gone.
+    pub fn run(&self, model: &mut Model, operators: &dyn Operators) -> Report {
+        let report = (self.function)(model, operators);
+        compact(model);
+        report
+    }
+}
+
+/// Runs a pass between two looks of the verifier, in tests and debug builds.
+fn watched<R>(name: &str, model: &mut Model, pass: impl FnOnce(&mut Model) -> R) -> R {
+    let is_sound = cfg!(debug_assertions) && errors(model).is_empty();
+    let result = pass(model);
+    if is_sound {
+        let found: Vec<_> =
+            errors(model).into_iter().map(|d| format!("{}: {}", d.code.id, d.message)).collect();
+        assert!(found.is_empty(), "{name} has broken the model: {found:#?}");
+    }
+    result
+}
+
+fn errors(model: &Model) -> Vec<Diagnostic> {
+    let options = VerifyOptions { level: Level::Spec, payloads: false };
+    let mut found = verify(model, &options);
+    found.retain(Diagnostic::is_error);
+    found
+}

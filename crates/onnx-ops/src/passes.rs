@@ -1,0 +1,71 @@
+//! What passes over the IR ask about operators, answered by the signatures.
+
+use crate::schema::{Lookup, Param, ParamKind, Registry, Schema, SchemaId};
+use onnx_ir::AttrType;
+use onnx_ir::pass::{OpRef, Operators};
+
+/// Of an operator that is not known, everything has to be expected.
+impl Operators for Registry {
+    /// Operators that hold graphs are as random as what is in the graphs, which passes look at.
+    fn is_random(&self, op: OpRef<'_>) -> bool {
+        schema(self, op).is_none_or(|schema| {
+            let is_holder = schema.attrs.iter().any(|a| a.ty == AttrType::GRAPH);
+            schema.random && !is_holder
+        })
+    }
+
+    fn may_leave_out_input(&self, op: OpRef<'_>, i: usize) -> bool {
+        schema(self, op).is_none_or(|schema| is_optional(&schema.inputs, i))
+    }
+
+    fn may_leave_out_output(&self, op: OpRef<'_>, i: usize) -> bool {
+        schema(self, op).is_some_and(|schema| is_optional(&schema.outputs, i))
+    }
+
+    fn is_same(&self, op: OpRef<'_>, version: i64) -> bool {
+        op.version == Some(version)
+            || found(self, op)
+                .is_some_and(|id| found(self, OpRef { version: Some(version), ..op }) == Some(id))
+    }
+}
+
+fn found(registry: &Registry, op: OpRef<'_>) -> Option<SchemaId> {
+    match registry.lookup(op.domain, op.op, op.version?) {
+        Lookup::Found(id) => Some(id),
+        Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,
+    }
+}
+
+fn schema<'r>(registry: &'r Registry, op: OpRef<'_>) -> Option<&'r Schema> {
+    found(registry, op).map(|id| registry.get(id))
+}
+
+fn is_optional(params: &[Param], i: usize) -> bool {
+    params.get(i).is_some_and(|param| match param.kind {
+        ParamKind::Optional => true,
+        ParamKind::Single | ParamKind::Variadic { .. } => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(op: &'static str, version: i64) -> OpRef<'static> {
+        OpRef { domain: "", op, version: Some(version) }
+    }
+
+    #[test]
+    fn signatures_answer() {
+        let registry = Registry::builtin();
+        assert!(registry.is_random(op("RandomNormal", 21)) && registry.is_random(op("NoSuchOperator", 21)));
+        assert!(!registry.is_random(op("Relu", 21)) && !registry.is_random(op("If", 21)));
+        assert!(registry.may_leave_out_input(op("Clip", 21), 1));
+        assert!(!registry.may_leave_out_input(op("Clip", 21), 0));
+        assert!(!registry.may_leave_out_input(op("Concat", 21), 0));
+        assert!(registry.may_leave_out_output(op("Dropout", 21), 1));
+        assert!(!registry.may_leave_out_output(op("Split", 21), 1));
+        assert!(registry.is_same(op("Relu", 14), 21) && !registry.is_same(op("Relu", 12), 21));
+        assert!(!registry.is_same(op("NoSuchOperator", 12), 13));
+    }
+}
