@@ -364,8 +364,7 @@ impl<'m> Engine<'m> {
             return Some(1);
         }
         let of_domain = |i: &&OpsetImport| normalize_domain(self.model.text(i.domain)) == domain;
-        // A version that cannot be is told of where it stands.
-        imports.iter().filter(of_domain).filter_map(|i| i.version).max().filter(|&v| v >= 1)
+        imports.iter().filter(of_domain).filter_map(|i| i.version).max()
     }
 
     pub(super) fn imports(&self) -> &'m [OpsetImport] {
