@@ -15,6 +15,32 @@ use std::rc::Rc;
 #[derive(Default)]
 pub(super) struct Memo {
     results: HashMap<u64, Vec<Call>>,
+    /// The keys in the order in which they came.
+    log: Vec<u64>,
+}
+
+/// How many calls were remembered at some time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Calls(usize);
+
+impl Memo {
+    fn insert(&mut self, key: u64, call: Call) {
+        self.results.entry(key).or_default().push(call);
+        self.log.push(key);
+    }
+
+    pub(super) fn calls(&self) -> Calls {
+        Calls(self.log.len())
+    }
+
+    /// Forgets the calls since.
+    pub(super) fn forget(&mut self, Calls(first): Calls) {
+        for key in self.log.drain(first.min(self.log.len())..).rev() {
+            if let Some(calls) = self.results.get_mut(&key) {
+                calls.pop();
+            }
+        }
+    }
 }
 
 struct Call {
@@ -42,7 +68,7 @@ pub(super) fn call(engine: &mut Engine<'_>, node: NodeId, function: FunctionId) 
             // Dimensions that depend on data are other ones in another call.
             if engine.fresh == fresh {
                 let call = Call { function, inputs, bindings, outputs: outputs.clone() };
-                engine.memo.results.entry(key).or_default().push(call);
+                engine.memo.insert(key, call);
             }
             outputs
         }

@@ -121,6 +121,8 @@ pub(super) struct Engine<'m> {
     pub(super) quiet: u32,
     pub(super) fuel: usize,
     pub(super) depth: usize,
+    /// How often the graphs around the node have been run before.
+    pub(super) repeats: u32,
     /// How many anonymous dimensions there are.
     pub(super) fresh: usize,
 }
@@ -157,6 +159,7 @@ impl<'m> Engine<'m> {
             quiet: 0,
             fuel: LEAST_STEPS,
             depth: 0,
+            repeats: 0,
             fresh: 0,
         }
     }
@@ -213,7 +216,7 @@ impl<'m> Engine<'m> {
         self.depth += 1;
         let g = &self.body().graphs[graph];
         self.inputs(graph, inputs);
-        self.initializers(graph);
+        self.initializers(graph, inputs.map_or(0, <[Fact]>::len));
         for node in super::call::order(self.body(), graph).iter().copied() {
             self.step(node);
         }
@@ -251,14 +254,23 @@ impl<'m> Engine<'m> {
         }
     }
 
-    fn initializers(&mut self, graph: GraphId) {
+    /// Whether initializers are inputs as well, as they are before IR 4.
+    pub(super) fn has_default_inputs(&self) -> bool {
+        self.model.header.ir_version.is_some_and(|v| v < DEFAULTS_SINCE_IR)
+    }
+
+    fn initializers(&mut self, graph: GraphId, passed: usize) {
         let body = self.body();
         let g = &body.graphs[graph];
-        let is_constant = self.model.header.ir_version.is_some_and(|v| v < DEFAULTS_SINCE_IR);
+        let is_constant = self.has_default_inputs();
+        let passed: HashSet<ValueId> = match is_constant {
+            true => g.inputs.iter().take(passed).filter_map(|port| port.value).collect(),
+            false => HashSet::default(),
+        };
         for init in &g.initializers {
             let tensor = &body.tensors[init.tensor];
             let is_default = matches!(body.values[init.value].def, ValueDef::Input(_));
-            if is_default && !is_constant {
+            if is_default && (!is_constant || passed.contains(&init.value)) {
                 continue;
             }
             let ty = super::node::type_of_tensor(tensor);
@@ -364,7 +376,8 @@ impl<'m> Engine<'m> {
             return Some(1);
         }
         let of_domain = |i: &&OpsetImport| normalize_domain(self.model.text(i.domain)) == domain;
-        imports.iter().filter(of_domain).filter_map(|i| i.version).max()
+        // A version that cannot be is told of where it stands.
+        imports.iter().filter(of_domain).filter_map(|i| i.version).max().filter(|&v| v >= 1)
     }
 
     pub(super) fn imports(&self) -> &'m [OpsetImport] {
@@ -499,5 +512,21 @@ impl<'m> Engine<'m> {
         if self.quiet == 0 && self.told.insert((diagnostic.code.id, diagnostic.primary.place)) {
             self.findings.push(diagnostic);
         }
+    }
+
+    /// How many findings there are.
+    pub(super) fn finding_count(&self) -> usize {
+        self.findings.len()
+    }
+
+    /// Takes back all findings but the first, and says whether there were any. That inference has stopped stays.
+    pub(super) fn forget_findings(&mut self, first: usize) -> bool {
+        if self.fuel == 0 || self.findings.len() <= first {
+            return false;
+        }
+        for finding in self.findings.drain(first..) {
+            self.told.remove(&(finding.code.id, finding.primary.place));
+        }
+        true
     }
 }

@@ -104,7 +104,8 @@ pub(super) fn join(dims: &mut Dims, a: &Ty, b: &Ty, fresh: &mut impl FnMut(&mut 
     match (a, b) {
         (Ty::Tensor(a), Ty::Tensor(b)) => Ty::Tensor(tensors(dims, a, b)),
         (Ty::Sparse(a), Ty::Sparse(b)) => Ty::Sparse(tensors(dims, a, b)),
-        (Ty::Sequence(a), Ty::Sequence(b)) => Ty::Sequence(Box::new(join(dims, a, b, fresh))),
+        // Each element of a sequence has extents of its own.
+        (Ty::Sequence(a), Ty::Sequence(b)) => Ty::Sequence(Box::new(join(dims, a, b, &mut unknown))),
         (Ty::Optional(a), Ty::Optional(b)) => Ty::Optional(Box::new(join(dims, a, b, fresh))),
         (Ty::Map(ka, a), Ty::Map(kb, b)) => {
             Ty::Map(ka.filter(|_| ka == kb), Box::new(join(dims, a, b, fresh)))
@@ -112,4 +113,8 @@ pub(super) fn join(dims: &mut Dims, a: &Ty, b: &Ty, fresh: &mut impl FnMut(&mut 
         (Ty::Opaque(x), Ty::Opaque(y)) if x == y => a.clone(),
         _ => Ty::Unknown,
     }
+}
+
+fn unknown(_: &mut Dims) -> Dim {
+    Dim::Unknown
 }

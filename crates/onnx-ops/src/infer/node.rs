@@ -8,6 +8,8 @@
 //! What does not fit is told with [`NodeCx::fail`], which makes the outputs unknown, so that nothing downstream is told
 //! again.
 
+mod nested;
+
 use super::attrs::Given;
 use super::engine::Engine;
 use super::facts::{Fact, Source};
@@ -17,7 +19,7 @@ use super::value::{Elem, Value};
 use crate::dims::{Dim, Dims};
 use crate::schema::{Default, Schema, SchemaId};
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
-use onnx_ir::{AttrValue, ElemType, GraphId, Node, NodeId, Tensor};
+use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -79,6 +81,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         let mut inner = Engine::new(&function.model, self.engine.registry);
         inner.dims = std::mem::take(&mut self.engine.dims);
         (inner.quiet, inner.fuel, inner.depth) = (1, self.engine.fuel, self.engine.depth);
+        inner.repeats = self.engine.repeats;
         let body = function.model.functions[function.id].body;
         let outputs = inner.run_body(body, Some(function.id), Some(&inputs), bindings);
         (self.engine.dims, self.engine.fuel) = (std::mem::take(&mut inner.dims), inner.fuel);
@@ -343,21 +346,6 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
     }
 
-    /// A nested graph.
-    pub fn graph(&self, name: &str) -> Option<GraphId> {
-        match self.given(name)? {
-            Given::Value(AttrValue::Graph(graph), _) => Some(*graph),
-            // A graph that a call passes belongs to the caller.
-            Given::Value(..) | Given::Bound(_) | Given::Unknown => None,
-        }
-    }
-
-    /// Number of inputs and outputs of a nested graph.
-    pub fn graph_signature(&self, graph: GraphId) -> (usize, usize) {
-        let g = &self.engine.body().graphs[graph];
-        (g.inputs.len(), g.outputs.len())
-    }
-
     // ---- dimensions ----
 
     /// The arithmetic of dimensions.
@@ -557,30 +545,6 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         conflict.is_none().then_some(ty)
     }
 
-    // ---- nested graphs ----
-
-    /// Infers a nested graph with what its node passes; the facts of its outputs. What is found out about symbols
-    /// inside holds inside only.
-    pub fn run_graph(&mut self, graph: GraphId, inputs: &[Fact]) -> Vec<Fact> {
-        let mark = self.engine.dims.mark();
-        let outputs = self.engine.run_graph(graph, Some(inputs));
-        self.engine.dims.undo(mark);
-        outputs
-    }
-
-    /// Like [`run_graph`](Self::run_graph), and what is wrong inside is not told: the graph will be run again.
-    pub fn try_graph(&mut self, graph: GraphId, inputs: &[Fact]) -> Vec<Fact> {
-        self.engine.quiet += 1;
-        let outputs = self.run_graph(graph, inputs);
-        self.engine.quiet = self.engine.quiet.saturating_sub(1);
-        outputs
-    }
-
-    /// How many graphs and calls are around the node.
-    pub fn depth(&self) -> usize {
-        self.engine.depth
-    }
-
     // ---- findings ----
 
     /// The name of the operator.
@@ -614,11 +578,6 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     /// The place of the operator's name.
     pub fn at_op(&self) -> Place {
         Entity::NodeOp(self.engine.frame.body, self.id).into()
-    }
-
-    /// The place of a nested graph.
-    pub fn at_graph(&self, graph: GraphId) -> Place {
-        Entity::Graph(self.engine.frame.body, graph).into()
     }
 
     /// Tells that the node is wrong, and makes its outputs unknown. Returns `None`: `return cx.fail(…)`.

@@ -7,7 +7,12 @@
 //! An operator without a rule that a function body defines is inferred through that body. One without either is listed
 //! by a test, which fails.
 
+mod control;
 mod elementwise;
+mod ml;
+mod optional;
+mod scan;
+mod sequence;
 
 use crate::infer::{Infer, NodeCx};
 use crate::schema::{Registry, SchemaId};
@@ -30,7 +35,14 @@ const fn row(name: &'static str, since: u32, rule: Rule) -> Row {
     Row { domain: "", name, since, rule }
 }
 
-const FAMILIES: &[&[Row]] = &[elementwise::ROWS];
+const FAMILIES: &[&[Row]] = &[
+    control::ROWS,
+    elementwise::ROWS,
+    ml::ROWS,
+    optional::ROWS,
+    scan::ROWS,
+    sequence::ROWS,
+];
 
 /// The rules by schema.
 pub(crate) struct Rules {

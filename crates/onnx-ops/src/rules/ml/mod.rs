@@ -1,0 +1,105 @@
+//! Operators of ai.onnx.ml: models that are no networks, held in long attributes.
+
+mod models;
+mod trees;
+mod values;
+
+use super::{Row, Rule};
+use crate::infer::{Infer, NodeCx};
+use onnx_ir::AttrType;
+use onnx_ir::diag::{Diagnostic, code};
+
+pub(super) const ROWS: &[Row] = &[
+    row("ArrayFeatureExtractor", 1, values::extract),
+    row("Binarizer", 1, values::same),
+    row("CastMap", 1, values::cast_map),
+    row("CategoryMapper", 1, values::categories),
+    row("DictVectorizer", 1, values::vectorize_map),
+    row("FeatureVectorizer", 1, values::features),
+    row("Imputer", 1, values::impute),
+    row("LabelEncoder", 1, values::encode_by_position),
+    row("LabelEncoder", 2, values::encode),
+    row("LinearClassifier", 1, models::linear_classifier),
+    row("LinearRegressor", 1, models::linear_regressor),
+    row("Normalizer", 1, values::normalize),
+    row("OneHotEncoder", 1, values::one_hot),
+    row("SVMClassifier", 1, models::svm_classifier),
+    row("SVMRegressor", 1, models::svm_regressor),
+    row("Scaler", 1, values::scale),
+    row("TreeEnsemble", 5, trees::ensemble),
+    row("TreeEnsembleClassifier", 1, trees::classifier),
+    row("TreeEnsembleRegressor", 1, trees::regressor),
+    row("ZipMap", 1, values::zip),
+];
+
+const fn row(name: &'static str, since: u32, rule: Rule) -> Row {
+    Row { domain: "ai.onnx.ml", name, since, rule }
+}
+
+/// How many elements a list or tensor attribute has: 0 if the node does not have it, `None` if nobody knows.
+fn len(cx: &NodeCx<'_, '_>, name: &str) -> Option<usize> {
+    if !cx.has_attr(name) {
+        return Some(0);
+    }
+    match cx.schema().attr(name)?.ty {
+        AttrType::INTS => cx.ints(name).map(|list| list.len()),
+        AttrType::FLOATS => cx.floats(name).map(|list| list.len()),
+        AttrType::STRINGS => cx.strings(name).map(|list| list.len()),
+        AttrType::TENSOR => usize::try_from(cx.tensor(name)?.element_count()?).ok(),
+        _ => None,
+    }
+}
+
+/// Which one of several attributes is given; none and two are told of. An empty list is not given.
+fn one_attr(cx: &mut NodeCx<'_, '_>, names: &[&'static str]) -> Option<&'static str> {
+    let mut found = None;
+    for &name in names {
+        if len(cx, name)? == 0 {
+            continue;
+        }
+        if let Some(first) = found {
+            let message = format!("`{}` has `{first}` as well as `{name}`", cx.op());
+            let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message)
+                .related(cx.at_attr(first), "this is enough");
+            cx.fail(diagnostic)?;
+        }
+        found = Some(name);
+    }
+    if found.is_none() {
+        let list = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ");
+        let message = format!("`{}` needs {list}", cx.op());
+        cx.fail(Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), message))?;
+    }
+    found
+}
+
+/// Holds that lists are as long as the first one. Those that may be left out are empty then.
+fn same_len(cx: &mut NodeCx<'_, '_>, first: &str, required: &[&str], optional: &[&str]) -> Option<usize> {
+    let count = len(cx, first)?;
+    let all = required.iter().map(|n| (n, false)).chain(optional.iter().map(|n| (n, true)));
+    for (name, may_be_empty) in all {
+        let other = len(cx, name)?;
+        if other != count && !(may_be_empty && other == 0) {
+            let message = format!("`{name}` has {other} elements, but `{first}` has {count}");
+            let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message)
+                .related(cx.at_attr(first), format!("this has {count}"));
+            cx.fail(diagnostic)?;
+        }
+    }
+    Some(count)
+}
+
+/// Holds that the elements of a list are positions in something that has `count`.
+fn in_range(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Infer {
+    let list = cx.ints(name)?;
+    match list.iter().find(|i| usize::try_from(**i).map_or(true, |i| i >= count)) {
+        Some(other) => cx.fail_at_attr(name, format!("{other} is none of {count} {what}")),
+        None => Some(()),
+    }
+}
+
+/// The names that most models have for what is done with their scores.
+fn post_transform(cx: &mut NodeCx<'_, '_>) -> Infer {
+    cx.one_of("post_transform", &["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"])?;
+    Some(())
+}
