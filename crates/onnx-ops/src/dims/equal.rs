@@ -1,0 +1,244 @@
+//! Equalities that a model implies: what is recorded, and what follows.
+//!
+//! An equality of two expressions is solved for a symbol if it can be: `N*4 = 8` binds N to 2, `K = M+N` binds K.
+//! Solutions are integers only, so `N*4 = 6` is a contradiction. What has no solution is kept, and tried again when
+//! one of its symbols becomes known: `M*N = 12`, then `M = 3`.
+
+use super::expr::{Atom, AtomId, SymbolId, bit};
+use super::poly::{Poly, gcd};
+use super::{Dim, Dims, ExprId};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+
+/// Two extents that were said to be equal and cannot be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contradiction {
+    /// The first, as far as it is known.
+    pub left: Dim,
+    /// The second, as far as it is known.
+    pub right: Dim,
+}
+
+/// The equalities recorded up to some time; see [`Dims::mark`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    trail: usize,
+    open: usize,
+    atoms: u64,
+}
+
+/// What is known of symbols beside what they are.
+#[derive(Clone, Default)]
+pub(super) struct Equalities {
+    /// Symbols to expressions of symbols that had none when this was recorded; other atoms to numbers.
+    pub(super) bindings: HashMap<AtomId, Dim, RandomState>,
+    /// What the bindings were before each change.
+    trail: Vec<(AtomId, Option<Dim>)>,
+    /// Equalities without a solution.
+    open: Vec<(Dim, Dim)>,
+    /// The bits of all bound atoms; see [`bit`].
+    pub(super) atoms: u64,
+    /// Counts changes of what is known, so that what was found before counts no more.
+    pub(super) generation: u64,
+    /// What expressions resolve to, with the generation.
+    pub(super) resolved: HashMap<ExprId, (u64, Dim), RandomState>,
+}
+
+/// What an equality comes to.
+enum Solution {
+    Holds,
+    Never,
+    Bind(AtomId, Dim),
+    None,
+}
+
+/// Which symbol an equality is solved for, least first: an anonymous one, one whose value is an extent for certain,
+/// the newest one.
+type Preference = (bool, bool, Reverse<SymbolId>);
+
+/// Equalities without a solution beyond these are forgotten: each is tried again whenever a symbol becomes known.
+const MAX_OPEN: usize = 200;
+/// How many equalities one can bring about.
+const MAX_STEPS: usize = 400;
+
+impl Dims {
+    /// Records that two extents are equal, and gives the better known one of them. A number is better known than an
+    /// expression, which is better known than one with symbols of [`Dims::fresh`]; of two symbols the older one
+    /// stays. Nothing is recorded if they cannot be equal; the contradiction may be between others, which were said
+    /// to be equal before.
+    pub fn equate(&mut self, a: Dim, b: Dim) -> Result<Dim, Contradiction> {
+        match (a, b) {
+            (Dim::Const(x), Dim::Const(y)) if x == y => return Ok(a),
+            (Dim::Const(_), Dim::Const(_)) => return Err(Contradiction { left: a, right: b }),
+            (Dim::Unknown, other) | (other, Dim::Unknown) => return Ok(self.resolve(other)),
+            (Dim::Expr(_), Dim::Const(_) | Dim::Expr(_)) | (Dim::Const(_), Dim::Expr(_)) => {}
+        }
+        let mark = self.mark();
+        if let Err(contradiction) = self.assume(a, b) {
+            self.undo(mark);
+            return Err(contradiction);
+        }
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        let rank = |d: Dim| {
+            let facts = self.arena.facts(d);
+            (self.as_const(d).is_none(), facts.newest > 0, facts.size)
+        };
+        Ok(if rank(b) < rank(a) { b } else { a })
+    }
+
+    fn assume(&mut self, a: Dim, b: Dim) -> Result<(), Contradiction> {
+        let mut todo = vec![(a, b)];
+        for _ in 0..MAX_STEPS {
+            let Some((a, b)) = todo.pop() else { break };
+            let (left, right) = (self.resolve(a), self.resolve(b));
+            match self.solve(left, right) {
+                Solution::Holds => {}
+                Solution::Never => return Err(Contradiction { left, right }),
+                Solution::Bind(atom, value) => {
+                    self.bind(atom, value);
+                    self.equalities.generation += 1;
+                    let touched = |d: Dim| self.arena.facts(d).atoms & bit(atom) != 0;
+                    todo.extend(self.equalities.open.iter().filter(|(a, b)| touched(*a) || touched(*b)));
+                    if !matches!(self.arena.atoms[atom].atom, Atom::Symbol(_)) {
+                        self.keep(left, right);
+                    }
+                }
+                Solution::None => self.keep(left, right),
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, left: Dim, right: Dim) {
+        let open = &mut self.equalities.open;
+        if open.len() < MAX_OPEN && !open.contains(&(left, right)) {
+            open.push((left, right));
+        }
+    }
+
+    pub(super) fn bind(&mut self, atom: AtomId, value: Dim) {
+        let before = self.equalities.bindings.insert(atom, value);
+        self.equalities.trail.push((atom, before));
+        self.equalities.atoms |= bit(atom);
+    }
+
+    /// What follows from the equality of two extents that are resolved.
+    fn solve(&mut self, left: Dim, right: Dim) -> Solution {
+        match self.always_equal(left, right) {
+            Some(true) => return Solution::Holds,
+            Some(false) => return Solution::Never,
+            None => {}
+        }
+        let difference = self.sub(left, right);
+        let Some(sum) = self.poly(difference) else { return Solution::None };
+        let Some(sum) = sum.divided(sum.content().max(1)) else { return Solution::None };
+        let mut best: Option<(Preference, AtomId, Dim)> = None;
+        for term in sum.terms.iter().filter(|term| term.coefficient.abs() == 1) {
+            let Some((atom, symbol)) = term.bare().and_then(|atom| Some((atom, self.symbol_of(atom)?)))
+            else {
+                continue;
+            };
+            let rest = Poly::term(term.factors.clone(), -term.coefficient);
+            let value = sum.add_scaled(&rest, 1).and_then(|rest| rest.scaled(-term.coefficient));
+            let value = self.settle(value);
+            let is_named = self.arena.symbols[symbol].hint.is_none();
+            let may_stand = value != Dim::Unknown
+                && !(is_named && self.arena.facts(value).newest > 0)
+                && !self
+                    .contains(value, &|other| other == atom || self.equalities.bindings.contains_key(&other));
+            if may_stand {
+                let key = (is_named, !self.arena.interval(value).is_extent(), Reverse(symbol));
+                if best.is_none_or(|(least, ..)| key < least) {
+                    best = Some((key, atom, value));
+                }
+            }
+        }
+        if let Some((_, atom, value)) = best {
+            return Solution::Bind(atom, value);
+        }
+        match &sum.terms[..] {
+            [term] if term.coefficient.abs() == 1 => match (term.bare(), sum.constant.checked_neg()) {
+                (Some(atom), Some(value)) => Solution::Bind(atom, Dim::Const(value * term.coefficient)),
+                (_, _) => Solution::None,
+            },
+            _ => Solution::None,
+        }
+    }
+
+    /// Whether two extents are equal for all values of their symbols (`true`), or for none (`false`), by the
+    /// equalities known now. Values for which one is not defined do not count.
+    pub fn known_equal(&mut self, a: Dim, b: Dim) -> Option<bool> {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        self.always_equal(a, b)
+    }
+
+    /// As [`Dims::known_equal`], without equalities.
+    pub(super) fn always_equal(&mut self, a: Dim, b: Dim) -> Option<bool> {
+        if let (Dim::Unknown, _) | (_, Dim::Unknown) = (a, b) {
+            return None;
+        }
+        if a == b {
+            return Some(true);
+        }
+        let difference = match self.sub(a, b) {
+            Dim::Unknown => return None,
+            Dim::Const(difference) => return Some(difference == 0),
+            difference @ Dim::Expr(_) => difference,
+        };
+        if !self.arena.interval(difference).contains(0) {
+            return Some(false);
+        }
+        let sum = self.poly(difference)?;
+        for sum in [self.expand_products(&sum), Some(sum)].into_iter().flatten() {
+            match sum.as_constant() {
+                Some(difference) => return Some(difference == 0),
+                None if gcd(sum.content(), sum.constant) != sum.content() => return Some(false),
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// The sum in the basis of [`settle`](super::settle), inside of products too.
+    fn expand_products(&mut self, sum: &Poly) -> Option<Poly> {
+        let mut base = Poly::constant(sum.constant);
+        for term in &sum.terms {
+            let mut product = Poly::constant(term.coefficient);
+            for factor in &term.factors {
+                let atom = match self.arena.atoms[factor.atom].atom {
+                    Atom::Mod(a, b @ Dim::Expr(_)) => {
+                        let floor = Poly::atom(self.arena.intern_atom(Atom::Floor(a, b)));
+                        self.expand_dim(a)?.add_scaled(&self.expand_dim(b)?.product(&floor)?, -1)?
+                    }
+                    _ => self.expand(&Poly::atom(factor.atom))?,
+                };
+                product = product.product(&atom.power(factor.power)?)?;
+            }
+            base = base.add_scaled(&product, 1)?;
+        }
+        Some(base)
+    }
+
+    /// The equalities known now, for [`Dims::undo`].
+    pub fn mark(&self) -> Mark {
+        let Equalities { trail, open, atoms, .. } = &self.equalities;
+        Mark { trail: trail.len(), open: open.len(), atoms: *atoms }
+    }
+
+    /// Forgets the equalities recorded since. Marks made since are void.
+    pub fn undo(&mut self, mark: Mark) {
+        let equalities = &mut self.equalities;
+        if equalities.trail.len() > mark.trail {
+            for (atom, before) in equalities.trail.drain(mark.trail..).rev() {
+                match before {
+                    Some(before) => equalities.bindings.insert(atom, before),
+                    None => equalities.bindings.remove(&atom),
+                };
+            }
+            equalities.generation += 1;
+            equalities.atoms = mark.atoms;
+        }
+        equalities.open.truncate(mark.open);
+    }
+}

@@ -1,0 +1,216 @@
+//! The forms in which an atom of the basis can be shown, and which one a sum takes.
+//!
+//! Each form is the atom times a number, and what has to be added to the sum for it: `BaseFloor(N, 2)` is also
+//! `N - floor((N+1)/2)` or `(N - mod(N, 2)) / 2`. The form with the fewest summands outside and inside is taken, then
+//! the one with few signs, then the one with small coefficients.
+
+use super::expr::{Atom, AtomId};
+use super::extreme::End;
+use super::poly::{Poly, Term};
+use super::settle::mirror;
+use super::{Dim, Dims, ExprId};
+use smallvec::SmallVec;
+
+/// One way to show an atom of the basis with its coefficient: `atom * times + rest`.
+struct Form {
+    function: Function,
+    times: i64,
+    /// The whole sum without it, in the basis.
+    rest: Poly,
+}
+
+enum Function {
+    Floor(Poly, i64),
+    Mod(Poly, i64),
+    Max(Poly, Poly),
+    Min(Poly, Poly),
+    /// The larger of a sum and its negation.
+    Abs(Poly),
+}
+
+/// Less is better, in this order.
+type Cost = (usize, usize, bool, u64);
+
+impl Dims {
+    /// The sum with an atom of the basis, which has this coefficient in it, in the form that is shown.
+    pub(super) fn show_atom(&mut self, sum: &Poly, atom: AtomId, coefficient: i64) -> Option<Poly> {
+        let rest = sum.add_scaled(&Poly::atom(atom), coefficient.checked_neg()?)?;
+        let forms = match self.arena.atoms[atom].atom {
+            Atom::BaseFloor(dividend, divisor) => {
+                floor_forms(&self.arena.exprs[dividend].poly, divisor, coefficient, &rest)?
+            }
+            Atom::BaseMax(of) => self.max_forms(of, coefficient, &rest)?,
+            Atom::Symbol(_)
+            | Atom::Floor(..)
+            | Atom::Mod(..)
+            | Atom::Max(_)
+            | Atom::Min(_)
+            | Atom::Broadcast(_) => return None,
+        };
+        let best = forms.into_iter().min_by_key(Form::cost)?;
+        let shown = match best.function {
+            Function::Floor(dividend, divisor) => Atom::Floor(self.show_part(dividend)?, Dim::Const(divisor)),
+            Function::Mod(dividend, divisor) => {
+                Atom::Mod(self.show_part(centred(&dividend, divisor))?, Dim::Const(divisor))
+            }
+            Function::Max(a, b) => Atom::Max(self.show_pair(a, b)?),
+            Function::Min(a, b) => Atom::Min(self.show_pair(a, b)?),
+            Function::Abs(sum) => {
+                let negated = sum.scaled(-1)?;
+                Atom::Max(self.show_pair(sum, negated)?)
+            }
+        };
+        let shown = self.arena.intern_atom(shown);
+        best.rest.add_scaled(&Poly::atom(shown), best.times)
+    }
+
+    fn show_part(&mut self, base: Poly) -> Option<Dim> {
+        Some(self.show(base)).filter(|&part| part != Dim::Unknown)
+    }
+
+    /// Two arguments, which are sums as they are shown.
+    fn show_pair(&mut self, a: Poly, b: Poly) -> Option<Box<[Dim]>> {
+        let mut pair = [self.settle(Some(a)), self.settle(Some(b))];
+        pair.sort_by(|&a, &b| self.arena.compare(a, b));
+        (!pair.contains(&Dim::Unknown)).then_some(Box::new(pair))
+    }
+
+    /// `max(of, 0) * times + rest`: `of` is the difference of two sums, which can be the arguments.
+    fn max_forms(&mut self, of: ExprId, times: i64, rest: &Poly) -> Option<Vec<Form>> {
+        let base = self.arena.exprs[of].poly.clone();
+        let shown = self.show(base.clone());
+        let whole = self.poly(shown)?;
+        let mut forms = Vec::new();
+        for (a, b) in differences(&whole, times, rest)? {
+            let (low, high) = (self.expand(&a)?, self.expand(&b)?);
+            if !self.is_nested(&a, &b, End::Max) {
+                let rest = rest.add_scaled(&high, times.checked_neg()?)?;
+                forms.push(Form { function: Function::Max(a.clone(), b.clone()), times, rest });
+            }
+            if !self.is_nested(&a, &b, End::Min) {
+                let (rest, times) = (rest.add_scaled(&low, times)?, times.checked_neg()?);
+                forms.push(Form { function: Function::Min(a, b), times, rest });
+            }
+        }
+        if times % 2 == 0 {
+            let (rest, times) = (rest.add_scaled(&base, times / 2)?, times / 2);
+            forms.push(Form { function: Function::Abs(whole), times, rest });
+        }
+        Some(forms)
+    }
+
+    /// Whether one of two arguments would be joined with the function that they are of.
+    fn is_nested(&self, a: &Poly, b: &Poly, end: End) -> bool {
+        [a, b].into_iter().any(|arg| self.nested(end, arg).is_some())
+    }
+}
+
+/// `floor(dividend / divisor) * times + rest`.
+fn floor_forms(dividend: &Poly, divisor: i64, times: i64, rest: &Poly) -> Option<Vec<Form>> {
+    let (mirror, sum) = mirror(dividend, divisor)?;
+    let other = rest.add_scaled(&sum, times)?;
+    let mut forms = Vec::new();
+    for (dividend, times, rest) in [(dividend, times, rest), (&mirror, times.checked_neg()?, &other)] {
+        let function = Function::Floor(dividend.clone(), divisor);
+        forms.push(Form { function, times, rest: rest.clone() });
+        forms.extend(absorbed(dividend, divisor, times, rest));
+        if times % divisor == 0 {
+            let times = (times / divisor).checked_neg()?;
+            let rest = rest.add_scaled(dividend, times.checked_neg()?)?;
+            forms.push(Form { function: Function::Mod(dividend.clone(), divisor), times, rest });
+        }
+    }
+    Some(forms)
+}
+
+/// With those products inside that the rest has with the other sign: `floor((M+N)/2) - N` is `floor((M-N)/2)`.
+fn absorbed(dividend: &Poly, divisor: i64, times: i64, rest: &Poly) -> Option<Form> {
+    let (mut inside, mut outside) = (dividend.clone(), rest.clone());
+    for Term { factors, .. } in &dividend.terms {
+        let there = rest.coefficient(factors);
+        let opposite = (there < 0) != (times < 0) && there.unsigned_abs() >= times.unsigned_abs();
+        if there != 0 && opposite {
+            inside = inside.add_scaled(&Poly::term(factors.clone(), divisor), -1)?;
+            outside = outside.add_scaled(&Poly::term(factors.clone(), times), 1)?;
+        }
+    }
+    (inside != *dividend).then_some(Form { function: Function::Floor(inside, divisor), times, rest: outside })
+}
+
+/// A sum as the difference of two: itself and 0; its positive terms and its negative ones, with the number on either
+/// side; and such that its terms cancel those of the rest, for a maximum and for a minimum.
+fn differences(sum: &Poly, times: i64, rest: &Poly) -> Option<SmallVec<[(Poly, Poly); 5]>> {
+    // What the second has of a term, by its coefficient here and there.
+    let positive = |here: i64, _: i64| here.min(0).checked_neg();
+    let negative = |here: i64, _: i64| here.max(0).checked_neg();
+    let part = |there: i64| if there.checked_rem(times) == Some(0) { there / times } else { 0 };
+    let for_max = |_: i64, there: i64| Some(part(there));
+    let for_min = |here: i64, there: i64| part(there).checked_add(here)?.checked_neg();
+    let split = |term: &dyn Fn(i64, i64) -> Option<i64>, number: &dyn Fn(i64, i64) -> Option<i64>| {
+        let is_number = sum.constant != 0;
+        let mut second = Poly::constant(if is_number { number(sum.constant, rest.constant)? } else { 0 });
+        for Term { factors, coefficient } in &sum.terms {
+            let part = Poly::term(factors.clone(), term(*coefficient, rest.coefficient(factors))?);
+            second = second.add_scaled(&part, 1)?;
+        }
+        Some((sum.add_scaled(&second, 1)?, second))
+    };
+    let mut differences = SmallVec::new();
+    differences.push((sum.clone(), Poly::default()));
+    let others = [
+        split(&positive, &positive),
+        split(&positive, &negative),
+        split(&for_max, &for_max),
+        split(&for_min, &for_min),
+    ];
+    for pair in others.into_iter().flatten() {
+        if !differences.contains(&pair) {
+            differences.push(pair);
+        }
+    }
+    Some(differences)
+}
+
+/// Coefficients above half of the divisor become negative, unless all would.
+fn centred(dividend: &Poly, divisor: i64) -> Poly {
+    let is_large = |term: &Term| term.coefficient > divisor / 2;
+    let mut centred = dividend.clone();
+    if !dividend.terms.iter().all(is_large) {
+        for term in centred.terms.iter_mut().filter(|term| is_large(term)) {
+            term.coefficient -= divisor;
+        }
+    }
+    centred
+}
+
+impl Form {
+    fn cost(&self) -> Cost {
+        let args: SmallVec<[&Poly; 2]> = match &self.function {
+            Function::Floor(sum, _) | Function::Mod(sum, _) | Function::Abs(sum) => {
+                SmallVec::from_slice(&[sum])
+            }
+            Function::Max(a, b) | Function::Min(a, b) => SmallVec::from_slice(&[a, b]),
+        };
+        // `floor((N+1)/2)` is written without the number, and the sign inside is harder to see.
+        let (hidden, weight) = match &self.function {
+            Function::Floor(sum, divisor) => (usize::from(sum.constant == divisor - 1), 2),
+            Function::Mod(..) | Function::Abs(_) | Function::Max(..) | Function::Min(..) => (0, 1),
+        };
+        let summands = args.iter().fold(self.rest.len() + 1, |sum, arg| sum + arg.len()) - hidden;
+        let negative =
+            args.iter().flat_map(|arg| &arg.terms).filter(|term| term.coefficient < 0).count() * weight;
+        let numbers = args.iter().chain([&&self.rest]).filter(|sum| sum.constant < 0).count();
+        let begins_negative = self.times < 0 && self.rest.terms.iter().all(|term| term.coefficient < 0);
+        let size = |poly: &Poly| -> u64 {
+            let terms = poly.terms.iter().map(|term| term.coefficient.unsigned_abs());
+            terms.fold(u64::from(poly.constant != 0), u64::saturating_add)
+        };
+        let sizes = args.iter().map(|arg| size(arg)).fold(size(&self.rest), u64::saturating_add);
+        (
+            summands,
+            (negative + usize::from(begins_negative)) * 2 + numbers,
+            self.times < 0,
+            sizes.saturating_add(self.times.unsigned_abs()),
+        )
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the module as a whole.
+
+mod forms;
+mod random;
