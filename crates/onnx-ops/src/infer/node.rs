@@ -535,8 +535,11 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     pub fn join(&mut self, a: &Ty, b: &Ty, output: usize) -> Ty {
         let value = self.node.outputs.get(output).copied().flatten();
         let name = value.map_or("d", |v| &self.engine.model.names[self.engine.body().values[v].name]);
-        self.engine.fresh += 1;
-        merge::join(&mut self.engine.dims, a, b, &mut |dims| dims.fresh(name))
+        let Engine { dims, fresh, .. } = &mut *self.engine;
+        merge::join(dims, a, b, &mut |dims| {
+            *fresh += 1;
+            dims.fresh(name)
+        })
     }
 
     /// What two types of one value say together; `None` where they contradict each other.

@@ -145,7 +145,7 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let outside = cx.dims().fresh("outside");
     let initial: Vec<Fact> = (0..carried).map(|i| initial(cx, body, 2 + i)).collect();
     let control = [iteration(cx, body), running(cx, body)];
-    let outputs = walk(cx, body, &control, &initial);
+    let outputs = walk(cx, body, &control, &initial, outside);
     if !fits {
         return None;
     }
@@ -196,7 +196,13 @@ fn running(cx: &mut NodeCx<'_, '_>, body: GraphId) -> Fact {
 }
 
 /// Walks the body of a loop until what is carried is stable; what the last walk gave.
-fn walk(cx: &mut NodeCx<'_, '_>, body: GraphId, control: &[Fact], initial: &[Fact]) -> Vec<Fact> {
+fn walk(
+    cx: &mut NodeCx<'_, '_>,
+    body: GraphId,
+    control: &[Fact],
+    initial: &[Fact],
+    outside: Dim,
+) -> Vec<Fact> {
     let mut carried: Vec<Fact> =
         initial.iter().enumerate().map(|(i, fact)| cx.with_symbols(fact.clone(), i)).collect();
     let mut walks = if cx.may_repeat() { 0 } else { MOST_WALKS - 1 };
@@ -213,7 +219,7 @@ fn walk(cx: &mut NodeCx<'_, '_>, body: GraphId, control: &[Fact], initial: &[Fac
             .iter()
             .zip(outputs.iter().skip(1))
             .enumerate()
-            .map(|(i, (before, after))| common(cx, body, i, before, after))
+            .map(|(i, (before, after))| common(cx, body, i, [before, after], outside))
             .collect();
         if is_last || is_stable(&carried, &next) {
             return outputs;
@@ -228,9 +234,23 @@ fn is_stable(before: &[Fact], after: &[Fact]) -> bool {
     before.iter().zip(after).all(|(a, b)| a.ty == b.ty && a.value == b.value)
 }
 
-/// What holds of a carried value before an iteration and after it.
-fn common(cx: &mut NodeCx<'_, '_>, body: GraphId, i: usize, before: &Fact, after: &Fact) -> Fact {
+/// What holds of a carried value before an iteration and after it. An extent that has become a symbol, for it is another
+/// one in each iteration, stays that symbol.
+fn common(
+    cx: &mut NodeCx<'_, '_>,
+    body: GraphId,
+    i: usize,
+    [before, after]: [&Fact; 2],
+    outside: Dim,
+) -> Fact {
     let mut both = cx.either(before, after);
+    if let (Some(old), Ty::Tensor(TensorTy { shape: Some(new), .. })) = (before.ty.shape(), &mut both.ty) {
+        for (old, new) in old.iter().zip(new) {
+            if *new == Dim::Unknown && !cx.dims().is_older(*old, outside) {
+                *new = *old;
+            }
+        }
+    }
     // The element type stays; where it does not, that is told at the end.
     for ty in [before.ty.without_shape(), cx.graph_input(body, 2 + i)] {
         both.ty = cx.meet(&both.ty, &ty).unwrap_or(both.ty);
