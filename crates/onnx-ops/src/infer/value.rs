@@ -80,6 +80,29 @@ impl Value {
         (count == elems.len() && count <= Self::MOST && is_known).then_some(Value { dims, elems })
     }
 
+    /// A tensor of these extents with the element that `elem` says for each position, in row-major order; `None` if
+    /// there are too many, or nothing is known of any.
+    pub fn from_fn(
+        dims: impl IntoIterator<Item = usize>,
+        mut elem: impl FnMut(&[usize]) -> Elem,
+    ) -> Option<Value> {
+        let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
+        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= Self::MOST)?;
+        let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, dims.len());
+        let mut elems = Vec::with_capacity(count);
+        for _ in 0..count {
+            elems.push(elem(&at));
+            for (i, d) in at.iter_mut().zip(&dims).rev() {
+                *i += 1;
+                if *i < *d {
+                    break;
+                }
+                *i = 0;
+            }
+        }
+        Value::new(dims, elems)
+    }
+
     /// The elements as extents; unknown ones are [`Dim::Unknown`].
     pub fn as_dims(&self) -> impl ExactSizeIterator<Item = Dim> + '_ {
         self.elems.iter().map(|e| e.int())
@@ -181,6 +204,19 @@ fn words<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> Elem) -> Vec<El
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn positions_come_in_row_major_order() {
+        let mut seen = Vec::new();
+        let value = Value::from_fn([2, 2], |at| {
+            seen.push(at.to_vec());
+            whole(1)
+        });
+        assert_eq!(seen, [vec![0, 0], vec![0, 1], vec![1, 0], vec![1, 1]]);
+        assert_eq!(value.and_then(|v| v.ints()), Some(vec![1; 4]));
+        assert_eq!(Value::from_fn([usize::MAX, 2], |_| whole(1)), None);
+        assert_eq!(Value::from_fn([3, 0], |_| whole(1)).map(|v| v.elems.len()), Some(0));
+    }
 
     #[test]
     fn stored_tensors_are_read_from_any_field() {

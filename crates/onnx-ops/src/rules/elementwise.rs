@@ -1,5 +1,7 @@
 //! Operators that compute each element of the output from those at its place in the inputs.
 
+use super::broadcast::{broadcast, one_sided};
+use super::cast::{converted, is_float};
 use super::{Row, row};
 use crate::dims::{Dim, Dims};
 use crate::infer::{Elem, Infer, NodeCx, Value};
@@ -14,15 +16,18 @@ pub(super) const ROWS: &[Row] = &[
     row("Asinh", 9, same_shape),
     row("Atan", 7, same_shape),
     row("Atanh", 9, same_shape),
+    row("BitShift", 11, bit_shift),
     row("BitwiseAnd", 18, broadcast),
     row("BitwiseNot", 18, same_shape),
     row("BitwiseOr", 18, broadcast),
     row("BitwiseXor", 18, broadcast),
     row("Ceil", 1, ceil),
     row("Celu", 12, same_shape),
+    row("Clip", 1, clip),
     row("Cos", 7, same_shape),
     row("Cosh", 9, same_shape),
     row("Div", 1, div),
+    row("Dropout", 1, dropout),
     row("Elu", 1, same_shape),
     row("Equal", 1, equal),
     row("Erf", 9, same_shape),
@@ -48,21 +53,23 @@ pub(super) const ROWS: &[Row] = &[
     row("Neg", 1, neg),
     row("Not", 1, not),
     row("Or", 1, or),
+    row("PRelu", 1, same_shape),
+    row("PRelu", 7, one_sided),
     row("Pow", 1, pow),
     row("Reciprocal", 1, same_shape),
     row("Relu", 1, same_shape),
-    row("Round", 11, same_shape),
+    row("Round", 11, round),
     row("Selu", 1, same_shape),
     row("Shrink", 9, same_shape),
     row("Sigmoid", 1, same_shape),
-    row("Sign", 9, same_shape),
+    row("Sign", 9, sign),
     row("Sin", 7, same_shape),
     row("Sinh", 9, same_shape),
     row("Softplus", 1, same_shape),
     row("Softsign", 1, same_shape),
     row("Sqrt", 1, sqrt),
     row("Sub", 1, sub),
-    row("Sum", 1, broadcast),
+    row("Sum", 1, sum),
     row("Swish", 24, same_shape),
     row("Tan", 7, same_shape),
     row("Tanh", 1, same_shape),
@@ -76,38 +83,6 @@ pub(super) fn same_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.copy_shape(0, 0)
 }
 
-/// The output has the shape that all inputs broadcast to. Before version 7, an attribute `axis` said how the second
-/// input lies in the first, whose shape the output has; variadic operators broadcast from version 8 on.
-pub(super) fn broadcast(cx: &mut NodeCx<'_, '_>) -> Infer {
-    let is_variadic = cx.schema().inputs.len() == 1;
-    if cx.since() < if is_variadic { 8 } else { 7 } {
-        return same_shape(cx);
-    }
-    let inputs: Vec<usize> = (0..cx.input_count()).collect();
-    let shape = cx.broadcast(&inputs)?;
-    cx.set_shape(0, shape);
-    Some(())
-}
-
-/// Broadcasting, with the elements where they are known.
-fn elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem) -> Infer {
-    broadcast(cx)?;
-    let values: Vec<_> = (0..cx.input_count()).map(|i| cx.value(i)).collect::<Option<_>>()?;
-    let dims: Vec<usize> = cx.output(0).shape()?.iter().map(|&d| extent(d)).collect::<Option<_>>()?;
-    let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= Value::MOST)?;
-    let mut elems = Vec::with_capacity(count);
-    let mut at = vec![0; dims.len()];
-    for _ in 0..count {
-        let operands: Vec<Elem> =
-            values.iter().map(|v| v.broadcast_at(&at).unwrap_or(Elem::Unknown)).collect();
-        elems.push(f(cx.dims(), &operands));
-        advance(&mut at, &dims);
-    }
-    let value = Value::new(dims, elems)?;
-    cx.set_value(0, value);
-    Some(())
-}
-
 /// An extent that is known.
 pub(super) fn extent(dim: Dim) -> Option<usize> {
     match dim {
@@ -116,15 +91,58 @@ pub(super) fn extent(dim: Dim) -> Option<usize> {
     }
 }
 
-/// The next position in row-major order.
-pub(super) fn advance(at: &mut [usize], dims: &[usize]) {
-    for (i, d) in at.iter_mut().zip(dims).rev() {
-        *i += 1;
-        if *i < *d {
-            return;
-        }
-        *i = 0;
+/// The extents of an output, if all are known.
+pub(super) fn extents(cx: &NodeCx<'_, '_>, output: usize) -> Option<Vec<usize>> {
+    cx.output(output).shape()?.iter().map(|&d| extent(d)).collect()
+}
+
+/// Broadcasting, with the elements where those of all inputs are known.
+fn elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem) -> Infer {
+    broadcast(cx)?;
+    if (0..cx.input_count()).all(|i| cx.value(i).is_some()) { some_elements(cx, f) } else { None }
+}
+
+/// The elements of an output whose shape is known; of inputs without a value, every element is unknown.
+fn some_elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem) -> Infer {
+    let values: Vec<_> = (0..cx.input_count()).map(|i| cx.value(i)).collect();
+    if values.iter().all(Option::is_none) {
+        return None;
     }
+    let to = cx.output(0).elem()?;
+    let mut operands = Vec::with_capacity(values.len());
+    let value = Value::from_fn(extents(cx, 0)?, |at| {
+        operands.clear();
+        let each = values.iter().map(|v| v.as_ref().and_then(|v| v.broadcast_at(at)));
+        operands.extend(each.map(|e| e.unwrap_or(Elem::Unknown)));
+        let elem = f(cx.dims(), &operands);
+        converted(cx.dims(), elem, to)
+    })?;
+    cx.set_value(0, value);
+    Some(())
+}
+
+/// Two numbers of one kind. A floating-point number that is an integer goes with a size that is one.
+enum Pair {
+    Ints(Dim, Dim),
+    Floats(f64, f64),
+}
+
+impl Pair {
+    fn of(operands: &[Elem]) -> Option<Pair> {
+        Some(match *operands {
+            [Elem::Int(a), Elem::Int(b)] => Pair::Ints(a, b),
+            [Elem::Float(a), Elem::Float(b)] => Pair::Floats(a, b),
+            [Elem::Int(a), Elem::Float(b)] => Pair::Ints(a, whole(b)?),
+            [Elem::Float(a), Elem::Int(b)] => Pair::Ints(whole(a)?, b),
+            _ => return None,
+        })
+    }
+}
+
+/// A floating-point number that is an integer, of which the neighbours are floating-point numbers as well.
+fn whole(x: f64) -> Option<Dim> {
+    const EXACT: f64 = (1u64 << 53) as f64;
+    (x.trunc() == x && x.abs() < EXACT).then_some(Dim::Const(x as i64))
 }
 
 fn binary(
@@ -132,24 +150,20 @@ fn binary(
     ints: impl Fn(&mut Dims, Dim, Dim) -> Dim,
     floats: impl Fn(f64, f64) -> f64,
 ) -> Infer {
-    elements(cx, |dims, operands| match *operands {
-        [Elem::Int(a), Elem::Int(b)] => Elem::Int(ints(dims, a, b)),
-        [Elem::Float(a), Elem::Float(b)] => Elem::Float(floats(a, b)),
-        _ => Elem::Unknown,
+    elements(cx, |dims, operands| match Pair::of(operands) {
+        Some(Pair::Ints(a, b)) => Elem::Int(ints(dims, a, b)),
+        Some(Pair::Floats(a, b)) => Elem::Float(floats(a, b)),
+        None => Elem::Unknown,
     })
 }
 
 fn unary(cx: &mut NodeCx<'_, '_>, int: impl Fn(&mut Dims, Dim) -> Dim, float: impl Fn(f64) -> f64) -> Infer {
     same_shape(cx)?;
-    let value = cx.value(0)?;
-    let elems = value.elems.iter().map(|e| match *e {
-        Elem::Int(d) => Elem::Int(int(cx.dims(), d)),
-        Elem::Float(x) => Elem::Float(float(x)),
-        Elem::Unknown => Elem::Unknown,
-    });
-    let value = Value::new(value.dims.iter().copied(), elems.collect())?;
-    cx.set_value(0, value);
-    Some(())
+    some_elements(cx, |dims, operands| match *operands {
+        [Elem::Int(d)] => Elem::Int(int(dims, d)),
+        [Elem::Float(x)] => Elem::Float(float(x)),
+        _ => Elem::Unknown,
+    })
 }
 
 fn add(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -166,9 +180,11 @@ fn mul(cx: &mut NodeCx<'_, '_>) -> Infer {
 
 /// Integers are divided towards zero.
 fn div(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let is_exact = cx.elem(0).is_none_or(is_float);
     binary(
         cx,
         |dims, a, b| match (a, b) {
+            _ if is_exact => exact_quotient(dims, a, b),
             (Dim::Const(a), Dim::Const(b)) => a.checked_div(b).map_or(Dim::Unknown, Dim::Const),
             _ if is_natural(dims, a) && is_natural(dims, b) => dims.floor_div(a, b),
             _ => Dim::Unknown,
@@ -177,56 +193,99 @@ fn div(cx: &mut NodeCx<'_, '_>) -> Infer {
     )
 }
 
+/// The quotient of sizes that are floating-point numbers, where it is an integer whatever they are.
+fn exact_quotient(dims: &mut Dims, a: Dim, b: Dim) -> Dim {
+    if dims.modulo(a, b) == Dim::Const(0) { dims.div_exact(a, b) } else { Dim::Unknown }
+}
+
 fn is_natural(dims: &Dims, dim: Dim) -> bool {
     dims.lower_bound(dim).is_some_and(|least| least >= 0)
 }
 
 /// `fmod = 0` has the sign of the divisor, as Python has it; `fmod = 1` that of the dividend.
 fn modulo(cx: &mut NodeCx<'_, '_>) -> Infer {
-    let is_fmod = cx.int("fmod")? != 0;
+    let fmod = cx.int("fmod");
+    if let Some(fmod) = fmod
+        && !(0..=1).contains(&fmod)
+    {
+        return cx.fail_at_attr("fmod", format!("`fmod` is 0 or 1, not {fmod}"));
+    }
+    let is_fmod = fmod.map(|fmod| fmod == 1);
+    if is_fmod.is_none() {
+        return broadcast(cx);
+    }
     binary(
         cx,
         |dims, a, b| match (a, b) {
-            (Dim::Const(a), Dim::Const(b)) if is_fmod => a.checked_rem(b).map_or(Dim::Unknown, Dim::Const),
-            _ if !is_fmod || is_natural(dims, a) && is_natural(dims, b) => dims.modulo(a, b),
+            _ if is_natural(dims, a) && is_natural(dims, b) => dims.modulo(a, b),
+            (Dim::Const(a), Dim::Const(b)) if is_fmod == Some(true) => {
+                a.checked_rem(b).map_or(Dim::Unknown, Dim::Const)
+            }
+            _ if is_fmod == Some(false) => dims.modulo(a, b),
             _ => Dim::Unknown,
         },
-        |a, b| if is_fmod { a % b } else { f64::NAN },
+        |a, b| {
+            let rest = a % b;
+            let is_other_side = rest != 0.0 && (rest < 0.0) != (b < 0.0);
+            if is_fmod == Some(false) && is_other_side { rest + b } else { rest }
+        },
     )
 }
 
 fn pow(cx: &mut NodeCx<'_, '_>) -> Infer {
-    elements(cx, |_, operands| match *operands {
+    elements(cx, |dims, operands| match *operands {
         [Elem::Int(Dim::Const(a)), Elem::Int(Dim::Const(b))] => {
             let power = u32::try_from(b).ok().and_then(|b| a.checked_pow(b));
             power.map_or(Elem::Unknown, |n| Elem::Int(Dim::Const(n)))
         }
+        [Elem::Int(a), b] => match b.number() {
+            Some(1.0) => Elem::Int(a),
+            Some(2.0) => Elem::Int(dims.mul(a, a)),
+            _ => Elem::Unknown,
+        },
         [Elem::Float(a), b] => b.number().map_or(Elem::Unknown, |b| Elem::Float(a.powf(b))),
         _ => Elem::Unknown,
     })
 }
 
 fn max(cx: &mut NodeCx<'_, '_>) -> Infer {
-    fold(cx, Dims::max, f64::max)
+    fold(cx, larger)
 }
 
 fn min(cx: &mut NodeCx<'_, '_>) -> Infer {
-    fold(cx, Dims::min, f64::min)
+    fold(cx, smaller)
 }
 
-fn fold(
-    cx: &mut NodeCx<'_, '_>,
-    ints: impl Fn(&mut Dims, Dim, Dim) -> Dim,
-    floats: impl Fn(f64, f64) -> f64,
-) -> Infer {
-    elements(cx, |dims, operands| {
-        let pairs = operands.iter().copied().reduce(|a, b| match (a, b) {
-            (Elem::Int(a), Elem::Int(b)) => Elem::Int(ints(dims, a, b)),
-            (Elem::Float(a), Elem::Float(b)) => Elem::Float(floats(a, b)),
-            _ => Elem::Unknown,
-        });
-        pairs.unwrap_or(Elem::Unknown)
+fn sum(cx: &mut NodeCx<'_, '_>) -> Infer {
+    fold(cx, |dims, a, b| match (a, b) {
+        (Elem::Int(a), Elem::Int(b)) => Elem::Int(dims.add(a, b)),
+        // Sums of floating-point numbers depend on their order.
+        _ => Elem::Unknown,
     })
+}
+
+fn fold(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, Elem, Elem) -> Elem) -> Infer {
+    elements(cx, |dims, operands| {
+        operands.iter().copied().reduce(|a, b| f(dims, a, b)).unwrap_or(Elem::Unknown)
+    })
+}
+
+/// The larger of two numbers.
+pub(super) fn larger(dims: &mut Dims, a: Elem, b: Elem) -> Elem {
+    match Pair::of(&[a, b]) {
+        Some(Pair::Ints(a, b)) => Elem::Int(dims.max(a, b)),
+        Some(Pair::Floats(a, b)) if !a.is_nan() && !b.is_nan() => Elem::Float(a.max(b)),
+        Some(Pair::Floats(..)) | None => Elem::Unknown,
+    }
+}
+
+/// The smaller of two numbers.
+pub(super) fn smaller(dims: &mut Dims, a: Elem, b: Elem) -> Elem {
+    match Pair::of(&[a, b]) {
+        Some(Pair::Ints(a, b)) => Elem::Int(dims.min(a, b)),
+        Some(Pair::Floats(a, b)) if !a.is_nan() && !b.is_nan() => Elem::Float(a.min(b)),
+        Some(Pair::Floats(..)) | None => Elem::Unknown,
+    }
 }
 
 fn neg(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -245,8 +304,22 @@ fn floor(cx: &mut NodeCx<'_, '_>) -> Infer {
     unary(cx, |_, d| d, f64::floor)
 }
 
+fn round(cx: &mut NodeCx<'_, '_>) -> Infer {
+    unary(cx, |_, d| d, f64::round_ties_even)
+}
+
 fn sqrt(cx: &mut NodeCx<'_, '_>) -> Infer {
     unary(cx, |_, _| Dim::Unknown, f64::sqrt)
+}
+
+fn sign(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let sign = |dims: &mut Dims, d| match (dims.lower_bound(d), dims.upper_bound(d)) {
+        (Some(least), _) if least > 0 => Dim::Const(1),
+        (_, Some(most)) if most < 0 => Dim::Const(-1),
+        (Some(0), Some(0)) => Dim::Const(0),
+        _ => Dim::Unknown,
+    };
+    unary(cx, sign, |x| if x == 0.0 { 0.0 } else { x.signum() })
 }
 
 fn truth(known: Option<bool>) -> Elem {
@@ -254,7 +327,7 @@ fn truth(known: Option<bool>) -> Elem {
 }
 
 /// A boolean that is known.
-fn boolean(elem: Elem) -> Option<bool> {
+pub(super) fn boolean(elem: Elem) -> Option<bool> {
     match elem {
         Elem::Int(Dim::Const(n)) => Some(n != 0),
         Elem::Unknown | Elem::Int(_) | Elem::Float(_) => None,
@@ -266,10 +339,10 @@ fn compare(
     ints: impl Fn(&mut Dims, Dim, Dim) -> Option<bool>,
     floats: impl Fn(f64, f64) -> bool,
 ) -> Infer {
-    elements(cx, |dims, operands| match *operands {
-        [Elem::Int(a), Elem::Int(b)] => truth(ints(dims, a, b)),
-        [Elem::Float(a), Elem::Float(b)] => truth(Some(floats(a, b))),
-        _ => Elem::Unknown,
+    elements(cx, |dims, operands| match Pair::of(operands) {
+        Some(Pair::Ints(a, b)) => truth(ints(dims, a, b)),
+        Some(Pair::Floats(a, b)) => truth(Some(floats(a, b))),
+        None => Elem::Unknown,
     })
 }
 
@@ -278,7 +351,7 @@ fn equal(cx: &mut NodeCx<'_, '_>) -> Infer {
 }
 
 /// Whether `a < b` for all values of the symbols, or for none.
-fn known_less(dims: &mut Dims, a: Dim, b: Dim) -> Option<bool> {
+pub(super) fn known_less(dims: &mut Dims, a: Dim, b: Dim) -> Option<bool> {
     let difference = dims.sub(b, a);
     if dims.lower_bound(difference).is_some_and(|d| d > 0) {
         return Some(true);
@@ -303,7 +376,8 @@ fn greater_or_equal(cx: &mut NodeCx<'_, '_>) -> Infer {
 }
 
 fn logical(cx: &mut NodeCx<'_, '_>, f: impl Fn(Option<bool>, Option<bool>) -> Option<bool>) -> Infer {
-    elements(cx, |_, operands| match *operands {
+    broadcast(cx)?;
+    some_elements(cx, |_, operands| match *operands {
         [a, b] => truth(f(boolean(a), boolean(b))),
         _ => Elem::Unknown,
     })
@@ -329,15 +403,15 @@ fn xor(cx: &mut NodeCx<'_, '_>) -> Infer {
 
 fn not(cx: &mut NodeCx<'_, '_>) -> Infer {
     same_shape(cx)?;
-    let value = cx.value(0)?;
-    let elems = value.elems.iter().map(|&e| truth(boolean(e).map(|b| !b)));
-    let value = Value::new(value.dims.iter().copied(), elems.collect())?;
-    cx.set_value(0, value);
-    Some(())
+    some_elements(cx, |_, operands| match *operands {
+        [a] => truth(boolean(a).map(|b| !b)),
+        _ => Elem::Unknown,
+    })
 }
 
 fn choose(cx: &mut NodeCx<'_, '_>) -> Infer {
-    elements(cx, |dims, operands| match *operands {
+    broadcast(cx)?;
+    some_elements(cx, |dims, operands| match *operands {
         [condition, a, b] => match boolean(condition) {
             Some(true) => a,
             Some(false) => b,
@@ -350,18 +424,62 @@ fn choose(cx: &mut NodeCx<'_, '_>) -> Infer {
     })
 }
 
+fn bit_shift(cx: &mut NodeCx<'_, '_>) -> Infer {
+    cx.one_of("direction", &["RIGHT", "LEFT"])?;
+    broadcast(cx)
+}
+
+/// The limits are attributes before version 11, then scalars, which runtimes take with one axis as well.
+fn clip(cx: &mut NodeCx<'_, '_>) -> Infer {
+    same_shape(cx)?;
+    for i in 1..cx.input_count() {
+        if let Some(count) = cx.shape(i).map(|s| cx.dims().product(&s))
+            && matches!(count, Dim::Const(n) if n != 1)
+        {
+            cx.shape_of_rank(i, 0)?;
+        }
+    }
+    if cx.since() < 11 {
+        return None;
+    }
+    let limit =
+        |cx: &NodeCx<'_, '_>, i| if cx.has_input(i) { cx.value(i)?.single().map(Some) } else { Some(None) };
+    let (low, high) = (limit(cx, 1)?, limit(cx, 2)?);
+    let within = |dims: &mut Dims, elem: Elem| {
+        let above = low.map_or(elem, |low| larger(dims, low, elem));
+        high.map_or(above, |high| smaller(dims, high, above))
+    };
+    let value = cx.value(0)?;
+    let elems = value.elems.iter().map(|&e| within(cx.dims(), e)).collect();
+    let value = Value::new(value.dims.iter().copied(), elems)?;
+    cx.set_value(0, value);
+    Some(())
+}
+
+/// The second output says what was dropped.
+fn dropout(cx: &mut NodeCx<'_, '_>) -> Infer {
+    for i in 1..cx.input_count() {
+        if cx.rank(i).is_some() {
+            cx.shape_of_rank(i, 0)?;
+        }
+    }
+    let shape = cx.shape(0)?;
+    cx.set_shape(0, shape.iter().copied());
+    cx.set_shape(1, shape);
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn positions_advance_in_row_major_order() {
-        let (dims, mut at) = ([2, 2], vec![0, 0]);
-        let mut seen = Vec::new();
-        for _ in 0..4 {
-            seen.push(at.clone());
-            advance(&mut at, &dims);
-        }
-        assert_eq!(seen, [vec![0, 0], vec![0, 1], vec![1, 0], vec![1, 1]]);
+    fn numbers_of_two_kinds_go_together_where_both_are_integers() {
+        let mut dims = Dims::new();
+        let n = dims.symbol("N");
+        assert!(matches!(Pair::of(&[Elem::Int(n), Elem::Float(2.0)]), Some(Pair::Ints(_, Dim::Const(2)))));
+        assert!(Pair::of(&[Elem::Int(n), Elem::Float(0.5)]).is_none());
+        assert!(Pair::of(&[Elem::Int(n), Elem::Float(f64::NAN)]).is_none());
+        assert!(Pair::of(&[Elem::Int(n), Elem::Float(1e300)]).is_none());
     }
 }

@@ -7,12 +7,25 @@
 //! An operator without a rule that a function body defines is inferred through that body. One without either is listed
 //! by a test, which fails.
 
+mod axes;
+mod broadcast;
+mod cast;
 mod control;
 mod elementwise;
+mod gather;
 mod ml;
 mod optional;
+mod parts;
+mod random;
+mod reduce;
+mod reshape;
 mod scan;
+mod scatter;
+mod select;
 mod sequence;
+mod shape;
+mod slice;
+mod view;
 
 use crate::infer::{Infer, NodeCx};
 use crate::schema::{Registry, SchemaId};
@@ -36,12 +49,23 @@ const fn row(name: &'static str, since: u32, rule: Rule) -> Row {
 }
 
 const FAMILIES: &[&[Row]] = &[
+    cast::ROWS,
     control::ROWS,
     elementwise::ROWS,
+    gather::ROWS,
     ml::ROWS,
     optional::ROWS,
+    parts::ROWS,
+    random::ROWS,
+    reduce::ROWS,
+    reshape::ROWS,
     scan::ROWS,
+    scatter::ROWS,
+    select::ROWS,
     sequence::ROWS,
+    shape::ROWS,
+    slice::ROWS,
+    view::ROWS,
 ];
 
 /// The rules by schema.
