@@ -65,7 +65,7 @@ impl Dims {
             (Dim::Unknown, _) | (_, Dim::Unknown) => Dim::Unknown,
             (Dim::Expr(_), Dim::Const(_) | Dim::Expr(_)) | (Dim::Const(_), Dim::Expr(_)) => {
                 self.remember(Op::Mul, a, b, |dims| {
-                    let product = dims.poly(a).and_then(|a| a.product(&dims.poly(b)?));
+                    let product = dims.poly(a).and_then(|a| dims.multiply(&a, &dims.poly(b)?));
                     dims.settle(product)
                 })
             }

@@ -6,6 +6,7 @@
 
 use super::bounds::Interval;
 use super::expr::{Atom, AtomId};
+use super::extreme::End;
 use super::poly::{Monomial, Poly, cancel, common, floor_div, gcd};
 use super::{Dim, Dims};
 
@@ -47,16 +48,35 @@ impl Dims {
         if let Some(value) = range.as_point() {
             return Some(Dim::Const(value));
         }
-        if let Some(flat) = self.flatten_quotient(&a, divisor) {
-            return Some(flat);
+        if let Some(joined) = self.join_quotient(&a, divisor) {
+            return Some(joined);
         }
         let base = self.expand(&a)?;
         let quotient = self.base_floor(&base, divisor)?;
         Some(self.show(quotient))
     }
 
+    /// A quotient of a quotient, or of a minimum or maximum, as one of what is inside.
+    pub(super) fn join_quotient(&mut self, a: &Poly, divisor: i64) -> Option<Dim> {
+        let flat = self.flatten_quotient(a, divisor);
+        flat.or_else(|| self.distribute_quotient(a, divisor)).filter(|joined| *joined != Dim::Unknown)
+    }
+
+    /// `floor(max(x, y) / q)` is `max(floor(x/q), floor(y/q))`.
+    fn distribute_quotient(&mut self, a: &Poly, divisor: i64) -> Option<Dim> {
+        let (end, (args, sign, number)) =
+            [End::Max, End::Min].into_iter().find_map(|end| Some((end, self.nested(end, a)?)))?;
+        let mut quotients = Vec::new();
+        for &arg in &args {
+            let arg = if sign < 0 { self.neg(arg) } else { arg };
+            let arg = self.add(arg, Dim::Const(number));
+            quotients.push(self.floor_div(arg, Dim::Const(divisor)));
+        }
+        Some(self.extreme(end, &quotients))
+    }
+
     /// `floor((floor(x/m) + r) / q)` is `floor((x + m*r) / (m*q))`, and `-floor(x/m)` is `floor((m-1-x) / m)`.
-    pub(super) fn flatten_quotient(&mut self, a: &Poly, divisor: i64) -> Option<Dim> {
+    fn flatten_quotient(&mut self, a: &Poly, divisor: i64) -> Option<Dim> {
         for &i in &self.arena.order_of_terms(a) {
             let term = &a.terms[usize::from(i)];
             let Some((atom, x, m)) = self.floor_by_number(term.bare()) else { continue };
@@ -77,7 +97,7 @@ impl Dims {
             let dividend = self.settle(Some(dividend));
             let flat = self.floor_div(dividend, inner);
             let whole = self.settle(Poly::atom(atom).scaled(whole));
-            return Some(self.add(flat, whole)).filter(|flat| *flat != Dim::Unknown);
+            return Some(self.add(flat, whole));
         }
         None
     }
@@ -241,7 +261,7 @@ impl Dims {
 
     /// Quotient and rest of sums: no term of the rest is a multiple of the divisor's first one, but for
     /// coefficients from 0 up to the size of that one's.
-    fn divide(&self, x: &Poly, y: &Poly, lead: &Monomial, coefficient: i64) -> Option<(Poly, Poly)> {
+    fn divide(&mut self, x: &Poly, y: &Poly, lead: &Monomial, coefficient: i64) -> Option<(Poly, Poly)> {
         let (mut whole, mut rest) = (Poly::default(), x.clone());
         for _ in 0..MAX_STEPS {
             let divisible = rest.terms.iter().filter_map(|term| {
@@ -251,7 +271,7 @@ impl Dims {
             let first = divisible.min_by(|a, b| self.arena.compare_products(a.0, b.0));
             let Some((_, factors, times)) = first else { return Some((whole, rest)) };
             let part = Poly::term(factors, times);
-            rest = rest.add_scaled(&y.product(&part)?, -1)?;
+            rest = rest.add_scaled(&self.multiply(y, &part)?, -1)?;
             whole = whole.add_scaled(&part, 1)?;
         }
         None

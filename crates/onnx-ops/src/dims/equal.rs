@@ -50,6 +50,8 @@ enum Solution {
     Holds,
     Never,
     Bind(AtomId, Dim),
+    /// As much as that another extent is a number.
+    Means(Dim, i64),
     None,
 }
 
@@ -104,6 +106,7 @@ impl Dims {
                         self.keep(left, right);
                     }
                 }
+                Solution::Means(dim, value) => todo.push((dim, Dim::Const(value))),
                 Solution::None => self.keep(left, right),
             }
         }
@@ -134,7 +137,7 @@ impl Dims {
         let Some(sum) = self.poly(difference) else { return Solution::None };
         let Some(sum) = sum.divided(sum.content().max(1)) else { return Solution::None };
         let mut best: Option<(Preference, AtomId, Dim)> = None;
-        for term in sum.terms.iter().filter(|term| term.coefficient.abs() == 1) {
+        for term in sum.terms.iter().filter(|term| term.coefficient.unsigned_abs() == 1) {
             let Some((atom, symbol)) = term.bare().and_then(|atom| Some((atom, self.symbol_of(atom)?)))
             else {
                 continue;
@@ -158,11 +161,28 @@ impl Dims {
             return Solution::Bind(atom, value);
         }
         match &sum.terms[..] {
-            [term] if term.coefficient.abs() == 1 => match (term.bare(), sum.constant.checked_neg()) {
-                (Some(atom), Some(value)) => Solution::Bind(atom, Dim::Const(value * term.coefficient)),
+            [term] if term.coefficient.unsigned_abs() == 1 => match (term.bare(), sum.constant.checked_neg())
+            {
+                (Some(atom), Some(value)) => self.solve_atom(atom, value * term.coefficient),
                 (_, _) => Solution::None,
             },
             _ => Solution::None,
+        }
+    }
+
+    /// What follows from the value of an atom: `max(N, 2) = 5` says that N is 5.
+    fn solve_atom(&self, atom: AtomId, value: i64) -> Solution {
+        match &self.arena.atoms[atom].atom {
+            Atom::Max(args) | Atom::Min(args) => match args[..] {
+                [other, Dim::Const(limit)] if limit != value => Solution::Means(other, value),
+                _ => Solution::Bind(atom, Dim::Const(value)),
+            },
+            Atom::Symbol(_)
+            | Atom::Floor(..)
+            | Atom::Mod(..)
+            | Atom::Broadcast(_)
+            | Atom::BaseFloor(..)
+            | Atom::BaseMax(_) => Solution::Bind(atom, Dim::Const(value)),
         }
     }
 

@@ -6,7 +6,7 @@
 
 use super::expr::{Atom, AtomId};
 use super::extreme::End;
-use super::poly::{Poly, Term};
+use super::poly::{Poly, Term, gcd};
 use super::settle::mirror;
 use super::{Dim, Dims, ExprId};
 use smallvec::SmallVec;
@@ -37,7 +37,8 @@ impl Dims {
         let rest = sum.add_scaled(&Poly::atom(atom), coefficient.checked_neg()?)?;
         let forms = match self.arena.atoms[atom].atom {
             Atom::BaseFloor(dividend, divisor) => {
-                floor_forms(&self.arena.exprs[dividend].poly, divisor, coefficient, &rest)?
+                let dividend = self.arena.exprs[dividend].poly.clone();
+                self.floor_forms(&dividend, divisor, coefficient, &rest)?
             }
             Atom::BaseMax(of) => self.max_forms(of, coefficient, &rest)?,
             Atom::Symbol(_)
@@ -75,6 +76,27 @@ impl Dims {
         (!pair.contains(&Dim::Unknown)).then_some(Box::new(pair))
     }
 
+    /// `floor(dividend / divisor) * times + rest`.
+    fn floor_forms(&mut self, dividend: &Poly, divisor: i64, times: i64, rest: &Poly) -> Option<Vec<Form>> {
+        let (mirror, sum) = mirror(dividend, divisor)?;
+        let other = rest.add_scaled(&sum, times)?;
+        let mut forms = Vec::new();
+        for (dividend, times, rest) in [(dividend, times, rest), (&mirror, times.checked_neg()?, &other)] {
+            let function = Function::Floor(dividend.clone(), divisor);
+            forms.push(Form { function, times, rest: rest.clone() });
+            forms.extend(absorbed(dividend, divisor, times, rest));
+            // floor(N/6)*3 is floor(N/2) - mod(floor(N/2), 3), and floor(N/6)*6 is N - mod(N, 6).
+            let modulus = gcd(times, divisor);
+            if modulus > 1 {
+                let of = self.base_floor(dividend, divisor / modulus)?;
+                let times = (times / modulus).checked_neg()?;
+                let rest = rest.add_scaled(&of, times.checked_neg()?)?;
+                forms.push(Form { function: Function::Mod(of, modulus), times, rest });
+            }
+        }
+        Some(forms)
+    }
+
     /// `max(of, 0) * times + rest`: `of` is the difference of two sums, which can be the arguments.
     fn max_forms(&mut self, of: ExprId, times: i64, rest: &Poly) -> Option<Vec<Form>> {
         let base = self.arena.exprs[of].poly.clone();
@@ -103,24 +125,6 @@ impl Dims {
     fn is_nested(&self, a: &Poly, b: &Poly, end: End) -> bool {
         [a, b].into_iter().any(|arg| self.nested(end, arg).is_some())
     }
-}
-
-/// `floor(dividend / divisor) * times + rest`.
-fn floor_forms(dividend: &Poly, divisor: i64, times: i64, rest: &Poly) -> Option<Vec<Form>> {
-    let (mirror, sum) = mirror(dividend, divisor)?;
-    let other = rest.add_scaled(&sum, times)?;
-    let mut forms = Vec::new();
-    for (dividend, times, rest) in [(dividend, times, rest), (&mirror, times.checked_neg()?, &other)] {
-        let function = Function::Floor(dividend.clone(), divisor);
-        forms.push(Form { function, times, rest: rest.clone() });
-        forms.extend(absorbed(dividend, divisor, times, rest));
-        if times % divisor == 0 {
-            let times = (times / divisor).checked_neg()?;
-            let rest = rest.add_scaled(dividend, times.checked_neg()?)?;
-            forms.push(Form { function: Function::Mod(dividend.clone(), divisor), times, rest });
-        }
-    }
-    Some(forms)
 }
 
 /// With those products inside that the rest has with the other sign: `floor((M+N)/2) - N` is `floor((M-N)/2)`.
@@ -171,14 +175,11 @@ fn differences(sum: &Poly, times: i64, rest: &Poly) -> Option<SmallVec<[(Poly, P
     Some(differences)
 }
 
-/// Coefficients above half of the divisor become negative, unless all would.
+/// Coefficients above half of the divisor become negative, which changes nothing in a rest.
 fn centred(dividend: &Poly, divisor: i64) -> Poly {
-    let is_large = |term: &Term| term.coefficient > divisor / 2;
     let mut centred = dividend.clone();
-    if !dividend.terms.iter().all(is_large) {
-        for term in centred.terms.iter_mut().filter(|term| is_large(term)) {
-            term.coefficient -= divisor;
-        }
+    for term in centred.terms.iter_mut().filter(|term| term.coefficient > divisor / 2) {
+        term.coefficient -= divisor;
     }
     centred
 }

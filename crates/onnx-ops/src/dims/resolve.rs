@@ -88,8 +88,9 @@ impl Dims {
             let mut product = Some(Poly::constant(term.coefficient));
             for factor in &term.factors {
                 let value = value(self, factor.atom);
-                let power = self.poly(value).and_then(|value| value.power(factor.power));
-                product = product.and_then(|product| product.product(&power?));
+                for _ in 0..factor.power {
+                    product = product.and_then(|product| self.multiply(&product, &self.poly(value)?));
+                }
             }
             rebuilt = rebuilt.and_then(|rebuilt| rebuilt.add_scaled(&product?, 1));
         }

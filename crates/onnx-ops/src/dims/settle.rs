@@ -20,6 +20,9 @@ use super::expr::{Atom, AtomId};
 use super::poly::{Poly, Term, gcd};
 use super::{Dim, Dims};
 
+/// How often forms of factors are looked up; they hardly ever have factors with other forms.
+const MAX_ROUNDS: usize = 4;
+
 impl Dims {
     /// The extent that a sum is. `None`, a number that does not fit, is Unknown.
     pub(super) fn settle(&mut self, sum: Option<Poly>) -> Dim {
@@ -42,6 +45,39 @@ impl Dims {
             Atom::Symbol(_) | Atom::Broadcast(_) | Atom::BaseFloor(..) | Atom::BaseMax(_) => false,
         };
         derived.then_some(atom)
+    }
+
+    /// The product of sums as they are shown. An atom is shown one way in one sum and another way in another one; as a
+    /// factor it is what it is alone.
+    pub(super) fn multiply(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
+        match (a.as_constant(), b.as_constant()) {
+            (Some(number), _) => b.scaled(number),
+            (_, Some(number)) => a.scaled(number),
+            (None, None) => self.alone(a)?.product(&self.alone(b)?),
+        }
+    }
+
+    fn alone(&mut self, sum: &Poly) -> Option<Poly> {
+        let mut alone = sum.clone();
+        for _ in 0..MAX_ROUNDS {
+            let mut next = Poly::constant(alone.constant);
+            for term in &alone.terms {
+                let shown = match self.derived(term) {
+                    Some(atom) => {
+                        let base = self.base(atom)?;
+                        let shown = self.show(base);
+                        self.poly(shown)?
+                    }
+                    None => Poly::term(term.factors.clone(), 1),
+                };
+                next = next.add_scaled(&shown, term.coefficient)?;
+            }
+            if next == alone {
+                break;
+            }
+            alone = next;
+        }
+        Some(alone)
     }
 
     /// The sum in the basis.
@@ -109,11 +145,11 @@ impl Dims {
         let shared = gcd(rest.content(), divisor);
         let (rest, divisor) = (rest.divided(shared)?, divisor / shared);
         if self.next_base(&rest).is_some() {
-            // What is shown inside may be a quotient that is joined with this one.
+            // What is shown inside may be a function that is joined with this one.
             let shown = self.show(rest.clone());
             let shown = self.poly(shown)?;
-            if let Some(flat) = self.flatten_quotient(&shown, divisor) {
-                return whole.add_scaled(&self.expand_dim(flat)?, 1);
+            if let Some(joined) = self.join_quotient(&shown, divisor) {
+                return whole.add_scaled(&self.expand_dim(joined)?, 1);
             }
         }
         let (mirror, sum) = mirror(&rest, divisor)?;
@@ -180,15 +216,25 @@ impl Dims {
         shown
     }
 
-    /// The atom of the basis to be shown next: deep ones bring up others, so they are first.
+    /// The atom of the basis to be shown next: deep ones and large divisors bring up others, so they are first.
     fn next_base(&self, sum: &Poly) -> Option<(AtomId, i64)> {
         let base = sum.terms.iter().filter_map(|term| {
             let atom = term.bare()?;
-            let is_base = matches!(self.arena.atoms[atom].atom, Atom::BaseFloor(..) | Atom::BaseMax(_));
-            is_base.then_some((atom, term.coefficient))
+            let divisor = match self.arena.atoms[atom].atom {
+                Atom::BaseFloor(_, divisor) => divisor,
+                Atom::BaseMax(_) => 1,
+                Atom::Symbol(_)
+                | Atom::Floor(..)
+                | Atom::Mod(..)
+                | Atom::Max(_)
+                | Atom::Min(_)
+                | Atom::Broadcast(_) => return None,
+            };
+            Some(((self.arena.atoms[atom].facts.level, divisor), atom, term.coefficient))
         });
-        let level = |atom: AtomId| self.arena.atoms[atom].facts.level;
-        base.min_by(|&(a, _), &(b, _)| level(b).cmp(&level(a)).then_with(|| self.arena.compare_atoms(a, b)))
+        let first =
+            base.min_by(|&(x, a, _), &(y, b, _)| y.cmp(&x).then_with(|| self.arena.compare_atoms(a, b)));
+        first.map(|(_, atom, coefficient)| (atom, coefficient))
     }
 }
 

@@ -58,6 +58,9 @@ fn quotients() {
     shows("H - floor(H/3)", "ceil(H*2/3)");
     shows("N - ceil(H/2)", "N-ceil(H/2)");
     shows("-floor(-H/2)", "ceil(H/2)");
+    shows("ceil(max(N-1, 0)/2)", "floor(N/2)");
+    shows("floor(min(N, 5)/2)", "min(floor(N/2), 2)");
+    shows("floor((3-max(N, M))/2)", "1-max(floor(M/2), floor(N/2))");
     shows("floor(7/N)", "floor(7/N)");
     shows("N // (N + 1)", "0");
     shows("floor(N*H*W/(M*2))", "floor(H*N*W/(M*2))");
@@ -71,9 +74,11 @@ fn rests() {
     shows("Mod(N + 1, 2)", "mod(N+1, 2)");
     shows("N - 2*floor(N/2)", "mod(N, 2)");
     shows("(N//2)*2 + N%2", "N");
-    shows("(N*4+3) % 6", "mod(N*2+1, 3)*2+1");
+    shows("(N*4+3) % 6", "mod(1-N, 3)*2+1");
     shows("(N - M) % 4", "mod(N-M, 4)");
     shows("N*M % N", "0");
+    shows("H + (7 - H % 7) % 7", "ceil(H/7)*7");
+    shows("(7 - H % 7) % 7", "mod(-H, 7)");
     shows("N % M", "mod(N, M)");
     shows("(N*K) % (M*K)", "K*mod(N, M)");
 }

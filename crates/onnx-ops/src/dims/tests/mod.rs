@@ -1,4 +1,7 @@
 //! Tests of the module as a whole.
 
+mod equal;
 mod forms;
+mod limits;
+mod parse;
 mod random;
