@@ -116,23 +116,21 @@ impl<'m> BodyBuilder<'m> {
     pub fn end_graph(&mut self) {
         let Some(scope) = self.scopes.pop() else { return };
         let outer = self.scopes.last().map(|s| s.graph);
-        let mut kept = scope.log_start;
-        for i in scope.log_start..self.log.len() {
-            let (name, before) = self.log[i];
+        let mut kept = Vec::new();
+        // From the newest to the oldest, so that a name logged twice gets its first value back.
+        while self.log.len() > scope.log_start
+            && let Some((name, before)) = self.log.pop()
+        {
             let unbound = self.visible[name.index()]
                 .filter(|&v| self.body.values[v].def == ValueDef::Unbound(scope.graph) && before.is_none());
             if let (Some(value), Some(outer)) = (unbound, outer) {
                 self.body.values[value].def = ValueDef::Unbound(outer);
-                self.log[kept] = (name, None);
-                kept += 1;
+                kept.push((name, None));
+            } else {
+                self.visible[name.index()] = before;
             }
         }
-        // Undo from the newest to the oldest, so that a name logged twice gets its first value back.
-        for i in (kept..self.log.len()).rev() {
-            let (name, before) = self.log[i];
-            self.visible[name.index()] = before;
-        }
-        self.log.truncate(kept);
+        self.log.extend(kept.into_iter().rev());
     }
 
     fn graph(&self) -> GraphId {
@@ -364,6 +362,16 @@ mod tests {
         let uses: Vec<_> = body.nodes.values().filter_map(|n| n.inputs.first().copied().flatten()).collect();
         assert_eq!(uses[0], uses[2]);
         assert!(matches!(body.values[uses[0]].def, ValueDef::Output(..)));
+    }
+
+    #[test]
+    fn a_capture_goes_through_graphs_that_define_other_names() {
+        let (m, b) = body(&["{", "{", "a = b", "b = t", "}", "}", "t = x", "c = b"]);
+        let body = &m.bodies[b];
+        let read = |i| body.nodes[NodeId::from_index(i)].inputs[0];
+        let t = body.nodes[NodeId::from_index(4)].outputs[0];
+        assert_eq!(read(3), t);
+        assert_ne!(read(5), read(2));
     }
 
     #[test]
