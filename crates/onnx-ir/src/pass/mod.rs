@@ -11,18 +11,21 @@
 //! | pass | what it does |
 //! | --- | --- |
 //! | [`dead_code`] | removes what nothing reads |
+//! | [`topological_sort`] | puts nodes behind those that they need |
 
 mod calls;
 mod compact;
 mod dead_code;
 mod operators;
 mod report;
+mod topological_sort;
 mod transplant;
 
 pub use compact::compact;
 pub use dead_code::dead_code;
 pub use operators::{OpRef, Operators, Unknown};
 pub use report::{Change, Report};
+pub use topological_sort::topological_sort;
 pub use transplant::{Source, Style, Target, Transplant};
 
 use crate::diag::Diagnostic;
@@ -41,11 +44,18 @@ pub struct Pass {
 }
 
 /// Every pass that can be run by name.
-pub static ALL: &[Pass] = &[Pass {
-    name: "dead-code",
-    summary: "Remove nodes, initializers, functions and imports that nothing uses",
-    function: |model, operators| dead_code(model, operators),
-}];
+pub static ALL: &[Pass] = &[
+    Pass {
+        name: "dead-code",
+        summary: "Remove nodes, initializers, functions and imports that nothing uses",
+        function: |model, operators| dead_code(model, operators),
+    },
+    Pass {
+        name: "topological-sort",
+        summary: "Put nodes behind those that they need",
+        function: |model, _| topological_sort(model),
+    },
+];
 
 /// The pass of this name.
 pub fn find(name: &str) -> Option<&'static Pass> {

@@ -1,0 +1,154 @@
+//! Puts every node behind those that it needs.
+//!
+//! ```text
+//! before:  g (float[N] x) => (float[N] y, float[N] z) { y = Relu(t)  t = Abs(x)  z = Neg(x) }
+//! after:   g (float[N] x) => (float[N] y, float[N] z) { t = Abs(x)  y = Relu(t)  z = Neg(x) }
+//! ```
+//!
+//! A node needs what its nested graphs read from outside. The order stays as it is as far as it may: of the nodes that
+//! could come next, the one that stood first does. A graph whose nodes need each other in a circle is reported and left
+//! alone.
+
+use super::calls::bodies;
+use super::{Report, watched};
+use crate::body::{Body, GraphId, NodeId, ValueDef, ValueId};
+use crate::diag::{Diagnostic, Entity, code};
+use crate::edit::graphs;
+use crate::entity::SecondaryMap;
+use crate::model::{BodyId, Model};
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Sorts the nodes of all graphs, in `n log n`.
+pub fn topological_sort(model: &mut Model) -> Report {
+    watched("topological-sort", model, |model| {
+        let mut report = Report::default();
+        let mut moved = 0;
+        for (body, _) in bodies(model) {
+            let mut needs = Needs::of(&model.bodies[body]);
+            for graph in graphs(&model.bodies[body]) {
+                let before = &model.bodies[body].graphs[graph].nodes;
+                match needs.sorted(before) {
+                    Ok(after) => {
+                        moved += before.iter().zip(&after).filter(|(a, b)| a != b).count();
+                        model.bodies[body].graphs[graph].nodes = after;
+                    }
+                    Err(node) => report.diagnostics.push(circle(model, body, node)),
+                }
+            }
+        }
+        report.note(moved, "node", "moved");
+        report
+    })
+}
+
+fn circle(model: &Model, body: BodyId, node: NodeId) -> Diagnostic {
+    let op = model.text(model.bodies[body].nodes[node].op);
+    let message = format!("this `{op}` needs its own result, so that the graph has no order");
+    Diagnostic::new(&code::NODE_ORDER, Entity::Node(body, node), message)
+}
+
+/// Which nodes of a graph need which others of it.
+struct Needs {
+    /// Pairs of nodes of one graph, the needed one first; sorted.
+    pairs: Vec<(NodeId, NodeId)>,
+    /// Where nodes stand in the graph that is being sorted.
+    positions: SecondaryMap<NodeId, usize>,
+    /// How many nodes that they need have no place yet.
+    missing: SecondaryMap<NodeId, usize>,
+}
+
+impl Needs {
+    fn of(body: &Body) -> Self {
+        let (all, len) = (graphs(body), body.nodes.len());
+        let mut homes: SecondaryMap<NodeId, Option<GraphId>> = SecondaryMap::with_len(None, len);
+        let mut holders: SecondaryMap<GraphId, Option<NodeId>> =
+            SecondaryMap::with_len(None, body.graphs.len());
+        for &graph in &all {
+            for &node in &body.graphs[graph].nodes {
+                homes[node] = Some(graph);
+                body.subgraphs(node).for_each(|inner| holders[inner] = Some(node));
+            }
+        }
+        let mut pairs = Vec::new();
+        let mut read = |value: ValueId, graph: GraphId, reader: Option<NodeId>| {
+            let ValueDef::Output(maker, _) = body.values[value].def else { return };
+            let (mut graph, mut reader) = (graph, reader);
+            // A value of an enclosing graph is needed by the node there that holds the reader. Graphs nest, so that
+            // this ends; one that holds itself is not left by way of its nodes.
+            for _ in 0..=all.len() {
+                if homes[maker] == Some(graph) {
+                    pairs.extend(reader.map(|reader| (maker, reader)));
+                    return;
+                }
+                let Some(holder) = holders[graph] else { return };
+                let Some(outer) = homes[holder] else { return };
+                (graph, reader) = (outer, Some(holder));
+            }
+        };
+        for &graph in &all {
+            for &node in &body.graphs[graph].nodes {
+                body.nodes[node].inputs.iter().flatten().for_each(|&v| read(v, graph, Some(node)));
+            }
+            body.graphs[graph].outputs.iter().filter_map(|p| p.value).for_each(|v| read(v, graph, None));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        Needs { pairs, positions: SecondaryMap::with_len(0, len), missing: SecondaryMap::with_len(0, len) }
+    }
+
+    /// Positions of the pairs of a node with those that need it.
+    fn readers(&self, node: NodeId) -> std::ops::Range<usize> {
+        let start = self.pairs.partition_point(|&(maker, _)| maker < node);
+        start..start + self.pairs[start..].partition_point(|&(maker, _)| maker == node)
+    }
+
+    /// The nodes of a graph in order, or a node that needs itself.
+    fn sorted(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, NodeId> {
+        for (position, &node) in nodes.iter().enumerate() {
+            (self.positions[node], self.missing[node]) = (position, 0);
+        }
+        for &node in nodes {
+            for at in self.readers(node) {
+                self.missing[self.pairs[at].1] += 1;
+            }
+        }
+        let ready = nodes.iter().filter(|&&n| self.missing[n] == 0).map(|&n| Reverse(self.positions[n]));
+        let mut ready: BinaryHeap<Reverse<usize>> = ready.collect();
+        let mut sorted = Vec::with_capacity(nodes.len());
+        while let Some(Reverse(position)) = ready.pop() {
+            sorted.push(nodes[position]);
+            for at in self.readers(nodes[position]) {
+                let reader = self.pairs[at].1;
+                self.missing[reader] -= 1;
+                let position = self.positions[reader];
+                // Otherwise the reader is listed by another graph as well.
+                if self.missing[reader] == 0 && nodes.get(position) == Some(&reader) {
+                    ready.push(Reverse(position));
+                }
+            }
+        }
+        match nodes.iter().find(|&&n| self.missing[n] > 0) {
+            Some(&node) => Err(self.on_circle(node)),
+            None => Ok(sorted),
+        }
+    }
+
+    /// A node of a circle, from one that needs a node without a place.
+    fn on_circle(&self, mut node: NodeId) -> NodeId {
+        let open =
+            self.pairs.iter().filter(|(maker, reader)| self.missing[*maker].min(self.missing[*reader]) > 0);
+        let makers: HashMap<NodeId, NodeId, RandomState> =
+            open.map(|&(maker, reader)| (reader, maker)).collect();
+        let mut seen: HashSet<NodeId, RandomState> = HashSet::default();
+        while seen.insert(node) {
+            match makers.get(&node) {
+                Some(&maker) => node = maker,
+                None => break,
+            }
+        }
+        node
+    }
+}
