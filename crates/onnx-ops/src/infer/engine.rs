@@ -519,14 +519,18 @@ impl<'m> Engine<'m> {
         self.findings.len()
     }
 
-    /// Takes back all findings but the first, and says whether there were any. That inference has stopped stays.
-    pub(super) fn forget_findings(&mut self, first: usize) -> bool {
+    /// Takes back the findings after the first ones that are not to be kept, and says whether there were any. That
+    /// inference has stopped stays.
+    pub(super) fn forget_findings(&mut self, first: usize, keep: impl Fn(&Diagnostic) -> bool) -> bool {
         if self.fuel == 0 || self.findings.len() <= first {
             return false;
         }
-        for finding in self.findings.drain(first..) {
+        let later = self.findings.split_off(first);
+        let (kept, forgotten): (Vec<_>, Vec<_>) = later.into_iter().partition(keep);
+        self.findings.extend(kept);
+        for finding in &forgotten {
             self.told.remove(&(finding.code.id, finding.primary.place));
         }
-        true
+        !forgotten.is_empty()
     }
 }

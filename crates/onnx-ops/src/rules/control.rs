@@ -80,7 +80,8 @@ fn is_known(fact: &Fact, truth: bool) -> bool {
     known_truth(fact.value.as_ref().and_then(|v| v.single())) == Some(truth)
 }
 
-/// Both branches are walked; a condition that is known lets one of them say what the outputs are.
+/// Both branches are walked; a condition that is known lets one of them say what the outputs are. Models test a rank or
+/// an extent and go on with what it is, so of the shapes in a branch that is never taken nothing is told.
 fn branch(cx: &mut NodeCx<'_, '_>) -> Infer {
     let [then, otherwise] = ["then_branch", "else_branch"].map(|name| cx.graph(name));
     let (then, otherwise) = (then?, otherwise?);
@@ -91,8 +92,14 @@ fn branch(cx: &mut NodeCx<'_, '_>) -> Infer {
         fits &= takes(cx, graph, attr, 0).is_some();
         fits &= gives(cx, graph, attr, count).is_some();
     }
-    let first = cx.run_graph(then, &[]);
-    let second = cx.run_graph(otherwise, &[]);
+    let [first, second] = [(then, true), (otherwise, false)].map(|(graph, truth)| {
+        let attempt = cx.attempt();
+        let outputs = cx.run_graph(graph, &[]);
+        if condition == Some(!truth) {
+            cx.take_back_shapes(attempt);
+        }
+        outputs
+    });
     if !fits {
         return None;
     }
@@ -145,7 +152,12 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let outside = cx.dims().fresh("outside");
     let initial: Vec<Fact> = (0..carried).map(|i| initial(cx, body, 2 + i)).collect();
     let control = [iteration(cx, body), running(cx, body)];
+    let never_runs = known_truth(condition) == Some(false) || matches!(trips, Some(Dim::Const(n)) if n <= 0);
+    let attempt = cx.attempt();
     let outputs = walk(cx, body, &control, &initial, outside);
+    if never_runs {
+        cx.take_back_shapes(attempt);
+    }
     if !fits {
         return None;
     }
@@ -153,9 +165,8 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let runs_on = !cx.has_input(1)
         || known_truth(condition) == Some(true) && outputs.first().is_some_and(|c| is_known(c, true));
     let trips = match trips {
-        _ if known_truth(condition) == Some(false) => Dim::Const(0),
+        _ if never_runs => Dim::Const(0),
         Some(trips @ (Dim::Const(_) | Dim::Expr(_))) if runs_on => cx.dims().max(trips, Dim::Const(0)),
-        Some(Dim::Const(n)) if n <= 0 => Dim::Const(0),
         Some(_) | None => cx.fresh(carried),
     };
     let results = outputs.get(1..)?;
@@ -295,21 +306,37 @@ fn finish(
     outside: Dim,
 ) {
     let Some(generic) = cx.meet(&before.ty.without_shape(), &after.ty.without_shape()) else {
+        if let Ty::Optional(inner) = &before.ty
+            && cx.meet(&inner.without_shape(), &after.ty.without_shape()).is_some()
+        {
+            // Nothing to begin with, and something later: what the body gives is believed.
+            let ty = settled(cx, &after.ty, i, outside);
+            return cx.set_fact(i, ty, None);
+        }
         return carries_two_types(cx, body, [2 + i, 1 + i], i, [&before.ty, &after.ty]);
     };
     let (ty, value) = if trips == Dim::Const(0) {
         (before.ty.clone(), before.value.clone())
     } else if cx.dims().lower_bound(trips).is_some_and(|least| least > 0) {
-        let is_outside = |cx: &mut NodeCx<'_, '_>, dim| cx.dims().is_older(dim, outside);
-        let ty = after.ty.map_dims(&mut |dim| if is_outside(cx, dim) { dim } else { cx.fresh(i) });
-        let is_fixed = |cx: &mut NodeCx<'_, '_>, e: &Elem| is_outside(cx, e.int());
-        let value = after.value.clone().filter(|v| v.elems.iter().all(|e| is_fixed(cx, e)));
+        let ty = settled(cx, &after.ty, i, outside);
+        let value =
+            after.value.clone().filter(|v| v.elems.iter().all(|e| cx.dims().is_older(e.int(), outside)));
         (ty, value)
     } else {
         (cx.join(&before.ty, &after.ty, i), cx.either_value(before, after))
     };
     let ty = cx.meet(&ty, &generic).unwrap_or(generic);
     cx.set_fact(i, ty, value);
+}
+
+/// A type that an iteration gives, where what may differ from one to the next is anonymous.
+fn settled(cx: &mut NodeCx<'_, '_>, ty: &Ty, output: usize, outside: Dim) -> Ty {
+    let is_tensor = ty.as_tensor().is_some();
+    ty.map_dims(&mut |dim| match cx.dims().is_older(dim, outside) {
+        true => dim,
+        false if is_tensor => cx.fresh(output),
+        false => Dim::Unknown,
+    })
 }
 
 /// A value that is carried has one type, that of the node's input.

@@ -25,6 +25,7 @@ mod select;
 mod sequence;
 mod shape;
 mod slice;
+mod text;
 mod view;
 
 use crate::infer::{Infer, NodeCx};
@@ -65,6 +66,7 @@ const FAMILIES: &[&[Row]] = &[
     sequence::ROWS,
     shape::ROWS,
     slice::ROWS,
+    text::ROWS,
     view::ROWS,
 ];
 

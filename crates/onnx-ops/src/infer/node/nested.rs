@@ -7,7 +7,7 @@ use crate::infer::facts::{Fact, Source};
 use crate::infer::merge;
 use crate::infer::ty::Ty;
 use crate::infer::value::{Elem, Value};
-use onnx_ir::diag::{Diagnostic, Entity, Place};
+use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, GraphId, Port};
 use std::sync::Arc;
 
@@ -91,7 +91,18 @@ impl NodeCx<'_, '_> {
 
     /// Forgets what has been told since the beginning of an attempt.
     pub fn take_back(&mut self, attempt: Attempt) {
-        if self.engine.forget_findings(attempt.findings) {
+        self.forget(attempt, |_| false);
+    }
+
+    /// Forgets what has been told of shapes and elements since the beginning of an attempt: what was walked never runs.
+    pub fn take_back_shapes(&mut self, attempt: Attempt) {
+        const OF_SHAPES: [&Code; 3] =
+            [&code::SHAPE_PRECONDITION, &code::CONSTANT_INPUT, &code::DECLARED_SHAPE];
+        self.forget(attempt, |finding| OF_SHAPES.iter().all(|code| code.id != finding.code.id));
+    }
+
+    fn forget(&mut self, attempt: Attempt, keep: impl Fn(&Diagnostic) -> bool) {
+        if self.engine.forget_findings(attempt.findings, keep) {
             // A call that is remembered does not tell again.
             self.engine.memo.forget(attempt.calls);
         }
