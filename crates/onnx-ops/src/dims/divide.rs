@@ -62,7 +62,8 @@ impl Dims {
         flat.or_else(|| self.distribute_quotient(a, divisor)).filter(|joined| *joined != Dim::Unknown)
     }
 
-    /// `floor(max(x, y) / q)` is `max(floor(x/q), floor(y/q))`.
+    /// `floor(max(x, y) / q)` is `max(floor(x/q), floor(y/q))`, where that is simpler: `ceil(max(N-1, 0)/2)` is
+    /// `floor(N/2)`.
     fn distribute_quotient(&mut self, a: &Poly, divisor: i64) -> Option<Dim> {
         let (end, (args, sign, number)) =
             [End::Max, End::Min].into_iter().find_map(|end| Some((end, self.nested(end, a)?)))?;
@@ -72,7 +73,10 @@ impl Dims {
             let arg = self.add(arg, Dim::Const(number));
             quotients.push(self.floor_div(arg, Dim::Const(divisor)));
         }
-        Some(self.extreme(end, &quotients))
+        let distributed = self.extreme(end, &quotients);
+        // The two functions and the divisor, and what they are of.
+        let size = args.iter().fold(3, |size: u32, &arg| size.saturating_add(self.arena.facts(arg).size));
+        (self.arena.facts(distributed).size < size).then_some(distributed)
     }
 
     /// `floor((floor(x/m) + r) / q)` is `floor((x + m*r) / (m*q))`, and `-floor(x/m)` is `floor((m-1-x) / m)`.

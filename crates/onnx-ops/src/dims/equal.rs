@@ -60,9 +60,9 @@ enum Solution {
 type Preference = (bool, bool, Reverse<SymbolId>);
 
 /// Equalities without a solution beyond these are forgotten: each is tried again whenever a symbol becomes known.
-const MAX_OPEN: usize = 200;
+const MAX_OPEN: usize = 64;
 /// How many equalities one can bring about.
-const MAX_STEPS: usize = 400;
+const MAX_STEPS: usize = 200;
 
 impl Dims {
     /// Records that two extents are equal, and gives the better known one of them. A number is better known than an

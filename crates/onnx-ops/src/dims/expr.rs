@@ -99,7 +99,7 @@ const MAX_TERMS: usize = 32;
 const MAX_BASE_TERMS: usize = 64;
 const MAX_LEVEL: u32 = 16;
 const MAX_DEGREE: u32 = 16;
-const MAX_SIZE: u32 = 400;
+const MAX_SIZE: u32 = 160;
 
 /// Hints are cut here.
 const MAX_HINT: usize = 60;
@@ -128,17 +128,18 @@ impl Arena {
         if poly.terms.len() > MAX_TERMS || poly.terms.iter().any(|t| t.degree() > MAX_DEGREE) {
             return Dim::Unknown;
         }
-        let facts = self.facts_of_poly(&poly);
-        if facts.level > MAX_LEVEL || facts.size > MAX_SIZE {
-            return Dim::Unknown;
-        }
-        Dim::Expr(self.intern(poly))
+        let id = self.intern(poly);
+        let Facts { level, size, .. } = self.exprs[id].facts;
+        if level > MAX_LEVEL || size > MAX_SIZE { Dim::Unknown } else { Dim::Expr(id) }
     }
 
     /// The id of a sum in the basis of [`settle`](super::settle); `None` if it is too large.
     pub(super) fn intern_base(&mut self, poly: Poly) -> Option<ExprId> {
-        let large = poly.terms.len() > MAX_BASE_TERMS || self.facts_of_poly(&poly).size > 2 * MAX_SIZE;
-        (!large).then(|| self.intern(poly))
+        if poly.terms.len() > MAX_BASE_TERMS {
+            return None;
+        }
+        let id = self.intern(poly);
+        (self.exprs[id].facts.size <= 2 * MAX_SIZE).then_some(id)
     }
 
     fn intern(&mut self, poly: Poly) -> ExprId {

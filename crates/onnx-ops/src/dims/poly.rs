@@ -18,7 +18,7 @@ pub(super) struct Factor {
 pub(super) type Monomial = SmallVec<[Factor; 2]>;
 
 /// A product with a coefficient other than 0.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct Term {
     pub(super) factors: Monomial,
     pub(super) coefficient: i64,
@@ -48,6 +48,13 @@ pub(super) fn gcd(a: i64, b: i64) -> i64 {
     }
     // 2^63 does not fit; 1 divides as well, and only a simplification is lost.
     i64::try_from(a).unwrap_or(1)
+}
+
+impl Clone for Term {
+    /// As one block, where the derived one goes factor by factor; sums are cloned all the time.
+    fn clone(&self) -> Self {
+        Self { factors: Monomial::from_slice(&self.factors), coefficient: self.coefficient }
+    }
 }
 
 impl Term {
@@ -131,7 +138,7 @@ impl Poly {
             };
             let coefficient = mine.map_or(0, |term| term.coefficient).checked_add(added)?;
             if let Some(term) = mine.or(theirs).filter(|_| coefficient != 0) {
-                sum.terms.push(Term { factors: term.factors.clone(), coefficient });
+                sum.terms.push(Term { factors: Monomial::from_slice(&term.factors), coefficient });
             }
         }
     }
@@ -188,7 +195,7 @@ impl Poly {
         let mut quotient = Self::constant(floor_div(self.constant, divisor)?);
         for term in &self.terms {
             let coefficient = floor_div(term.coefficient, divisor)?;
-            quotient.terms.push(Term { factors: term.factors.clone(), coefficient });
+            quotient.terms.push(Term { factors: Monomial::from_slice(&term.factors), coefficient });
         }
         Some(quotient)
     }
@@ -203,7 +210,7 @@ impl Poly {
             let (whole, part) = halves(term.coefficient);
             for (side, coefficient) in [(&mut quotient, whole), (&mut rest, part)] {
                 if coefficient != 0 {
-                    side.terms.push(Term { factors: term.factors.clone(), coefficient });
+                    side.terms.push(Term { factors: Monomial::from_slice(&term.factors), coefficient });
                 }
             }
         }

@@ -38,6 +38,11 @@ impl Dims {
         if self.arena.facts(d).atoms & self.equalities.atoms == 0 || depth > MAX_DEPTH {
             return d;
         }
+        if let Dim::Expr(id) = d
+            && let Some(atom) = self.arena.exprs[id].poly.as_atom()
+        {
+            return self.rewrite_atom(atom, depth + 1);
+        }
         match self.rebuild(d, &mut |dims, atom| dims.rewrite_atom(atom, depth + 1)) {
             Dim::Unknown => d,
             rewritten @ (Dim::Const(_) | Dim::Expr(_)) => rewritten,

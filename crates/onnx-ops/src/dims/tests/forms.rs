@@ -59,8 +59,8 @@ fn quotients() {
     shows("N - ceil(H/2)", "N-ceil(H/2)");
     shows("-floor(-H/2)", "ceil(H/2)");
     shows("ceil(max(N-1, 0)/2)", "floor(N/2)");
-    shows("floor(min(N, 5)/2)", "min(floor(N/2), 2)");
-    shows("floor((3-max(N, M))/2)", "1-max(floor(M/2), floor(N/2))");
+    shows("floor(min(N, 5)/2)", "floor(min(N, 5)/2)");
+    shows("floor((3-max(N, M))/2)", "1-floor(max(M, N)/2)");
     shows("floor(7/N)", "floor(7/N)");
     shows("N // (N + 1)", "0");
     shows("floor(N*H*W/(M*2))", "floor(H*N*W/(M*2))");
@@ -79,6 +79,7 @@ fn rests() {
     shows("N*M % N", "0");
     shows("H + (7 - H % 7) % 7", "ceil(H/7)*7");
     shows("(7 - H % 7) % 7", "mod(-H, 7)");
+    shows("max(N-1, 0) % 2", "mod(max(N-1, 0), 2)");
     shows("N % M", "mod(N, M)");
     shows("(N*K) % (M*K)", "K*mod(N, M)");
 }

@@ -163,3 +163,17 @@ fn long_texts_are_names_at_once() {
         assert_eq!(dim, dims.symbol(&text));
     }
 }
+
+/// The tables of the page that describes expressions.
+#[test]
+fn the_page_for_users_is_right() {
+    let page = include_str!("../../../../../grammar/dimensions.md");
+    let (_, printed) = page.split_once("| text | printed |").unwrap();
+    let rows: Vec<&str> = printed.lines().filter(|line| line.starts_with("| `")).collect();
+    assert!(rows.len() > 20);
+    for row in rows {
+        let mut cells = row.split('`');
+        let (text, canonical) = (cells.nth(1).unwrap(), cells.nth(1).unwrap());
+        reads(text, canonical);
+    }
+}
