@@ -4,7 +4,7 @@
 //! an extent is
 //!
 //! ```text
-//! [1 : 5]         of N     max(min(N, 5) - 1, 0)
+//! [1 : 5]         of N     max(min(N-1, 4), 0)
 //! [-1 : MIN : -1] of N     N
 //! [::2]           of N     floor((N+1)/2)
 //! ```
@@ -119,44 +119,103 @@ impl Range {
         if step == 1 && self.start == Dim::Const(0) && is_far(self.end) {
             return of;
         }
-        let (start, end) = (self.first(dims, of, step), self.end(dims, of, step));
-        let span = if step > 0 { dims.sub(end, start) } else { dims.sub(start, end) };
+        let span = if step > 0 { self.forward(dims, of) } else { self.backward(dims, of) };
         let count = step.checked_abs().map_or(Dim::Unknown, |step| dims.ceil_div(span, Dim::Const(step)));
         dims.max(count, Dim::Const(0))
     }
 
-    /// Where it begins, clamped to what there is.
-    fn first(self, dims: &mut Dims, of: Dim, step: i64) -> Dim {
-        let last = dims.sub(of, Dim::Const(1));
-        let most = if step > 0 { of } else { last };
-        match self.start {
-            Dim::Const(n) if n >= FAR => most,
-            Dim::Const(-1) if step < 0 => last,
-            start if is_from_front(dims, start) => dims.min(start, most),
-            start if is_from_end(dims, start) => {
-                let at = dims.add(of, start);
-                let at = dims.max(at, Dim::Const(0));
-                // Backwards, nothing begins in an axis that is empty.
-                if step > 0 { at } else { dims.min(at, last) }
+    /// From start to end, or something negative if nothing lies between. Where one of the two is clamped, the other one
+    /// need not be.
+    fn forward(self, dims: &mut Dims, of: Dim) -> Dim {
+        let end = Position::of(dims, self.end);
+        match Position::of(dims, self.start) {
+            Position::Front(start) => {
+                let rest = dims.sub(of, start);
+                match end {
+                    Position::Front(end) => {
+                        let wanted = dims.sub(end, start);
+                        dims.min(wanted, rest)
+                    }
+                    Position::End(end) => dims.sub(rest, end),
+                    Position::BehindAll => rest,
+                    Position::BeforeAll => Dim::Const(0),
+                    Position::Unknown => Dim::Unknown,
+                }
             }
-            _ => Dim::Unknown,
+            Position::End(start) => from_end(dims, start, end, of),
+            Position::BeforeAll => from_end(dims, of, end, of),
+            Position::BehindAll => Dim::Const(0),
+            Position::Unknown => Dim::Unknown,
         }
     }
 
-    /// Where it ends, clamped to what there is: behind the last element, or before the first one.
-    fn end(self, dims: &mut Dims, of: Dim, step: i64) -> Dim {
+    /// Likewise backwards, from a start that is an element to an end that may lie before the first one.
+    fn backward(self, dims: &mut Dims, of: Dim) -> Dim {
         let last = dims.sub(of, Dim::Const(1));
-        let (least, most) = if step > 0 { (Dim::Const(0), of) } else { (Dim::Const(-1), last) };
-        match self.end {
-            Dim::Const(n) if n >= FAR => most,
-            Dim::Const(n) if n <= -FAR => least,
-            end if is_from_front(dims, end) => dims.min(end, most),
-            end if is_from_end(dims, end) => {
-                let at = dims.add(of, end);
-                dims.max(at, least)
+        let start = match Position::of(dims, self.start) {
+            Position::Front(start) => dims.min(start, last),
+            Position::End(Dim::Const(1)) | Position::BehindAll => last,
+            Position::End(start) => {
+                let at = dims.sub(of, start);
+                let at = dims.max(at, Dim::Const(0));
+                dims.min(at, last)
             }
-            _ => Dim::Unknown,
+            Position::BeforeAll => dims.min(Dim::Const(0), last),
+            Position::Unknown => Dim::Unknown,
+        };
+        let end = match Position::of(dims, self.end) {
+            Position::Front(end) => end,
+            Position::BehindAll => last,
+            Position::End(end) => {
+                let at = dims.sub(of, end);
+                dims.max(at, Dim::Const(-1))
+            }
+            Position::BeforeAll => Dim::Const(-1),
+            Position::Unknown => Dim::Unknown,
+        };
+        dims.sub(start, end)
+    }
+}
+
+/// Where a start or an end lies.
+#[derive(Clone, Copy)]
+enum Position {
+    /// As far from the front.
+    Front(Dim),
+    /// As far from behind the last element.
+    End(Dim),
+    BeforeAll,
+    BehindAll,
+    Unknown,
+}
+
+impl Position {
+    fn of(dims: &mut Dims, position: Dim) -> Position {
+        match position {
+            Dim::Const(n) if n >= FAR => Position::BehindAll,
+            Dim::Const(n) if n <= -FAR => Position::BeforeAll,
+            d if dims.lower_bound(d).is_some_and(|n| n >= 0) => Position::Front(d),
+            d if dims.upper_bound(d).is_some_and(|n| n < 0) => Position::End(dims.neg(d)),
+            _ => Position::Unknown,
         }
+    }
+}
+
+/// What lies between two positions of which the first one counts from the end.
+fn from_end(dims: &mut Dims, start: Dim, end: Position, of: Dim) -> Dim {
+    match end {
+        Position::Front(end) => {
+            let (start, rest) = (dims.min(start, of), dims.sub(of, end));
+            let rest = dims.max(rest, Dim::Const(0));
+            dims.sub(start, rest)
+        }
+        Position::End(end) => {
+            let (wanted, rest) = (dims.sub(start, end), dims.sub(of, end));
+            dims.min(wanted, rest)
+        }
+        Position::BehindAll => dims.min(start, of),
+        Position::BeforeAll => Dim::Const(0),
+        Position::Unknown => Dim::Unknown,
     }
 }
 
@@ -164,12 +223,10 @@ fn is_far(end: Dim) -> bool {
     matches!(end, Dim::Const(n) if n >= FAR)
 }
 
-fn is_from_front(dims: &Dims, position: Dim) -> bool {
-    dims.lower_bound(position).is_some_and(|n| n >= 0)
-}
-
-fn is_from_end(dims: &Dims, position: Dim) -> bool {
-    dims.upper_bound(position).is_some_and(|n| n < 0)
+/// The first element that is taken of an axis, where there is one.
+fn first(start: i64, of: i64, step: i64) -> i64 {
+    let at = if start < 0 { start.saturating_add(of) } else { start };
+    if step > 0 { at.max(0) } else { at.clamp(0, (of - 1).max(0)) }
 }
 
 /// The elements that are taken, where all positions are known.
@@ -180,9 +237,8 @@ fn elements(cx: &mut NodeCx<'_, '_>, ranges: &[Option<Range>]) -> Infer {
         steps.push(match range {
             None => (0, 1),
             Some(range) => {
-                let (Dim::Const(step), of) = (range.step, i64::try_from(extent).ok()?) else { return None };
-                let Dim::Const(first) = range.first(cx.dims(), Dim::Const(of), step) else { return None };
-                (first, step)
+                let (Dim::Const(start), Dim::Const(step)) = (range.start, range.step) else { return None };
+                (first(start, i64::try_from(extent).ok()?, step), step)
             }
         });
     }
@@ -198,4 +254,72 @@ fn elements(cx: &mut NodeCx<'_, '_>, ranges: &[Option<Range>]) -> Infer {
     })?;
     cx.set_value(0, value);
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the reference implementation takes.
+    fn count(start: i64, end: i64, step: i64, of: i64) -> i64 {
+        let at = |position: i64| if position < 0 { position.saturating_add(of) } else { position };
+        let (start, end) = if step > 0 {
+            (at(start).clamp(0, of), at(end).clamp(0, of))
+        } else {
+            (at(start).clamp(0, (of - 1).max(0)).min(of - 1), at(end).clamp(-1, of - 1))
+        };
+        let taken = |i: &i64| if step > 0 { *i < end } else { *i > end };
+        let mut i = start;
+        std::iter::from_fn(|| Some(i).filter(taken).inspect(|_| i += step)).count() as i64
+    }
+
+    #[test]
+    fn extents_hold_for_every_size() {
+        let mut dims = Dims::new();
+        let n = dims.symbol("N");
+        let mut positions: Vec<i64> = (-4..=4).collect();
+        positions.extend([i64::MIN, i64::from(i32::MIN), i64::from(i32::MAX), i64::MAX]);
+        for &start in &positions {
+            for &end in &positions {
+                for step in [-3, -2, -1, 1, 2, 3] {
+                    let [from, to, by] = [start, end, step].map(Dim::Const);
+                    let range = Range { start: from, end: to, step: by };
+                    let symbolic = range.known_extent(&mut dims, n);
+                    for of in 0..6 {
+                        let wanted = count(start, end, step, of);
+                        let known = range.known_extent(&mut dims, Dim::Const(of));
+                        assert_eq!(known, Dim::Const(wanted), "[{start}:{end}:{step}] of {of}");
+                        let found = dims.eval(symbolic, |_| Some(of));
+                        assert_eq!(
+                            found,
+                            Some(wanted),
+                            "[{start}:{end}:{step}] of {of}: {}",
+                            dims.text(symbolic)
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn common_slices_have_short_extents() {
+        let mut dims = Dims::new();
+        let n = dims.symbol("N");
+        let mut is = |[start, end, step]: [i64; 3], wanted| {
+            let [start, end, step] = [start, end, step].map(Dim::Const);
+            let extent = Range { start, end, step }.known_extent(&mut dims, n);
+            assert_eq!(extent, dims.parse(wanted), "{} is {wanted}", dims.text(extent));
+        };
+        is([0, i64::MAX, 1], "N");
+        is([0, -1, 1], "max(N-1, 0)");
+        is([1, -1, 1], "max(N-2, 0)");
+        is([1, 5, 1], "max(min(N-1, 4), 0)");
+        is([0, 5, 1], "min(N, 5)");
+        is([-3, i64::MAX, 1], "min(N, 3)");
+        is([-3, -1, 1], "max(min(N-1, 2), 0)");
+        is([0, i64::MAX, 2], "floor((N+1)/2)");
+        is([1, i64::MAX, 2], "floor(N/2)");
+        is([-1, i64::MIN, -1], "N");
+    }
 }
