@@ -72,6 +72,17 @@ struct Counts {
     declarations: usize,
 }
 
+/// Names of values of the main graph that trainings assign or read.
+pub(super) fn trained_names(model: &Model) -> Set<Name> {
+    let mut names = assigned_names(model);
+    for info in &model.training {
+        for body in [info.initialization, info.algorithm].into_iter().flatten() {
+            names.extend(undefined_names(&model.bodies[body]));
+        }
+    }
+    names
+}
+
 /// Names that the bindings of trainings mention.
 fn assigned_names(model: &Model) -> Set<Name> {
     let entries =

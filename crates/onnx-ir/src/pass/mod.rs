@@ -10,10 +10,12 @@
 //!
 //! | pass | what it does |
 //! | --- | --- |
+//! | [`common_subexpressions`] | computes the same thing once |
 //! | [`dead_code`] | removes what nothing reads |
 //! | [`topological_sort`] | puts nodes behind those that they need |
 
 mod calls;
+mod common_subexpressions;
 mod compact;
 mod dead_code;
 mod operators;
@@ -21,6 +23,7 @@ mod report;
 mod topological_sort;
 mod transplant;
 
+pub use common_subexpressions::{Initializers, common_subexpressions};
 pub use compact::compact;
 pub use dead_code::dead_code;
 pub use operators::{OpRef, Operators, Unknown};
@@ -45,6 +48,11 @@ pub struct Pass {
 
 /// Every pass that can be run by name.
 pub static ALL: &[Pass] = &[
+    Pass {
+        name: "common-subexpressions",
+        summary: "Compute the same thing once, and store it once",
+        function: |model, operators| common_subexpressions(model, operators, Initializers::Merge),
+    },
     Pass {
         name: "dead-code",
         summary: "Remove nodes, initializers, functions and imports that nothing uses",

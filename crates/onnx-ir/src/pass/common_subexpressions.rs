@@ -1,0 +1,368 @@
+//! Computes the same thing once.
+//!
+//! ```text
+//! before:  g (float[N] x) => (float[N] y) { a = Abs(x)  b = Abs(x)  c = Neg(a)  d = Neg(b)  y = Mul(c, d) }
+//! after:   g (float[N] x) => (float[N] y) { a = Abs(x)              c = Neg(a)              y = Mul(c, c) }
+//! ```
+//!
+//! Two nodes compute the same if they have the same operator, inputs and attributes, tensors compared by what they hold
+//! and nested graphs up to the names in them. A node serves the nodes that follow it in its graph and in graphs nested
+//! there. A graph output keeps its name; where two outputs are the same value, both nodes stay. Random operators stay
+//! apart, and so do nodes that hold them or call functions with them, nodes with device configurations, and values that
+//! a quantization annotation or a training names.
+
+mod constants;
+mod same;
+
+use super::calls::{Functions, Imports, bodies, nodes};
+use super::dead_code::trained_names;
+use super::{Operators, Report, watched};
+use crate::body::{Body, GraphId, Node, NodeId, ValueDef, ValueId};
+use crate::edit::{Cursor, Use, Uses, graphs};
+use crate::entity::SecondaryMap;
+use crate::model::{BodyId, FunctionId, Model};
+use crate::names::Name;
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet, HashTable};
+use same::Comparer;
+
+type Set<T> = HashSet<T, RandomState>;
+type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// What becomes of initializers that hold the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Initializers {
+    /// They become one.
+    Merge,
+    /// They stay.
+    Keep,
+}
+
+/// Merges nodes that compute the same, and initializers that hold the same.
+pub fn common_subexpressions(
+    model: &mut Model,
+    operators: &dyn Operators,
+    initializers: Initializers,
+) -> Report {
+    watched("common-subexpressions", model, |model| {
+        let functions = Functions::of(model);
+        let random = random_functions(model, &functions, operators);
+        let trained = trained_names(model);
+        let (mut merged, mut constants) = (0, 0);
+        for (id, function) in bodies(model) {
+            let imports = Imports::within(model, function);
+            let is_random = |model: &Model, node: &Node| match functions.callee(node) {
+                Some(callee) => random[callee],
+                None => operators.is_random(imports.op_ref(&model.names, node)),
+            };
+            if model.bodies[id].root().is_none() {
+                continue;
+            }
+            let mut merger = Merger::new(model, id, &trained, &imports, &is_random);
+            if initializers == Initializers::Merge {
+                constants += merger.constants();
+            }
+            merged += merger.nodes();
+            let done = merger.done();
+            clean(&mut model.bodies[id], &done);
+        }
+        let mut report = Report::default();
+        report.note(merged, "node", "merged");
+        report.note(constants, "initializer", "merged");
+        report
+    })
+}
+
+/// Whether functions hold random operators, directly or in functions that they call.
+fn random_functions(
+    model: &Model,
+    functions: &Functions,
+    operators: &dyn Operators,
+) -> SecondaryMap<FunctionId, bool> {
+    let mut callers: SecondaryMap<FunctionId, Vec<FunctionId>> = SecondaryMap::default();
+    let mut random = SecondaryMap::with_len(false, model.functions.len());
+    let mut open = Vec::new();
+    for (f, function) in model.functions.iter() {
+        let imports = Imports::within(model, Some(f));
+        for node in nodes(&model.bodies[function.body]) {
+            match functions.callee(node) {
+                Some(callee) => callers[callee].push(f),
+                None if !random[f] && operators.is_random(imports.op_ref(&model.names, node)) => {
+                    random[f] = true;
+                    open.push(f);
+                }
+                None => {}
+            }
+        }
+    }
+    while let Some(f) = open.pop() {
+        for &caller in &callers[f] {
+            if !std::mem::replace(&mut random[caller], true) {
+                open.push(caller);
+            }
+        }
+    }
+    random
+}
+
+/// Merges what is the same in one body.
+struct Merger<'m> {
+    cursor: Cursor<'m>,
+    uses: Uses,
+    comparer: Comparer,
+    /// What is to be done, in order.
+    steps: Vec<Step>,
+    /// The graphs in order, each with the one around it.
+    around: Vec<(GraphId, Option<GraphId>)>,
+    /// Nodes that are no candidates.
+    apart: SecondaryMap<NodeId, bool>,
+    /// Names of values that stay what they are.
+    pinned: Set<Name>,
+    /// Values that are another one now.
+    became: Map<ValueId, ValueId>,
+    removed: Set<NodeId>,
+}
+
+/// What was done.
+struct Done {
+    uses: Uses,
+    became: Map<ValueId, ValueId>,
+    removed: Set<NodeId>,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    /// A graph begins.
+    Enter,
+    /// A node of a graph, after the graphs that it holds.
+    Node(NodeId, GraphId),
+    /// The graph ends that began last.
+    Leave,
+}
+
+impl<'m> Merger<'m> {
+    fn new(
+        model: &'m mut Model,
+        id: BodyId,
+        trained: &Set<Name>,
+        imports: &Imports,
+        is_random: &dyn Fn(&Model, &Node) -> bool,
+    ) -> Self {
+        let body = &model.bodies[id];
+        let apart = apart(model, body, is_random);
+        let mut pinned = trained.clone();
+        for graph in graphs(body) {
+            for annotation in &body.graphs[graph].quantization {
+                let named = annotation.parameters.iter().filter_map(|e| e.value);
+                pinned.extend(annotation.tensor_name.into_iter().chain(named));
+            }
+        }
+        let (uses, (steps, around)) = (Uses::of(body), steps(body));
+        Merger {
+            uses,
+            steps,
+            around,
+            comparer: Comparer::new(imports),
+            apart,
+            pinned,
+            became: Map::default(),
+            removed: Set::default(),
+            cursor: Cursor::new(model, id),
+        }
+    }
+
+    fn nodes(&mut self) -> usize {
+        let mut known: HashTable<(u64, NodeId)> = HashTable::new();
+        let mut log: Vec<(u64, NodeId)> = Vec::new();
+        let mut homes: Map<NodeId, GraphId> = Map::default();
+        let mut open: Vec<usize> = Vec::new();
+        for step in std::mem::take(&mut self.steps) {
+            match step {
+                Step::Enter => open.push(log.len()),
+                Step::Leave => {
+                    for entry in log.drain(open.pop().unwrap_or(0)..) {
+                        if let Ok(found) = known.find_entry(entry.0, |e| *e == entry) {
+                            found.remove();
+                        }
+                    }
+                }
+                Step::Node(node, graph) => {
+                    if !self.is_candidate(node) {
+                        continue;
+                    }
+                    let body = self.cursor.body();
+                    let Some(hash) = self.comparer.hash(body, node) else { continue };
+                    let is_same = |&(known, other): &(u64, NodeId)| {
+                        known == hash
+                            && self.comparer.are_same(body, node, other)
+                            && has_outputs_of(body, node, other, homes.get(&other) == Some(&graph))
+                    };
+                    if let Some(&(_, first)) = known.find(hash, is_same) {
+                        self.merge(node, first);
+                    } else {
+                        known.insert_unique(hash, (hash, node), |e| e.0);
+                        log.push((hash, node));
+                        homes.insert(node, graph);
+                    }
+                }
+            }
+        }
+        self.removed.len()
+    }
+
+    fn is_candidate(&self, node: NodeId) -> bool {
+        let outputs = &self.cursor.body().nodes[node].outputs;
+        !self.apart[node]
+            && outputs.iter().flatten().count() > 0
+            && outputs.iter().flatten().all(|&v| self.is_free(v))
+    }
+
+    /// Whether other values may take the place of a value.
+    fn is_free(&self, value: ValueId) -> bool {
+        let body = self.cursor.body();
+        let is_sharded = |user: &Use| match user {
+            Use::Input(node, _) => !body.nodes[*node].extra().devices.is_empty(),
+            Use::Output(..) => false,
+        };
+        !self.pinned.contains(&body.values[value].name) && !self.uses.of_value(value).iter().any(is_sharded)
+    }
+
+    /// Lets what reads the results of `node` read those of `first`.
+    fn merge(&mut self, node: NodeId, first: NodeId) {
+        let mut is_gone = true;
+        for i in 0..self.cursor.body().nodes[node].outputs.len() {
+            let Some(old) = self.cursor.result(node, i) else { continue };
+            if let Some(new) = self.cursor.result(first, i) {
+                is_gone &= self.replace(old, new);
+            } else {
+                let position = u32::try_from(i).expect("a node has fewer than 2^32 outputs");
+                let body = self.cursor.body_mut();
+                body.nodes[first].outputs[i] = Some(old);
+                body.values[old].def = ValueDef::Output(first, position);
+                body.nodes[node].outputs[i] = None;
+            }
+        }
+        if is_gone {
+            self.removed.insert(node);
+        }
+    }
+
+    /// Whether nothing reads `old` any more.
+    fn replace(&mut self, old: ValueId, new: ValueId) -> bool {
+        let is_gone = self.cursor.replace_uses(&self.uses, old, new);
+        if is_gone {
+            self.became.insert(old, new);
+        }
+        is_gone
+    }
+
+    /// Puts the nodes back.
+    fn done(self) -> Done {
+        Done { uses: self.uses, became: self.became, removed: self.removed }
+    }
+}
+
+/// Every graph of a body with its nodes in order, a node behind the graphs that it holds; and the graphs, each with the
+/// one around it.
+fn steps(body: &Body) -> (Vec<Step>, Vec<(GraphId, Option<GraphId>)>) {
+    enum Task {
+        Graph(GraphId, Option<GraphId>),
+        Node(NodeId, GraphId),
+        Step(Step),
+    }
+    let mut seen: Set<GraphId> = Set::default();
+    let mut tasks: Vec<Task> = body.root().map(|g| Task::Graph(g, None)).into_iter().collect();
+    let (mut steps, mut around) = (Vec::with_capacity(body.nodes.len()), Vec::new());
+    while let Some(task) = tasks.pop() {
+        match task {
+            Task::Step(step) => steps.push(step),
+            Task::Graph(graph, outer) => {
+                if seen.insert(graph) {
+                    around.push((graph, outer));
+                    steps.push(Step::Enter);
+                    tasks.push(Task::Step(Step::Leave));
+                    let nodes = body.graphs[graph].nodes.iter().rev();
+                    tasks.extend(nodes.map(|&node| Task::Node(node, graph)));
+                }
+            }
+            Task::Node(node, graph) => {
+                tasks.push(Task::Step(Step::Node(node, graph)));
+                let first = tasks.len();
+                tasks.extend(body.subgraphs(node).map(|inner| Task::Graph(inner, Some(graph))));
+                tasks[first..].reverse();
+            }
+        }
+    }
+    (steps, around)
+}
+
+/// The nodes that are random or hold random ones, and those with device configurations.
+fn apart(
+    model: &Model,
+    body: &Body,
+    is_random: &dyn Fn(&Model, &Node) -> bool,
+) -> SecondaryMap<NodeId, bool> {
+    let mut apart = SecondaryMap::with_len(false, body.nodes.len());
+    let mut of_graph: SecondaryMap<GraphId, bool> = SecondaryMap::with_len(false, body.graphs.len());
+    // An enclosing graph comes before those in it.
+    for graph in graphs(body).into_iter().rev() {
+        for &node in &body.graphs[graph].nodes {
+            apart[node] = is_random(model, &body.nodes[node])
+                || !body.nodes[node].extra().devices.is_empty()
+                || body.subgraphs(node).any(|g| of_graph[g]);
+            of_graph[graph] |= apart[node];
+        }
+    }
+    apart
+}
+
+/// Whether `first` can give whatever `node` gives. In the same graph it may take over what nobody asked it for.
+fn has_outputs_of(body: &Body, node: NodeId, first: NodeId, is_same_graph: bool) -> bool {
+    let (node, first) = (&body.nodes[node].outputs, &body.nodes[first].outputs);
+    node.len() == first.len()
+        && (is_same_graph || node.iter().zip(first).all(|(n, f)| n.is_none() || f.is_some()))
+}
+
+/// Takes away what was merged, and what declared it.
+fn clean(body: &mut Body, done: &Done) {
+    let Done { uses, became, removed } = done;
+    let mut declared: Set<ValueId> = Set::default();
+    for id in graphs(body) {
+        let Body { graphs, nodes, values, .. } = &mut *body;
+        let graph = &mut graphs[id];
+        graph.nodes.retain(|&node| {
+            let is_removed = removed.contains(&node);
+            for value in nodes[node].outputs.iter().flatten().filter(|_| is_removed) {
+                values[*value].def = ValueDef::Unbound(id);
+            }
+            !is_removed
+        });
+        graph.initializers.retain(|initializer| {
+            let is_gone = became.contains_key(&initializer.value);
+            if is_gone {
+                values[initializer.value].def = ValueDef::Unbound(id);
+            }
+            !is_gone
+        });
+        let outputs: Set<ValueId> = graph.outputs.iter().filter_map(|p| p.value).collect();
+        let is_new_output = |value: ValueId| {
+            let was_output = |user: &Use| matches!(user, Use::Output(graph, _) if *graph == id);
+            outputs.contains(&value) && !uses.of_value(value).iter().any(was_output)
+        };
+        let is_here = |value: ValueId| match values[value].def {
+            ValueDef::Input(graph) | ValueDef::Initializer(graph) | ValueDef::Unbound(graph) => graph == id,
+            ValueDef::Output(node, _) => uses.graph_of(node) == Some(id),
+        };
+        graph.value_info.retain_mut(|port| {
+            let Some(old) = port.value else { return true };
+            let Some(&new) = became.get(&old) else { return !is_new_output(old) };
+            // What was declared of the one holds for the other.
+            let is_wanted = is_here(new)
+                && !outputs.contains(&new)
+                && uses.declarations(new).is_empty()
+                && declared.insert(new);
+            (port.value, port.name) = (Some(new), Some(values[new].name));
+            is_wanted
+        });
+    }
+}
