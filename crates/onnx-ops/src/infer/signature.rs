@@ -29,7 +29,7 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Che
     let mut is_sound = true;
     if schema.deprecated {
         let message = format!("`{}` is deprecated since version {}", schema.name, schema.since);
-        let help = replacement(schema).map(|r| format!("use {r}"));
+        let help = schema.replacement().map(|r| format!("use {r}"));
         let place = Entity::NodeOp(engine.frame.body, id);
         engine.report(Diagnostic::new(&code::OP_DEPRECATED, place, message).maybe_help(help));
         is_sound = false;
@@ -40,17 +40,6 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Che
     is_sound &= types(engine, id, node, schema, &mut bindings);
     let outputs = (0..node.outputs.len()).map(|i| output(schema, i, &bindings)).collect();
     Checked { is_sound, outputs }
-}
-
-/// What took the place of a deprecated operator.
-fn replacement(schema: &Schema) -> Option<&'static str> {
-    Some(match &*schema.name {
-        "Upsample" => "`Resize`",
-        "Scatter" => "`ScatterElements`",
-        "TreeEnsembleClassifier" | "TreeEnsembleRegressor" => "`TreeEnsemble`",
-        "GroupNormalization" => "version 21 of `GroupNormalization`",
-        _ => return None,
-    })
 }
 
 fn arity(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> bool {

@@ -5,12 +5,15 @@
 //! them.
 
 pub mod docs;
+mod history;
 mod registry;
 mod short;
+mod show;
 #[rustfmt::skip]
 mod table;
 mod types;
 
+pub use history::differences;
 pub use registry::{Lookup, Registry, SchemaId};
 pub use types::{ElemSet, TypeSet};
 
@@ -154,6 +157,20 @@ impl Schema {
     /// The type variable of this name.
     pub fn variable(&self, name: &str) -> Option<&TypeVariable> {
         self.variables.iter().find(|v| v.name == name)
+    }
+
+    /// What took the place of it, if it is deprecated.
+    pub fn replacement(&self) -> Option<&'static str> {
+        if !self.deprecated {
+            return None;
+        }
+        Some(match &*self.name {
+            "Upsample" => "`Resize`",
+            "Scatter" => "`ScatterElements`",
+            "TreeEnsembleClassifier" | "TreeEnsembleRegressor" => "`TreeEnsemble`",
+            "GroupNormalization" => "version 21 of `GroupNormalization`",
+            _ => return None,
+        })
     }
 
     /// The least and the greatest number of inputs; `None` is without limit.
