@@ -22,6 +22,7 @@ Examples:
   onnxtxt convert model.onnx -o model.onnxtxt    to text; large weights go into a file beside it
   onnxtxt convert model.onnxtxt -o model.onnx    and back, byte for byte
   onnxtxt explain E0203                          what an error means
+  onnxtxt ops Conv                               what an operator takes and gives
 
 Exit status: 0 nothing found · 1 findings · 2 wrong usage, or a file cannot be read or written."
 )]
@@ -84,6 +85,7 @@ pub(crate) enum Command {
     Check(cmd::check::Args),
     Infer(cmd::infer::Args),
     Explain(cmd::explain::Args),
+    Ops(cmd::ops::Args),
     Limits(cmd::limits::Args),
     Completions(cmd::completions::Args),
     Man(cmd::man::Args),

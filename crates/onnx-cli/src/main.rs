@@ -53,6 +53,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Check(args) => cmd::check::run(args, session),
         Command::Infer(args) => cmd::infer::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),
+        Command::Ops(args) => cmd::ops::run(args, session),
         Command::Limits(args) => cmd::limits::run(args, session),
         Command::Completions(args) => cmd::completions::run(args, session),
         Command::Man(args) => cmd::man::run(args, session),

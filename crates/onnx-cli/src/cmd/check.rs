@@ -89,6 +89,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     for path in &files {
         work.now(format!("checking {}", path.display()));
         let input = Input::open(path)?;
+        session.detail(&format!("checking {}, {}", input.name, input.form.name()));
         let input = if args.fix || args.diff { fix(args, session, input, &mut status)? } else { input };
         if let Some(value) = input.value() {
             let options = VerifyOptions { level: args.level.level(), ..VerifyOptions::default() };

@@ -1,20 +1,25 @@
-//! `onnxtxt explain`: what an error means, offline.
+//! `onnxtxt explain`: what an error means, or what an operator is, offline.
 
+use super::ops::card::card;
+use super::ops::spec::Spec;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::bail;
 use onnx_ir::diag::{self, Code};
+use onnx_ops::schema::Registry;
 use std::fmt::Write as _;
 
-/// Explain an error code: what it means, why it is wrong, and what to do
+/// Explain an error code (what it means, why it is wrong, and what to do) or an operator
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   onnxtxt explain E0203
   onnxtxt explain value-undefined
+  onnxtxt explain Conv
+  onnxtxt explain Conv@11
   onnxtxt explain --list")]
 pub(crate) struct Args {
-    /// A code (E0203), its name (value-undefined), or the rule of the specification behind it (G03)
+    /// A code (E0203), its name (value-undefined), the rule of the specification behind it (G03), or an operator
     #[arg(required_unless_present = "list")]
     code: Option<String>,
     /// List all codes
@@ -27,20 +32,33 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         None => list(),
         Some(key) => match diag::find(key) {
             Some(code) => explain(code, session.colors_data()),
-            None => bail!("{}", unknown(key)),
+            None => operator(key, session.colors_data())?,
         },
     };
     output::to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(Status::Clean)
 }
 
-fn unknown(key: &str) -> String {
-    let known = diag::ALL.iter().flat_map(|code| [code.id, code.name]);
-    let help = diag::did_you_mean(key, known).map(|near| format!("; did you mean `{near}`?"));
-    format!(
-        "there is no code `{key}`{}",
-        help.unwrap_or("; `onnxtxt explain --list` has them all".to_owned())
-    )
+/// What is no code may be an operator.
+fn operator(key: &str, color: bool) -> anyhow::Result<String> {
+    let registry = Registry::builtin();
+    let spec = Spec::parse(key)?;
+    match spec.find(registry) {
+        Ok(operator) => Ok(card(registry, &operator, color)),
+        Err(_) if !spec.is_operator(registry) => bail!("{}", unknown(key, registry)),
+        Err(error) => Err(error),
+    }
+}
+
+fn unknown(key: &str, registry: &Registry) -> String {
+    let codes = diag::ALL.iter().flat_map(|code| [code.id, code.name]);
+    let operators = registry.domains().flat_map(|domain| registry.operators(domain));
+    let near = diag::did_you_mean(key, codes.chain(operators));
+    let help = near.map_or_else(
+        || "; `onnxtxt explain --list` has all codes, `onnxtxt ops` all operators".to_owned(),
+        |near| format!("; did you mean `{near}`?"),
+    );
+    format!("there is no code and no operator `{key}`{help}")
 }
 
 fn list() -> String {

@@ -9,5 +9,6 @@ pub(crate) mod infer;
 pub(crate) mod info;
 pub(crate) mod limits;
 pub(crate) mod man;
+pub(crate) mod ops;
 pub(crate) mod print;
 mod types;

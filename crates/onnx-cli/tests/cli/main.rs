@@ -3,6 +3,7 @@
 mod external;
 mod findings;
 mod forms;
+mod operators;
 mod readme;
 mod sessions;
 mod streams;

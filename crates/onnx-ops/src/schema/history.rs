@@ -177,7 +177,10 @@ mod tests {
 
     #[test]
     fn defaults_and_types_are_compared() {
-        assert_eq!(between("Softmax", 11, 13), ["default of `axis` is -1, was 1", "`T` may be bfloat16"]);
+        assert_eq!(
+            between("Softmax", 11, 13),
+            ["default of `axis` is -1, was 1", "`T` may be bfloat16", "defined by a function body"]
+        );
         assert_eq!(between("Relu", 6, 13), ["`T` may be bfloat16"]);
     }
 

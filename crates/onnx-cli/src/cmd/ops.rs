@@ -1,0 +1,137 @@
+//! `onnxtxt ops`: the operators of ONNX, offline.
+
+pub(super) mod card;
+mod json;
+pub(super) mod spec;
+
+use crate::output;
+use crate::session::{Session, Status};
+use anyhow::bail;
+use onnx_ops::schema::{BodyKind, Lookup, Registry, Schema};
+use spec::Spec;
+
+/// List operators, or show one: what it takes and gives, and what each version changed
+#[derive(clap::Args)]
+#[command(
+    disable_version_flag = true,
+    after_help = "\
+Examples:
+  onnxtxt ops                                 all operators
+  onnxtxt ops --domain ai.onnx.ml --version 3 those of a version of a domain
+  onnxtxt ops Conv                            the newest version, and what each version changed
+  onnxtxt ops Conv@11                         the version in force where ai.onnx is imported in version 11
+  onnxtxt ops ai.onnx.ml.Scaler --json        every version, for programs"
+)]
+pub(crate) struct Args {
+    /// The operator: Conv, Conv@11, ai.onnx.ml.Scaler
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Operators of this domain only
+    #[arg(long, value_name = "DOMAIN")]
+    domain: Option<String>,
+    /// As they are where the domain (ai.onnx, if none is given) is imported in this version
+    #[arg(long, value_name = "VERSION")]
+    version: Option<i64>,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let registry = Registry::builtin();
+    let text = match &args.name {
+        Some(name) => {
+            let mut spec = Spec::parse(name)?;
+            spec.version = spec.version.or(args.version);
+            spec.domain = spec.domain.or(args.domain.as_deref());
+            let operator = spec.find(registry)?;
+            match args.json {
+                true => json::document(&json::operator(registry, &operator)),
+                false => card::card(registry, &operator, session.colors_data()),
+            }
+        }
+        None => {
+            let operators = listed(registry, args)?;
+            match args.json {
+                true => json::document(&json::operators(registry, &operators)),
+                false => table(registry, &operators),
+            }
+        }
+    };
+    output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+    Ok(Status::Clean)
+}
+
+/// An operator of the table.
+struct Listed<'r> {
+    domain: &'r str,
+    name: &'r str,
+    /// The version that is shown: the newest, or the one in force.
+    shown: &'r Schema,
+}
+
+fn listed<'r>(registry: &'r Registry, args: &Args) -> anyhow::Result<Vec<Listed<'r>>> {
+    let wanted = match (&args.domain, args.version) {
+        (Some(domain), _) => Some(onnx_ir::normalize_domain(domain)),
+        (None, Some(_)) => Some(""),
+        (None, None) => None,
+    };
+    if let Some(domain) = wanted.filter(|domain| registry.newest_version(domain).is_none()) {
+        let known: Vec<&str> = registry.domains().map(domain_text).collect();
+        bail!("nothing is known of a domain `{domain}`; there are {}", known.join(", "));
+    }
+    let mut operators = Vec::new();
+    for domain in registry.domains().filter(|domain| wanted.is_none_or(|wanted| wanted == *domain)) {
+        for name in registry.operators(domain) {
+            let shown = match args.version {
+                None => registry.versions(domain, name).last().copied(),
+                Some(version) => match registry.lookup(domain, name, version) {
+                    Lookup::Found(id) => Some(id),
+                    Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,
+                },
+            };
+            let shown = shown.map(|id| registry.get(id));
+            // Of a version, what must not be used there any more is no part.
+            let shown = shown.filter(|schema| args.version.is_none() || !schema.deprecated);
+            operators.extend(shown.map(|shown| Listed { domain, name, shown }));
+        }
+    }
+    Ok(operators)
+}
+
+fn table(registry: &Registry, operators: &[Listed<'_>]) -> String {
+    let rows: Vec<[String; 4]> = operators.iter().map(|operator| row(registry, operator)).collect();
+    let head = ["domain", "operator", "versions", "remarks"].map(str::to_owned);
+    let widths: [usize; 3] = [0, 1, 2].map(|at| {
+        std::iter::once(&head).chain(&rows).map(|row| row[at].chars().count()).max().unwrap_or_default()
+    });
+    let line = |row: &[String; 4]| {
+        let [a, b, c] = widths;
+        let text = format!("{:a$}  {:b$}  {:c$}  {}", row[0], row[1], row[2], row[3]);
+        format!("{}\n", text.trim_end())
+    };
+    std::iter::once(&head).chain(&rows).map(line).collect()
+}
+
+fn row(registry: &Registry, operator: &Listed<'_>) -> [String; 4] {
+    let Listed { domain, name, shown } = operator;
+    let versions = registry.versions(domain, name).iter().map(|id| registry.get(*id).since.to_string());
+    let mut remarks = Vec::new();
+    if shown.deprecated {
+        remarks.push("deprecated".to_owned());
+    }
+    if shown.experimental {
+        remarks.push("experimental".to_owned());
+    }
+    match shown.body {
+        BodyKind::None => {}
+        BodyKind::Fixed | BodyKind::PerNode => remarks.push("function".to_owned()),
+    }
+    let versions = versions.collect::<Vec<_>>().join(" ");
+    [domain_text(domain).to_owned(), (*name).to_owned(), versions, remarks.join(", ")]
+}
+
+/// A domain as people write it.
+fn domain_text(domain: &str) -> &str {
+    if domain.is_empty() { "ai.onnx" } else { domain }
+}

@@ -1,0 +1,112 @@
+//! Operators as the command line names them: `Conv`, `Conv@11`, `ai.onnx.ml.Scaler`.
+
+use super::domain_text;
+use anyhow::{Context as _, bail};
+use onnx_ir::diag::did_you_mean;
+use onnx_ir::normalize_domain;
+use onnx_ops::schema::{Lookup, Registry, SchemaId};
+
+/// What the user wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Spec<'a> {
+    /// `None`: any, ai.onnx first.
+    pub(super) domain: Option<&'a str>,
+    pub(super) name: &'a str,
+    /// The version of the domain, not of the operator.
+    pub(super) version: Option<i64>,
+}
+
+/// An operator that was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Operator<'r> {
+    pub(super) domain: &'r str,
+    pub(super) name: &'r str,
+    /// The version that was asked for.
+    pub(super) asked: Option<SchemaId>,
+}
+
+impl<'a> Spec<'a> {
+    pub(crate) fn parse(text: &'a str) -> anyhow::Result<Spec<'a>> {
+        let (path, version) = match text.split_once('@') {
+            None => (text, None),
+            Some((path, version)) => {
+                let number = version.parse().ok();
+                let number = number.with_context(|| format!("`{version}` is no version of a domain"))?;
+                (path, Some(number))
+            }
+        };
+        Ok(match path.rsplit_once('.') {
+            None => Spec { domain: None, name: path, version },
+            Some((domain, name)) => Spec { domain: Some(domain), name, version },
+        })
+    }
+
+    /// The operator, or what is known instead.
+    pub(crate) fn find<'r>(&self, registry: &'r Registry) -> anyhow::Result<Operator<'r>> {
+        let found = self.lookup(registry);
+        let Some((domain, name)) = found else {
+            let near = did_you_mean(self.name, self.domains(registry).flat_map(|d| registry.operators(d)));
+            let help = near.map_or("; `onnxtxt ops` has them all".to_owned(), |near| {
+                format!("; did you mean `{near}`?")
+            });
+            match self.domain.filter(|domain| registry.newest_version(domain).is_none()) {
+                Some(domain) => bail!("nothing is known of a domain `{domain}`"),
+                None => bail!("there is no operator `{}`{help}", self.name),
+            }
+        };
+        let asked = match self.version.map(|version| (version, registry.lookup(domain, name, version))) {
+            None => None,
+            Some((_, Lookup::Found(id))) => Some(id),
+            Some((version, Lookup::TooNew { since })) => {
+                let domain = domain_text(domain);
+                bail!("`{name}` is in {domain} from version {since} on, and not in version {version}")
+            }
+            Some((_, Lookup::UnknownOperator | Lookup::UnknownDomain)) => None,
+        };
+        Ok(Operator { domain, name, asked })
+    }
+
+    /// Whether there is such an operator, in whatever version.
+    pub(crate) fn is_operator(&self, registry: &Registry) -> bool {
+        self.lookup(registry).is_some()
+    }
+
+    fn lookup<'r>(&self, registry: &'r Registry) -> Option<(&'r str, &'r str)> {
+        self.domains(registry).find_map(|domain| {
+            let name = registry.operators(domain).find(|name| *name == self.name)?;
+            Some((domain, name))
+        })
+    }
+
+    fn domains<'r>(&self, registry: &'r Registry) -> impl Iterator<Item = &'r str> {
+        let wanted = self.domain.map(normalize_domain);
+        registry.domains().filter(move |domain| wanted.is_none_or(|wanted| wanted == *domain))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_named_with_and_without_domain_and_version() {
+        let parse = |text| Spec::parse(text).unwrap();
+        assert_eq!(parse("Conv"), Spec { domain: None, name: "Conv", version: None });
+        assert_eq!(parse("Conv@11"), Spec { domain: None, name: "Conv", version: Some(11) });
+        let scaler = Spec { domain: Some("ai.onnx.ml"), name: "Scaler", version: None };
+        assert_eq!(parse("ai.onnx.ml.Scaler"), scaler);
+        assert!(Spec::parse("Conv@x").is_err());
+    }
+
+    #[test]
+    fn what_is_not_found_says_what_is_near() {
+        let registry = Registry::builtin();
+        let find = |text| Spec::parse(text).unwrap().find(registry).map_err(|error| error.to_string());
+        let operator = find("Scaler@1").unwrap();
+        assert_eq!((operator.domain, operator.name), ("ai.onnx.ml", "Scaler"));
+        assert_eq!(find("Convv"), Err("there is no operator `Convv`; did you mean `Conv`?".to_owned()));
+        assert_eq!(find("nowhere.Conv"), Err("nothing is known of a domain `nowhere`".to_owned()));
+        let too_new = "`Gelu` is in ai.onnx from version 20 on, and not in version 19";
+        assert_eq!(find("Gelu@19"), Err(too_new.to_owned()));
+    }
+}

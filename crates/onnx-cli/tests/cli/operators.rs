@@ -1,0 +1,91 @@
+//! The operators that the program knows, as a table, as cards and as JSON.
+
+use crate::Folder;
+use serde_json::Value;
+
+fn text(arguments: &[&str]) -> String {
+    Folder::new(&[]).run(arguments).expect(0).text().to_owned()
+}
+
+fn document(arguments: &[&str]) -> Value {
+    serde_json::from_str(&text(arguments)).unwrap()
+}
+
+#[test]
+fn the_table_has_every_operator_with_its_versions() {
+    let table = text(&["ops"]);
+    let line = |name: &str| table.lines().find(|line| line.split_whitespace().nth(1) == Some(name)).unwrap();
+    assert_eq!(line("Conv").split_whitespace().collect::<Vec<_>>(), ["ai.onnx", "Conv", "1", "11", "22"]);
+    assert!(line("Upsample").ends_with("deprecated"));
+    assert!(line("Gelu").ends_with("function"));
+    assert!(line("Scaler").starts_with("ai.onnx.ml "));
+    assert!(table.lines().count() > 200 && table.lines().all(|line| line.trim_end() == line));
+}
+
+#[test]
+fn the_table_of_a_version_has_what_is_in_force_there() {
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let list = document(arguments);
+        list.as_array().unwrap().iter().map(|op| op["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let nine = names(&["ops", "--version", "9", "--json"]);
+    assert!(nine.contains(&"Upsample".to_owned()) && !nine.contains(&"Gelu".to_owned()));
+    let twenty = names(&["ops", "--version", "20", "--domain", "ai.onnx", "--json"]);
+    assert!(!twenty.contains(&"Upsample".to_owned()) && twenty.contains(&"Gelu".to_owned()));
+    let ml = names(&["ops", "--domain", "ai.onnx.ml", "--json"]);
+    assert!(ml.contains(&"Scaler".to_owned()) && !ml.contains(&"Relu".to_owned()));
+    let done = Folder::new(&[]).run(&["ops", "--domain", "nowhere"]).expect(2);
+    assert!(done.stderr.contains("nothing is known of a domain `nowhere`"), "{}", done.stderr);
+}
+
+#[test]
+fn a_card_has_the_signature_the_history_and_an_example() {
+    let card = text(&["ops", "Squeeze"]);
+    assert!(card.starts_with("ai.onnx.Squeeze, version "), "{card}");
+    for part in [
+        "\ninputs      data  T\n            axes  tensor(int64), optional\n",
+        "\n   13  new input `axes`, optional, which was an attribute\n",
+        "\n    1  the first version\n",
+        "= Squeeze(x, axes)\n",
+    ] {
+        assert!(card.contains(part), "{part:?} in {card}");
+    }
+    assert!(card.lines().all(|line| line.chars().count() <= 100), "{card}");
+}
+
+#[test]
+fn a_version_is_that_of_the_domain_and_explain_shows_the_same() {
+    let card = text(&["ops", "Squeeze@12"]);
+    assert!(card.starts_with("ai.onnx.Squeeze, version 11 of "), "{card}");
+    assert!(card.contains("attributes  axes  ints\n") && !card.contains("history"), "{card}");
+    assert_eq!(text(&["ops", "Squeeze", "--version", "12"]), card);
+    assert_eq!(text(&["explain", "Squeeze@12"]), card);
+    assert_eq!(text(&["explain", "ai.onnx.Squeeze@12"]), card);
+    assert!(text(&["ops", "Upsample"]).contains("\ndeprecated: use `Resize`\n"));
+    // A code comes before an operator.
+    assert!(text(&["explain", "arity"]).contains("E1004"));
+}
+
+#[test]
+fn json_has_every_type_and_default() {
+    let softmax = document(&["ops", "Softmax@11", "--json"]);
+    let [version] = softmax["versions"].as_array().unwrap().as_slice() else { panic!("{softmax}") };
+    assert_eq!(version["since"], 11);
+    assert_eq!(version["attributes"][0]["default"], 1);
+    let types = ["tensor(float)", "tensor(float16)", "tensor(double)"];
+    assert_eq!(version["inputs"][0]["types"], Value::from(types.to_vec()));
+    assert_eq!(version["type_variables"]["T"], Value::from(types.to_vec()));
+    let gemm = document(&["ops", "Celu", "--json"]);
+    assert_eq!(gemm["versions"][0]["attributes"][0]["default"], 1.0);
+}
+
+#[test]
+fn what_is_not_there_says_what_is_near() {
+    let folder = Folder::new(&[]);
+    let said = |arguments: &[&str]| folder.run(arguments).expect(2).stderr;
+    assert!(said(&["ops", "Convv"]).contains("did you mean `Conv`?"));
+    assert!(said(&["explain", "Convv"]).contains("did you mean `Conv`?"));
+    assert!(said(&["explain", "value-undefind"]).contains("did you mean `value-undefined`?"));
+    assert!(said(&["ops", "Gelu@19"]).contains("from version 20 on"));
+    assert!(said(&["ops", "Gelu@new"]).contains("`new` is no version"));
+}
