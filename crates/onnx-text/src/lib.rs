@@ -24,7 +24,7 @@ mod raise;
 pub mod render;
 mod sniff;
 
-pub use check::{Checked, CheckedValue, check, check_value, value_span};
+pub use check::{Checked, CheckedValue, check, check_value, check_with, value_span};
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
 pub use lower::{
     Lowered, lower, read_attribute, read_function, read_graph, read_model, read_node, read_tensor, read_type,
