@@ -22,8 +22,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn run(code: &Code) -> Result<(), String> {
     for (index, example) in examples(code).into_iter().enumerate() {
         let is_value = onnx_text::sniff_text(&example) == TextKind::Value;
+        let is_set = crate::opsets::is_set(&example);
         let text = match example.trim_start() {
-            _ if is_value => example,
+            _ if is_value || is_set => example,
             function if function.starts_with("<domain") => format!("{CALL}{example}"),
             headed if headed.starts_with(['<', '#']) => example,
             _ => format!("{HEADER}{example}"),
@@ -31,6 +32,8 @@ fn run(code: &Code) -> Result<(), String> {
         let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
         let found = if is_value {
             onnx_text::check_value(&text, &options).diagnostics
+        } else if is_set {
+            crate::opsets::found_in(&text)
         } else {
             crate::run::judged(&text, &options).diagnostics
         };

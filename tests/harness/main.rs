@@ -15,7 +15,8 @@
 //! | `#! roundtrip` | text → model → bytes → model → text → model → bytes gives the same bytes |
 //! | `#! finds error[E0303]: message` | there is this finding, which has no place |
 //!
-//! A file that holds a value instead of a model (`seq(tensor) s = […]`) can be checked, rendered and formatted.
+//! A file that holds a value instead of a model (`seq(tensor) s = […]`) can be checked, rendered and formatted, one that
+//! holds an operator set also printed and converted.
 //!
 //! A claim is a comment line under the line that it is about. Its `^` stands under the first character of the finding;
 //! `#<` stands for the column of its own `#`. The message is claimed from its beginning, as far as it is written:
@@ -31,6 +32,7 @@
 mod claims;
 mod directives;
 mod examples;
+mod opsets;
 mod passes;
 mod run;
 mod whole;

@@ -1,7 +1,7 @@
 //! Runs the directives of a file.
 
 use crate::directives::{self, Directive};
-use crate::{Case, claims, passes, snapshots};
+use crate::{Case, claims, opsets, passes, snapshots};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::schema::Registry;
@@ -20,6 +20,9 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
             _ => None,
         })
         .collect();
+    if opsets::is_set(&case.text) {
+        return directives.iter().try_for_each(|directive| opsets::run(case, directive, &finds));
+    }
     for directive in &directives {
         match directive {
             Directive::Check(level) => {

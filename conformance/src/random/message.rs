@@ -1,6 +1,6 @@
 //! Messages with random fields.
 
-use super::schema::{Field, ROOT, Schema};
+use super::schema::{Field, OPERATOR_SET, ROOT, Schema};
 use super::{Choices, Wildness, values};
 use prost_types::field_descriptor_proto::Type;
 
@@ -28,6 +28,13 @@ impl<'s> Generator<'s> {
     pub fn model(mut self) -> Vec<u8> {
         let mut out = Vec::new();
         self.message(ROOT, 0, &mut out);
+        out
+    }
+
+    /// An `OperatorSetProto`.
+    pub fn operator_set(mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.message(OPERATOR_SET, 0, &mut out);
         out
     }
 
@@ -273,6 +280,8 @@ fn likely(message: &str, field: &str) -> u16 {
         ("GraphProto", "node" | "input" | "output" | "initializer" | "name") => 200,
         ("NodeProto", "input" | "output" | "op_type") => 220,
         ("NodeProto", "attribute") => 140,
+        ("OperatorSetProto", "magic" | "operator" | "functions") => 200,
+        ("OperatorProto", _) => 160,
         ("FunctionProto", "name" | "node" | "input" | "output") => 200,
         ("ValueInfoProto", "name" | "type") => 220,
         ("TypeProto.Tensor", _) => 220,

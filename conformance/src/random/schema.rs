@@ -7,6 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 
 /// The message that holds all others.
 pub(super) const ROOT: &str = ".onnx.ModelProto";
+/// The other message that a file may be.
+pub(super) const OPERATOR_SET: &str = ".onnx.OperatorSetProto";
 
 /// The messages that a model is made of.
 #[derive(Debug)]
@@ -40,10 +42,11 @@ pub(super) struct Field {
 }
 
 impl Schema {
-    /// Reads `proto/onnx-ml.proto`.
+    /// Reads the files of `proto/`.
     pub fn load() -> Schema {
-        let files = protox::compile(["onnx-ml.proto"], [workspace().join("proto")])
-            .expect("`cargo xtask codegen` compiles the same files");
+        let files =
+            protox::compile(["onnx-ml.proto", "onnx-operators-ml.proto"], [workspace().join("proto")])
+                .expect("`cargo xtask codegen` compiles the same files");
         let mut schema = Schema { messages: Vec::new(), by_name: HashMap::new(), enums: HashMap::new() };
         for file in &files.file {
             let prefix = format!(".{}", file.package());

@@ -52,4 +52,4 @@ pub use opset::{
 pub use show::type_text;
 pub use tensor::{DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorExtra, TensorId};
 pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
-pub use verify::{Level, VerifyOptions, verify, verify_data, verify_with};
+pub use verify::{Level, VerifyOptions, verify, verify_data, verify_operator_set, verify_with};

@@ -3,8 +3,13 @@
 //! The source is a file that was parsed, or a buffer that [`raise`](crate::raise()) wrote for a model. Either way the
 //! spans of a tree ascend in document order, so comments can be put between them by position alone.
 
+mod opset;
 mod value;
 
+pub use opset::{
+    AttrParam, Formal, FormalCount, Operator, OperatorBody, OperatorSet, OpsetItem, Signature, Variable,
+    WhereClause,
+};
 pub use value::{Content, MapPart, MapPartValue, Value, ValueHead, ValueKind};
 
 use bytes::Bytes;

@@ -10,8 +10,10 @@
 //! y = Relu(u)            and nothing about `u`, `t` or unused values
 //! ```
 
+mod opset;
 mod value;
 
+pub use opset::{CheckedSet, check_operator_set};
 pub use value::{CheckedValue, check_value, value_span};
 
 use crate::ast;

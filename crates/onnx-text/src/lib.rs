@@ -22,25 +22,29 @@ mod parse;
 mod print;
 mod raise;
 pub mod render;
+mod signature;
 mod sniff;
 
-pub use check::{Checked, CheckedValue, check, check_value, check_with, value_span};
+pub use check::{
+    Checked, CheckedSet, CheckedValue, check, check_operator_set, check_value, check_with, value_span,
+};
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
 pub use lower::{
-    Lowered, lower, read_attribute, read_function, read_graph, read_model, read_node, read_tensor, read_type,
-    read_value, read_value_info,
+    Lowered, lower, read_attribute, read_function, read_graph, read_model, read_node, read_operator_set,
+    read_tensor, read_type, read_value, read_value_info,
 };
-pub use map::SourceMap;
+pub use map::{OpsetMap, SourceMap};
 pub use parse::{
-    Parsed, parse_attribute, parse_function, parse_graph, parse_model, parse_node, parse_type, parse_value,
-    parse_value_info,
+    Parsed, parse_attribute, parse_function, parse_graph, parse_model, parse_node, parse_operator,
+    parse_operator_set, parse_type, parse_value, parse_value_info,
 };
 pub use print::{
-    FormatOptions, format, format_attribute, format_function, format_graph, format_node, format_to,
-    format_type, format_value, format_value_file, format_value_info,
+    FormatOptions, format, format_attribute, format_function, format_graph, format_node, format_operator,
+    format_operator_set, format_to, format_type, format_value, format_value_file, format_value_info,
 };
 pub use raise::{
     Profile, RaiseOptions, Raised, print_attribute, print_function, print_graph, print_model, print_node,
-    print_tensor, print_type, print_value, print_value_info, raise,
+    print_operator_set, print_tensor, print_type, print_value, print_value_info, raise,
 };
+pub use signature::signatures;
 pub use sniff::{TextKind, sniff_text};

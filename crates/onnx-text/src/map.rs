@@ -4,6 +4,10 @@
 //! else is found by its position in the list that it came from. So a model costs nothing for the diagnostics that it
 //! does not have.
 
+mod opset;
+
+pub use opset::OpsetMap;
+
 use crate::ast::{self, AttrValue, Data, Field, FieldValue, Node, ValueInfo};
 use crate::lower::keys;
 use onnx_ir::diag::{Entity, Span};
@@ -94,8 +98,14 @@ impl<'a> SourceMap<'a> {
                     self.file.notes.fields().filter(|f| self.text(f.key) == keys::CONFIGURATION);
                 records.nth(i as usize).map(|f| f.value.span())
             }
-            // Models have none: see `value_span`.
-            Entity::Data(_) => None,
+            // Models have none: see `value_span` and `OpsetMap`.
+            Entity::Data(_)
+            | Entity::OpsetVersion
+            | Entity::Operator(_)
+            | Entity::OperatorInput(..)
+            | Entity::OperatorOutput(..)
+            | Entity::OperatorAttribute(..)
+            | Entity::OperatorVariable(..) => None,
         }
     }
 

@@ -12,6 +12,8 @@ pub enum TextKind {
     Functions,
     /// A value in a file of its own: [`parse_value`](crate::parse_value).
     Value,
+    /// An operator set in a file of its own: [`parse_operator_set`](crate::parse_operator_set).
+    OperatorSet,
 }
 
 /// So much of a text is looked at, behind the comments before it.
@@ -40,6 +42,9 @@ pub fn sniff_text(source: &str) -> TextKind {
     let tokens = lex(source).tokens;
     let mut rest = tokens.as_slice();
     let word = |token: &Token| &source[token.span.range()];
+    if begins_set(rest, word) {
+        return TextKind::OperatorSet;
+    }
     let mut is_function = false;
     if rest.first().is_some_and(|t| t.kind == Kind::LAngle) {
         let Some(end) = closing(rest, Kind::LAngle, Kind::RAngle) else { return TextKind::Model };
@@ -65,6 +70,21 @@ fn first_item(source: &str) -> usize {
             return source.len() - rest.len();
         }
         rest = rest.find('\n').map_or("", |at| &rest[at..]);
+    }
+}
+
+/// Whether the word that begins an operator set stands before a header. A function of that name has `(` behind its
+/// parameters.
+fn begins_set<'s>(tokens: &[Token], word: impl Fn(&Token) -> &'s str) -> bool {
+    let kind = |i: usize| tokens.get(i).map(|t| t.kind);
+    if kind(0) != Some(Kind::Ident) || word(&tokens[0]) != "operator_set" {
+        return false;
+    }
+    match kind(1) {
+        None => true,
+        Some(Kind::LAngle) => closing(&tokens[1..], Kind::LAngle, Kind::RAngle)
+            .is_none_or(|end| kind(end + 2) != Some(Kind::LParen)),
+        Some(_) => false,
     }
 }
 
@@ -128,6 +148,11 @@ mod tests {
             ("f <alpha> (x) => (y) {}", Functions),
             ("<opset_import: [\"\": 1]> f <alpha: float = 1.0> (x) => (y) {}", Functions),
             ("<overload: \"v2\"> f (x) => (y) {}", Functions),
+            ("operator_set <>", OperatorSet),
+            ("# s\noperator_set <ir_version: 10", OperatorSet),
+            ("#@ onnxtxt 1\n#@ storage: raw\noperator_set <domain: \"d\"> operator A", OperatorSet),
+            ("operator_set <alpha: float = 1.0> (x) => (y) {}", Functions),
+            ("operator_set (x) => (y) {}", Model),
             ("float x = {1}", Value),
             ("float \"\" = {1}", Value),
             ("float {1}", Value),

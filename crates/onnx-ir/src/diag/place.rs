@@ -101,6 +101,15 @@ pub enum Entity {
     NodeOp(BodyId, NodeId),
     Attr(BodyId, NodeId, u32),
     Training(u32),
+    /// `opset_version` of an operator set.
+    OpsetVersion,
+    /// An operator of an operator set.
+    Operator(u32),
+    /// An input of the signature of an operator, of which the first number is.
+    OperatorInput(u32, u32),
+    OperatorOutput(u32, u32),
+    OperatorAttribute(u32, u32),
+    OperatorVariable(u32, u32),
     Configuration(u32),
     /// A value in a file of its own, which is no model: 0 is the whole, those in it follow in document order.
     Data(u32),

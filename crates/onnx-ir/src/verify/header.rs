@@ -137,7 +137,7 @@ fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
 
 /// Reports the first node of each domain that its model or function does not import. `domains` holds those that the
 /// model imports.
-fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mut Seen<u32>) {
+pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mut Seen<u32>) {
     let model_imports = &scene.model.header.opset_imports;
     let mut own = Seen::new(scene.model);
     for view in &scene.bodies {

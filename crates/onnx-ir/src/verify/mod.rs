@@ -34,6 +34,9 @@
 //!
 //! **Values in files of their own** (`data`, [`verify_data`]). Stored sequences, maps and optionals hold what they say
 //! (Y11), and their tensors are sound.
+//!
+//! **Operator sets** (`opset`, [`verify_operator_set`]). Sets and operators have names and versions, once each; their
+//! signatures make sense, and the functions that define them fit.
 
 mod attributes;
 mod calls;
@@ -47,6 +50,7 @@ mod header;
 mod layout;
 mod lints;
 mod metadata;
+mod opset;
 mod order;
 mod payload;
 mod quantization;
@@ -63,6 +67,7 @@ mod versions;
 pub use crate::diag::Level;
 pub use data::verify_data;
 pub use external::{FileFacts, check_file};
+pub use opset::verify_operator_set;
 
 use crate::diag::Diagnostic;
 use crate::model::Model;

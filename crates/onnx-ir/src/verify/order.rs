@@ -31,6 +31,7 @@ fn key(scene: &Scene<'_>, ranks: &HashMap<BodyId, usize>, entity: Entity) -> Key
         (part(body), at, kind, i)
     };
     let in_function = |f, kind, i| (part(scene.model.functions[f].body), 0, kind, i);
+    let in_operator = |operator, kind: u32, i: u32| (0, 7, operator, (kind + 1) << 16 | i.min(0xffff));
     let last = index(scene.bodies.len() + 1);
     match entity {
         Entity::Header => (0, 1, 0, 0),
@@ -38,6 +39,12 @@ fn key(scene: &Scene<'_>, ranks: &HashMap<BodyId, usize>, entity: Entity) -> Key
         Entity::OpsetImport(i) => (0, 3, 0, i),
         Entity::ModelVersion => (0, 4, 0, 0),
         Entity::ModelMetadata(i) => (0, 5, 0, i),
+        Entity::OpsetVersion => (0, 6, 0, 0),
+        Entity::Operator(o) => (0, 7, o, 0),
+        Entity::OperatorAttribute(o, i) => in_operator(o, 0, i),
+        Entity::OperatorInput(o, i) => in_operator(o, 1, i),
+        Entity::OperatorOutput(o, i) => in_operator(o, 2, i),
+        Entity::OperatorVariable(o, i) => in_operator(o, 3, i),
         Entity::FunctionOpsetImport(f, i) => in_function(f, 0, i),
         Entity::Function(f) => in_function(f, 1, 0),
         Entity::FunctionAttribute(f, i) => in_function(f, 2, i),

@@ -122,7 +122,7 @@ impl Cx<'_> {
         }
     }
 
-    fn attr_type(&mut self, span: Span) -> Option<AttrType> {
+    pub(super) fn attr_type(&mut self, span: Span) -> Option<AttrType> {
         let text = self.text(span);
         let ty = AttrType::from_name(text);
         if ty.is_none() {

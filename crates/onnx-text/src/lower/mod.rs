@@ -12,6 +12,8 @@ mod integers;
 pub(crate) mod literals;
 mod notes;
 mod numbers;
+mod opset;
+mod signature;
 mod tensors;
 mod types;
 mod value;
@@ -26,9 +28,12 @@ use onnx_ir::{BodyBuilder, Model, Name, Names};
 use std::collections::HashMap;
 
 pub use fragment::{read_attribute, read_function, read_graph, read_node, read_type, read_value_info};
+pub use opset::read_operator_set;
 pub use value::{read_tensor, read_value};
 
 pub(crate) use notes::keys;
+pub(crate) use opset::{LoweredSet, lower_operator_set};
+pub(crate) use signature::lower_signature;
 pub(crate) use value::read_value_tree;
 
 /// A model read from text, with everything that was wrong.

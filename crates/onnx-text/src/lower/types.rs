@@ -14,7 +14,7 @@ impl Cx<'_> {
         self.type_id(b.names, b.types, ty)
     }
 
-    fn type_id(&mut self, names: &mut Names, types: &mut Types, ty: &ast::Type) -> TypeId {
+    pub(super) fn type_id(&mut self, names: &mut Names, types: &mut Types, ty: &ast::Type) -> TypeId {
         let kind = self.type_kind(names, types, ty);
         types.intern(kind.into())
     }

@@ -64,7 +64,7 @@ impl Cx<'_> {
     }
 
     /// Reports annotations that say nothing about a file with a value.
-    fn only_conventions(&mut self, notes: &ast::Notes) {
+    pub(super) fn only_conventions(&mut self, notes: &ast::Notes) {
         use super::keys;
         for field in notes.fields() {
             if !matches!(self.text(field.key), keys::STORAGE | keys::SET | keys::STRINGS) {

@@ -50,6 +50,14 @@ entry!(
     parse_model, production(grammar::model), ast::File
 );
 entry!(
+    /// An operator set in a file of its own.
+    parse_operator_set, production(grammar::operator_set), ast::OperatorSet
+);
+entry!(
+    /// One operator of an operator set.
+    parse_operator, whole(grammar::operator_item), Option<ast::Operator>
+);
+entry!(
     /// One graph.
     parse_graph, whole(grammar::graph), Option<ast::Graph>
 );

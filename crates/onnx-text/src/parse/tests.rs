@@ -151,6 +151,7 @@ fn the_documented_grammar_and_the_parser_have_the_same_productions() {
         include_str!("grammar/mod.rs"),
         include_str!("grammar/nodes.rs"),
         include_str!("grammar/notes.rs"),
+        include_str!("grammar/opset.rs"),
         include_str!("grammar/tensors.rs"),
         include_str!("grammar/types.rs"),
         include_str!("grammar/value.rs"),

@@ -107,11 +107,16 @@ impl Printer<'_> {
         self.value_infos(outputs);
         if let Some(values) = values {
             self.gap = level.gap();
-            let fit =
-                Fit::unless(values.items.len() > 1 || values.items.iter().any(|v| self.value_info_breaks(v)));
-            self.list(ANGLE, values, Style::Lines, fit, Self::value_info);
+            self.values_of(values);
         }
         self.gap = level.gap();
+    }
+
+    /// `<float[N] t, …>`, before a body
+    pub(super) fn values_of(&mut self, values: &List<ValueInfo>) {
+        let fit =
+            Fit::unless(values.items.len() > 1 || values.items.iter().any(|v| self.value_info_breaks(v)));
+        self.list(ANGLE, values, Style::Lines, fit, Self::value_info);
     }
 
     /// `(float[N] x, …)`
@@ -121,7 +126,7 @@ impl Printer<'_> {
     }
 
     /// `{ nodes }`
-    fn body(&mut self, nodes: &[Node], span: Span) {
+    pub(super) fn body(&mut self, nodes: &[Node], span: Span) {
         self.put_at(span.start, "{");
         if !nodes.is_empty() || self.has_comment_before(span.end) {
             self.indent += INDENT;

@@ -49,6 +49,7 @@ mod list;
 mod node;
 mod notes;
 mod numbers;
+mod opset;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -134,6 +135,8 @@ entry! {
     format_graph, ast::Graph, graph;
     /// Formats one function.
     format_function, ast::Function, function;
+    /// Formats one operator of an operator set.
+    format_operator, ast::Operator, operator;
     /// Formats one node.
     format_node, ast::Node, node;
     /// Formats one attribute.
@@ -144,6 +147,20 @@ entry! {
     format_value_info, ast::ValueInfo, value_info;
     /// Formats one value in a file of its own. [`format_value_file`] is for a file that someone wrote.
     format_value, ast::Value, value;
+}
+
+/// Formats an operator set in a file of its own. The arguments are those of [`format()`].
+pub fn format_operator_set(
+    source: &str,
+    tree: &ast::OperatorSet,
+    comments: &[Span],
+    annotated: Option<Span>,
+    options: &FormatOptions,
+) -> String {
+    let mut p = Printer::new(source, comments, options, None);
+    p.operator_set(tree, annotated);
+    p.finish();
+    p.into_text()
 }
 
 /// Formats a file with a value. The arguments are those of [`format()`].

@@ -74,7 +74,7 @@ impl Printer<'_> {
         }
     }
 
-    fn attr_value(&mut self, value: &AttrValue) {
+    pub(super) fn attr_value(&mut self, value: &AttrValue) {
         match value {
             AttrValue::Scalar(scalar) => self.put_span(scalar.span),
             AttrValue::Reference(name) => {

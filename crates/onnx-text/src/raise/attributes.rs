@@ -72,7 +72,7 @@ impl<'m> Raiser<'m> {
         has_form || self.extend(|| format!("the value of attribute `{name}`"))
     }
 
-    fn value_notes(&mut self, body: BodyId, notes: &mut Notes, value: &AttrValue) {
+    pub(super) fn value_notes(&mut self, body: BodyId, notes: &mut Notes, value: &AttrValue) {
         match value {
             AttrValue::Float(f) => self.nan_note(notes, &[*f]),
             AttrValue::Floats(list) => self.nan_note(notes, list),
@@ -106,7 +106,7 @@ impl<'m> Raiser<'m> {
         }
     }
 
-    fn attr_value(&mut self, body: BodyId, value: &AttrValue) -> Value {
+    pub(super) fn attr_value(&mut self, body: BodyId, value: &AttrValue) -> Value {
         match value {
             AttrValue::Float(f) => Value::Scalar(self.float(*f)),
             AttrValue::Int(i) => Value::Scalar(Scalar { kind: ScalarKind::Int, span: self.out.int(*i) }),

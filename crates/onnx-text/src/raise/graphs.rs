@@ -59,7 +59,7 @@ impl Raiser<'_> {
         self.identifier(name, "the graph name")
     }
 
-    fn body(&mut self, body: BodyId, id: GraphId) -> (Vec<Node>, Span) {
+    pub(super) fn body(&mut self, body: BodyId, id: GraphId) -> (Vec<Node>, Span) {
         let nodes = &self.model.bodies[body].graphs[id].nodes;
         let open = self.out.put("{");
         let mut out = Vec::with_capacity(nodes.len());
@@ -75,7 +75,7 @@ impl Raiser<'_> {
         (out, self.out.since(open))
     }
 
-    fn ports(&mut self, open: &str, ports: &[Port], close: &str) -> List<ValueInfo> {
+    pub(super) fn ports(&mut self, open: &str, ports: &[Port], close: &str) -> List<ValueInfo> {
         let start = self.out.put(open);
         let items = ports.iter().map(|p| self.port(p)).collect();
         self.out.put(close);

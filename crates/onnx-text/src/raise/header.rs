@@ -52,7 +52,7 @@ impl Raiser<'_> {
     }
 
     /// A string as the reference reads it; `_` for one that is absent.
-    fn header_string(&mut self, value: Option<Name>) -> FieldValue {
+    pub(super) fn header_string(&mut self, value: Option<Name>) -> FieldValue {
         match value {
             Some(name) => FieldValue::String(self.quoted(name)),
             None if self.extend(|| "an entry without a key or value".to_owned()) => {

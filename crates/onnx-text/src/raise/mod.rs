@@ -11,6 +11,8 @@ mod fragment;
 mod graphs;
 mod header;
 mod notes;
+mod opset;
+mod signature;
 mod tensors;
 mod types;
 mod value;
@@ -19,6 +21,10 @@ pub use fragment::{
     print_attribute, print_function, print_graph, print_model, print_node, print_tensor, print_type,
     print_value, print_value_info,
 };
+
+pub use opset::print_operator_set;
+
+pub(crate) use signature::signature_text;
 
 use crate::ast::File;
 use crate::lex::ANNOTATED;

@@ -101,7 +101,7 @@ impl Raiser<'_> {
         args.into_iter().map(TypeArg::Name).collect()
     }
 
-    fn call(&mut self, head: &str, args: impl FnOnce(&mut Self) -> Vec<TypeArg>) -> Type {
+    pub(super) fn call(&mut self, head: &str, args: impl FnOnce(&mut Self) -> Vec<TypeArg>) -> Type {
         let head = self.out.put(head);
         let open = self.out.put("(");
         let items = args(self);
@@ -149,7 +149,7 @@ impl Raiser<'_> {
         }
     }
 
-    fn elem_type_alone(&mut self, elem: Option<ElemType>) -> Type {
+    pub(super) fn elem_type_alone(&mut self, elem: Option<ElemType>) -> Type {
         Type::Tensor { elem: self.elem_type(elem), dims: None }
     }
 }

@@ -1,0 +1,218 @@
+//! Operator sets in files of their own: what their headers and operators say, and the functions that define them. The
+//! bodies of functions obey the rules of every function.
+
+use super::scene::{Findings, Scene, Seen, index};
+use super::{
+    VerifyOptions, attributes, calls, declarations, functions, graph, header, lints, metadata, order,
+    strings, tensors, types, versions,
+};
+use crate::diag::{Diagnostic, Entity, Place, Severity, code};
+use crate::model::normalize_domain;
+use crate::names::Name;
+use crate::opset::{Definition, OPSET_MAGIC, Operator, OperatorSet, Signatures};
+use crate::releases::NEWEST_IR;
+use std::collections::{HashMap, HashSet};
+
+mod signature;
+
+/// Judges an operator set. The signatures are those of its operators; without them nothing is said of signatures.
+///
+/// ```
+/// use onnx_ir::{OperatorSet, Signatures, VerifyOptions, verify_operator_set};
+///
+/// let found = verify_operator_set(&OperatorSet::new(), &Signatures::default(), &VerifyOptions::default());
+/// assert_eq!(found[0].message, "the set does not begin with the magic `ONNXOPSET`");
+/// ```
+pub fn verify_operator_set(
+    set: &OperatorSet,
+    signatures: &Signatures,
+    options: &VerifyOptions,
+) -> Vec<Diagnostic> {
+    let scene = Scene::new(&set.model, options);
+    let mut found = Findings::new(options);
+    header_of_set(&scene, &mut found, set);
+    operators(&scene, &mut found, set, signatures);
+    defined(&scene, &mut found, signatures, &set.definitions());
+    bodies(&scene, &mut found);
+    let mut list = found.into_list();
+    let known: HashSet<Name> = set.operators.iter().filter_map(|operator| operator.name).collect();
+    list.retain(|diagnostic| !is_fine_in_set(&scene, set, &known, diagnostic));
+    order::sort(&scene, &mut list);
+    list
+}
+
+/// The chapters on functions.
+fn bodies(scene: &Scene<'_>, found: &mut Findings) {
+    header::used_domains(scene, found, &mut Seen::new(scene.model));
+    strings::check(scene, found);
+    metadata::check(scene, found);
+    versions::check(scene, found);
+    graph::check(scene, found);
+    declarations::check(scene, found);
+    lints::check(scene, found);
+    attributes::check(scene, found);
+    tensors::check(scene, found);
+    types::check(scene, found);
+    functions::check(scene, found);
+    calls::check(scene, found);
+}
+
+/// Whether a finding is about what is right in a set: a node that names an operator of the set, which need not be a
+/// function, and functions of the default domain, if that is the domain of the set.
+fn is_fine_in_set(scene: &Scene<'_>, set: &OperatorSet, known: &HashSet<Name>, found: &Diagnostic) -> bool {
+    match found.primary.place {
+        Place::Entity(Entity::NodeOp(body, node)) if found.code == &code::CALL_UNRESOLVED => {
+            let node = &scene.model.bodies[body].nodes[node];
+            let is_own = normalize_domain(scene.model.text(node.domain)) == set.domain();
+            let is_overloaded = node.overload.is_some_and(|overload| !overload.is_empty());
+            is_own && !is_overloaded && node.op.is_some_and(|op| known.contains(&op))
+        }
+        Place::Entity(Entity::Function(f)) if found.code == &code::FUNCTION_IDENTITY => {
+            let is_named = scene.model.functions[f].name.is_some_and(|name| !name.is_empty());
+            is_named && set.domain().is_empty()
+        }
+        Place::Entity(_) | Place::Source(_) | Place::Nowhere => false,
+    }
+}
+
+fn header_of_set(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet) {
+    let mut fail = |place, message: String| found.push(Diagnostic::new(&code::OPSET_HEADER, place, message));
+    if scene.model.text(set.magic) != OPSET_MAGIC {
+        fail(Entity::Header, format!("the set does not begin with the magic `{OPSET_MAGIC}`"));
+    }
+    match scene.model.header.ir_version {
+        None => fail(Entity::Header, "the set does not state its `ir_version`".to_owned()),
+        Some(version) if version < 1 => {
+            fail(Entity::IrVersion, format!("`ir_version` is {version}, the first version is 1"));
+        }
+        Some(version) if version > NEWEST_IR => {
+            let message = format!("`ir_version` is {version}, the newest that is known is {NEWEST_IR}");
+            fail(Entity::IrVersion, message);
+        }
+        Some(_) => {}
+    }
+    match set.opset_version {
+        None => fail(Entity::Header, "the set does not state its `opset_version`".to_owned()),
+        Some(version) if version < 1 => {
+            fail(Entity::OpsetVersion, format!("`opset_version` is {version}, the first version is 1"));
+        }
+        Some(_) => {}
+    }
+}
+
+/// An operator as messages name it.
+fn subject<'m>(scene: &Scene<'m>, operator: &Operator) -> &'m str {
+    operator.name.map_or("", |name| scene.text(name))
+}
+
+fn operators(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet, signatures: &Signatures) {
+    let mut firsts: HashMap<(Name, i64), u32> = HashMap::new();
+    let mut names: HashMap<Name, u32> = HashMap::new();
+    for (i, operator) in set.operators.iter().enumerate() {
+        let place = Entity::Operator(index(i));
+        fields(scene, found, operator, place);
+        if let (Some(name), Some(since)) = (operator.name, operator.since_version) {
+            let subject = subject(scene, operator);
+            if let Some(newest) = set.opset_version.filter(|&newest| since > newest) {
+                let message = format!("`{subject}` came with version {since}, the set is version {newest}");
+                found.push(
+                    Diagnostic::new(&code::OPERATOR_TOO_NEW, place, message)
+                        .related(Entity::OpsetVersion, "stated here"),
+                );
+            }
+            let first = *firsts.entry((name, since)).or_insert(index(i));
+            let other = *names.entry(name).or_insert(index(i));
+            if first != index(i) {
+                let message = format!("the set has version {since} of `{subject}` twice");
+                found.push(
+                    Diagnostic::new(&code::OPERATOR_REPEATED, place, message)
+                        .related(Entity::Operator(first), "first here"),
+                );
+            } else if other != index(i) {
+                let message = format!("the set has `{subject}` in several versions");
+                found.push(
+                    Diagnostic::new(&code::OPERATOR_VERSIONS, place, message)
+                        .related(Entity::Operator(other), "first here"),
+                );
+            }
+        }
+        match signatures.list.get(i) {
+            Some(Some(signature)) => signature::check(&signatures.model, found, index(i), signature),
+            Some(None) => {
+                let message = format!("`{}` has no signature", subject(scene, operator));
+                found.push(Diagnostic::new(&code::OPERATOR_UNSIGNED, place, message));
+            }
+            None => {}
+        }
+    }
+}
+
+fn fields(scene: &Scene<'_>, found: &mut Findings, operator: &Operator, place: Entity) {
+    let subject = subject(scene, operator);
+    let mut fail = |message: String| found.push(Diagnostic::new(&code::OPERATOR_FIELDS, place, message));
+    if operator.name.is_none_or(Name::is_empty) {
+        fail("operator without a name".to_owned());
+    }
+    match operator.since_version {
+        None => fail(format!("`{subject}` does not state its `since_version`")),
+        Some(since) if since < 1 => {
+            fail(format!("`since_version` of `{subject}` is {since}, the first version is 1"));
+        }
+        Some(_) => {}
+    }
+    if let Some(status) = operator.status.filter(|status| status.name().is_none()) {
+        fail(format!("the status of `{subject}` is {}, which does not exist", status.0));
+    }
+    for (string, what) in [(operator.name, "name of an operator"), (operator.doc, "documentation")] {
+        if string.is_some_and(|name| !scene.model.names.is_utf8(name)) {
+            let message = format!("{what} of `{subject}` is not UTF-8");
+            found.push(Diagnostic::new(&code::STRING_NOT_UTF8, place, message));
+        }
+    }
+}
+
+/// Functions and the operators that they define.
+fn defined(scene: &Scene<'_>, found: &mut Findings, signatures: &Signatures, definitions: &[Definition]) {
+    let mut of: HashMap<_, usize> = HashMap::new();
+    for (i, definition) in definitions.iter().enumerate() {
+        if let Some(function) = definition.function {
+            of.entry(function).or_insert(i);
+        }
+    }
+    for (f, function) in scene.model.functions.iter() {
+        let place = Entity::Function(f);
+        let name = scene.model.text(function.name);
+        let Some(&i) = of.get(&f) else {
+            let message = format!("function `{name}` defines no operator of the set");
+            let d = Diagnostic::new(&code::OPERATOR_FUNCTION, place, message).severity(Severity::Warning);
+            found.push(d);
+            continue;
+        };
+        let Some(Some(signature)) = signatures.list.get(i) else { continue };
+        if let Some(difference) = signature::difference(scene.model, function, &signatures.model, signature) {
+            let message = format!("function `{name}` {difference}");
+            found.push(
+                Diagnostic::new(&code::OPERATOR_FUNCTION, place, message)
+                    .related(Entity::Operator(index(i)), "the operator"),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_set_lacks_its_header() {
+        let options = VerifyOptions::default();
+        let found = verify_operator_set(&OperatorSet::new(), &Signatures::default(), &options);
+        let messages: Vec<_> = found.iter().map(|d| d.message.as_str()).collect();
+        let expected = [
+            "the set does not begin with the magic `ONNXOPSET`",
+            "the set does not state its `ir_version`",
+            "the set does not state its `opset_version`",
+        ];
+        assert_eq!(messages, expected);
+    }
+}

@@ -1,0 +1,244 @@
+//! Operator sets in files of their own: `grammar/opsets.md`.
+
+use super::signature::is_of_signature;
+use super::{Cx, Fields, int_at, keys, parse, too_large};
+use crate::ast::{self, Field, FieldValue, List, OpsetItem};
+use crate::parse::Parsed;
+use crate::signature::{self, join};
+use onnx_ir::diag::{Diagnostic, Span, code};
+use onnx_ir::{FunctionId, Name, OPSET_MAGIC, Operator, OperatorSet, OperatorStatus, Signatures};
+
+const KEYS: [&str; 7] = [
+    "magic",
+    "ir_version",
+    "ir_version_prerelease",
+    "ir_build_metadata",
+    "domain",
+    "opset_version",
+    "doc_string",
+];
+const OPERATOR_KEYS: [&str; 7] =
+    ["since_version", "status", "traits", "num_inputs", "num_outputs", "opset_import", "doc_string"];
+/// The key of an operator's header that is about the function that its body makes.
+const IMPORTS: &str = "opset_import";
+
+/// An operator set read from text, with everything that was wrong.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoweredSet {
+    pub(crate) set: OperatorSet,
+    pub(crate) signatures: Signatures,
+    /// What was wrong, in the order of the source. Does not repeat what the parser has found.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads an operator set in a file of its own (`grammar/opsets.md`). Everything that is wrong is told, in the order of
+/// the source.
+///
+/// ```
+/// let source = r#"
+///     operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
+///     <since_version: 1> operator Scale <axis: int = -1> (T x, T? scale) => (T y) where T: {float, float16}"#;
+/// let (set, diagnostics) = onnx_text::read_operator_set(source);
+/// assert!(diagnostics.is_empty());
+/// assert_eq!((set.domain(), set.operators.len()), ("com.acme", 1));
+/// ```
+pub fn read_operator_set(source: &str) -> (OperatorSet, Vec<Diagnostic>) {
+    if let Some(diagnostic) = too_large(source) {
+        return (OperatorSet::new(), vec![diagnostic]);
+    }
+    let mut parsed = parse::parse_operator_set(source);
+    let mut lowered = lower_operator_set(source, &parsed);
+    parsed.diagnostics.append(&mut lowered.diagnostics);
+    parse::sort(&mut parsed.diagnostics);
+    (lowered.set, parsed.diagnostics)
+}
+
+/// Lowers a parsed operator set.
+pub(crate) fn lower_operator_set(source: &str, parsed: &Parsed<ast::OperatorSet>) -> LoweredSet {
+    let mut cx = Cx::new(source, parsed.annotated.is_some());
+    let mut lowered = LoweredSet::default();
+    let set = &mut lowered.set;
+    cx.file_notes(&mut set.model.names, &parsed.tree.notes);
+    cx.only_conventions(&parsed.tree.notes);
+    cx.set_header(set, &parsed.tree.header);
+    let mut bodies = Vec::new();
+    for item in &parsed.tree.items {
+        match item {
+            OpsetItem::Operator(operator) => {
+                let function = cx.operator(set, &mut lowered.signatures, operator);
+                bodies.push(function);
+            }
+            OpsetItem::Function(function) => {
+                cx.function(&mut set.model, function);
+            }
+        }
+    }
+    name_functions(set, &bodies);
+    parse::sort(&mut cx.diagnostics);
+    // A default is lowered twice: for the signature, and for the function.
+    cx.diagnostics.dedup();
+    lowered.diagnostics = cx.diagnostics;
+    lowered
+}
+
+/// The functions that bodies of operators have become are those of the set, and of the version if there is a newer one.
+fn name_functions(set: &mut OperatorSet, bodies: &[Option<FunctionId>]) {
+    let definitions = set.definitions();
+    for ((operator, definition), function) in set.operators.iter().zip(definitions).zip(bodies) {
+        let Some(function) = function.map(|f| &mut set.model.functions[f]) else { continue };
+        function.name = operator.name;
+        function.domain = set.model.header.domain;
+        function.overload = definition.overload.map(|version| set.model.names.intern(&version.to_string()));
+    }
+}
+
+impl Cx<'_> {
+    fn set_header(&mut self, set: &mut OperatorSet, header: &List<Field>) {
+        set.magic = Some(set.model.names.intern(OPSET_MAGIC));
+        let fields = Fields::HEADER;
+        self.each_field(header, &KEYS, |cx, key, value| {
+            let names = &mut set.model.names;
+            match key {
+                "magic" => set.magic = fields.text(cx, names, value),
+                "ir_version" => set.model.header.ir_version = fields.int(cx, value),
+                "ir_version_prerelease" => set.ir_version_prerelease = fields.text(cx, names, value),
+                "ir_build_metadata" => set.ir_build_metadata = fields.text(cx, names, value),
+                "domain" => set.model.header.domain = fields.text(cx, names, value),
+                "opset_version" => set.opset_version = fields.int(cx, value),
+                "doc_string" => set.model.header.doc = fields.text(cx, names, value),
+                _ => {}
+            }
+        });
+    }
+
+    /// The fields of a header, each known key once.
+    pub(super) fn each_field(
+        &mut self,
+        header: &List<Field>,
+        known: &[&'static str],
+        mut with: impl FnMut(&mut Self, &str, &FieldValue),
+    ) {
+        let mut seen: Vec<(&str, Span)> = Vec::new();
+        for field in &header.items {
+            let key = self.text(field.key);
+            if !known.contains(&key) {
+                self.unknown_key(field.key, known);
+                continue;
+            }
+            if let Some(&(_, first)) = seen.iter().find(|(k, _)| *k == key) {
+                let d = Diagnostic::new(&code::REPEATED_KEY, field.key, format!("`{key}` is given twice"));
+                self.report(d.label("given again here").related(first, "given first here"));
+            }
+            seen.push((key, field.key));
+            with(self, key, &field.value);
+        }
+    }
+
+    /// An operator, and the function that its body makes.
+    fn operator(
+        &mut self,
+        set: &mut OperatorSet,
+        signatures: &mut Signatures,
+        tree: &ast::Operator,
+    ) -> Option<FunctionId> {
+        let names = &mut set.model.names;
+        let mut operator = Operator {
+            name: Some(self.name(names, tree.name)),
+            status: Some(OperatorStatus::STABLE),
+            ..Operator::default()
+        };
+        if let Some(header) = &tree.header {
+            self.each_field(header, &OPERATOR_KEYS, |cx, key, value| match key {
+                "since_version" => operator.since_version = Fields::HEADER.int(cx, value),
+                "status" => operator.status = cx.status(value),
+                "doc_string" => operator.doc = Fields::HEADER.text(cx, names, value),
+                // Of the signature, and of the function.
+                _ => {}
+            });
+            self.needless(tree, header);
+        }
+        self.operator_notes(set, tree, &mut operator);
+        let signature = tree.signature.as_ref().map(|signature| {
+            let header = tree.header.as_ref();
+            self.signature(&mut signatures.model, signature, header)
+        });
+        if let Some(signature) = &signature {
+            let name = operator.name.map(|name| set.model.names.bytes(name)).unwrap_or_default();
+            let text = signature::text(name, signature, &mut signatures.model);
+            let doc = operator.doc.map(|doc| set.model.names.bytes(doc));
+            let joined = join(&text, doc);
+            operator.doc = Some(set.model.names.intern_bytes(&joined));
+        }
+        signatures.list.push(signature);
+        set.operators.push(operator);
+        let is_import = |field: &Field| self.text(field.key) == IMPORTS;
+        let function = tree.function(is_import)?;
+        Some(self.function(&mut set.model, &function))
+    }
+
+    /// Tells of fields that are about something that the operator does not have.
+    fn needless(&mut self, tree: &ast::Operator, header: &List<Field>) {
+        for field in &header.items {
+            let key = self.text(field.key);
+            let missing = match key {
+                IMPORTS if tree.body.is_none() => "a body",
+                key if is_of_signature(key) && tree.signature.is_none() => "a signature",
+                _ => continue,
+            };
+            let message = format!("`{key}` belongs to {missing}, which the operator does not have");
+            self.report(Diagnostic::new(&code::UNKNOWN_KEY, field.key, message).label("says nothing here"));
+        }
+    }
+
+    fn operator_notes(&mut self, set: &mut OperatorSet, tree: &ast::Operator, operator: &mut Operator) {
+        let names = &mut set.model.names;
+        if let Some(doc) = self.doc_lines(names, &tree.notes) {
+            operator.doc = Some(doc);
+        }
+        for field in tree.notes.fields() {
+            match self.text(field.key) {
+                keys::DOC => operator.doc = Fields::NOTE.text(self, names, &field.value),
+                keys::UNSET => {
+                    let what = Fields::NOTE.texts(self, names, &field.value);
+                    if what.iter().any(|&w| &names[w] == "name") {
+                        operator.name = None;
+                    }
+                }
+                _ => self.unknown_key(field.key, &[keys::DOC, keys::UNSET]),
+            }
+        }
+    }
+
+    /// `stable`, `experimental`, a number, or `_`.
+    fn status(&mut self, value: &FieldValue) -> Option<OperatorStatus> {
+        match value {
+            FieldValue::Word(span) if self.text(*span) == "_" => None,
+            FieldValue::Int(span) => {
+                let number = int_at(self, *span)?;
+                i32::try_from(number).map(OperatorStatus).ok().or_else(|| {
+                    self.wrong_kind(*span, "the number of a status");
+                    None
+                })
+            }
+            FieldValue::Word(span) if OperatorStatus::from_name(self.text(*span)).is_some() => {
+                OperatorStatus::from_name(self.text(*span))
+            }
+            _ => {
+                self.wrong_kind(value.span(), "`stable` or `experimental`");
+                None
+            }
+        }
+    }
+
+    /// Documentation of a part of a signature.
+    pub(super) fn doc_alone(&mut self, names: &mut onnx_ir::Names, notes: &ast::Notes) -> Option<Name> {
+        let mut doc = self.doc_lines(names, notes);
+        for field in notes.fields() {
+            match self.text(field.key) {
+                keys::DOC => doc = Fields::NOTE.text(self, names, &field.value),
+                _ => self.unknown_key(field.key, &[keys::DOC]),
+            }
+        }
+        doc
+    }
+}

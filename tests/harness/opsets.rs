@@ -1,0 +1,96 @@
+//! Runs the directives of a file that holds an operator set.
+
+use crate::directives::Directive;
+use crate::run::snapshot;
+use crate::{Case, claims};
+use onnx_ir::{Level, OperatorSet, VerifyOptions};
+use onnx_text::render::{Of, Source, Style, human, json};
+use onnx_text::{
+    FormatOptions, RaiseOptions, TextKind, check_operator_set, print_operator_set, read_operator_set,
+};
+
+/// Whether a text holds an operator set.
+pub(crate) fn is_set(text: &str) -> bool {
+    onnx_text::sniff_text(text) == TextKind::OperatorSet
+}
+
+pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<(), String> {
+    match directive {
+        Directive::Check(level) | Directive::Render(level) | Directive::Json(level) => {
+            let options = VerifyOptions { level: *level, ..VerifyOptions::default() };
+            let mut found = check_operator_set(&case.text, &options).diagnostics;
+            found.retain(|diagnostic| diagnostic.code.level <= *level || diagnostic.is_error());
+            let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
+            let source = Source::new(&name, &case.text, Of::Text);
+            let style = Style { color: false, width: 100 };
+            let shown = |show: &dyn Fn(&onnx_ir::Diagnostic) -> String| {
+                found.iter().map(|diagnostic| show(diagnostic) + "\n").collect::<String>()
+            };
+            match directive {
+                Directive::Render(_) => {
+                    snapshot(case, "render", shown(&|d| human(d, &source, style)).trim_end());
+                }
+                Directive::Json(_) => snapshot(case, "json", shown(&|d| json(d, &source)).trim_end()),
+                _ => return claims::compare(&source, &case.text, &found, finds),
+            }
+            Ok(())
+        }
+        Directive::Fmt => fmt(case),
+        Directive::Print { elide, metadata, .. } => {
+            let options = RaiseOptions { elide: *elide, metadata: *metadata, ..RaiseOptions::default() };
+            snapshot(case, "print", print_operator_set(&sound(&case.text)?, &options).trim_end());
+            Ok(())
+        }
+        Directive::Roundtrip => roundtrip(case),
+        Directive::Infer | Directive::Pass(_) => Err("a directive for models".to_owned()),
+        Directive::Finds(_) => Ok(()),
+    }
+}
+
+fn sound(text: &str) -> Result<OperatorSet, String> {
+    let (set, diagnostics) = read_operator_set(text);
+    match diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+        None => Ok(set),
+        Some(first) => {
+            Err(format!("the text has an error: {} at {:?}\n{text}", first.message, first.primary.place))
+        }
+    }
+}
+
+fn fmt(case: &Case) -> Result<(), String> {
+    let formatted = |text: &str| {
+        let parsed = onnx_text::parse_operator_set(text);
+        let options = FormatOptions::default();
+        onnx_text::format_operator_set(text, &parsed.tree, &parsed.comments, parsed.annotated, &options)
+    };
+    let once = formatted(&case.text);
+    let twice = formatted(&once);
+    if once != twice {
+        return Err(format!("formatting twice is not formatting once:\n{once}\n--- twice:\n{twice}"));
+    }
+    if bytes(&sound(&case.text)?)? != bytes(&sound(&once)?)? {
+        return Err(format!("formatting has changed the set:\n{once}"));
+    }
+    snapshot(case, "fmt", once.trim_end());
+    Ok(())
+}
+
+fn roundtrip(case: &Case) -> Result<(), String> {
+    let first = bytes(&sound(&case.text)?)?;
+    let (read, diagnostics) = onnx_proto::read_operator_set(first.clone().into());
+    if let Some(diagnostic) = diagnostics.first() {
+        return Err(format!("the written set cannot be read: {}", diagnostic.message));
+    }
+    let text = print_operator_set(&read, &RaiseOptions::default());
+    let second = bytes(&sound(&text)?)?;
+    if first == second { Ok(()) } else { Err(format!("the set is another one after printing it:\n{text}")) }
+}
+
+fn bytes(set: &OperatorSet) -> Result<Vec<u8>, String> {
+    onnx_proto::write_operator_set(set).map_err(|error| error.to_string())
+}
+
+/// The codes of what is found in an example of the code table.
+pub(crate) fn found_in(text: &str) -> Vec<onnx_ir::Diagnostic> {
+    check_operator_set(text, &VerifyOptions { level: Level::Strict, ..VerifyOptions::default() }).diagnostics
+}
