@@ -12,6 +12,8 @@
 //! | --- | --- |
 //! | [`common_subexpressions`] | computes the same thing once |
 //! | [`dead_code`] | removes what nothing reads |
+//! | [`rename`] | gives values, nodes and graphs other names |
+//! | [`sanitise`], [`name_nodes`] | makes names what the specification wants them to be |
 //! | [`topological_sort`] | puts nodes behind those that they need |
 
 mod calls;
@@ -19,7 +21,9 @@ mod common_subexpressions;
 mod compact;
 mod dead_code;
 mod operators;
+mod rename;
 mod report;
+mod sanitise;
 mod topological_sort;
 mod transplant;
 
@@ -27,7 +31,9 @@ pub use common_subexpressions::{Initializers, common_subexpressions};
 pub use compact::compact;
 pub use dead_code::dead_code;
 pub use operators::{OpRef, Operators, Unknown};
+pub use rename::{Named, rename};
 pub use report::{Change, Report};
+pub use sanitise::{NodeNames, name_nodes, sanitise};
 pub use topological_sort::topological_sort;
 pub use transplant::{Source, Style, Target, Transplant};
 
@@ -57,6 +63,16 @@ pub static ALL: &[Pass] = &[
         name: "dead-code",
         summary: "Remove nodes, initializers, functions and imports that nothing uses",
         function: |model, operators| dead_code(model, operators),
+    },
+    Pass {
+        name: "name-nodes",
+        summary: "Give nodes without a name one",
+        function: |model, _| name_nodes(model),
+    },
+    Pass {
+        name: "sanitise",
+        summary: "Make all names identifiers, and those of nodes and graphs distinct",
+        function: |model, _| sanitise(model, NodeNames::Keep),
     },
     Pass {
         name: "topological-sort",
