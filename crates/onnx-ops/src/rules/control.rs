@@ -21,20 +21,28 @@ pub(super) fn takes(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: 
         return Some(());
     }
     if has > count && cx.allows_default_inputs() {
-        let Some(&first) = cx.graph_inputs_without_default(graph, count).first() else { return Some(()) };
-        let message = format!("`{}` does not pass this input to `{attr}`, and it is no initializer", cx.op());
-        let place = cx.at_graph_input(graph, first);
-        return cx.fail(Diagnostic::new(&code::IR3_SUBGRAPH_INITIALIZERS, place, message).label(format!(
-            "`{}` passes {}",
-            cx.op(),
-            counted(count, "input")
-        )));
+        return surplus(cx, graph, attr, count);
     }
     let message = format!("`{attr}` of `{}` takes {}, not {has}", cx.op(), counted(count, "input"));
     let place = if has > count { cx.at_graph_input(graph, count) } else { cx.at_graph(graph) };
     let label = format!("this takes {has}");
     let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
     cx.fail(if has > count { diagnostic } else { diagnostic.label(label) })
+}
+
+/// V02: what the node does not pass has a default.
+fn surplus(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: usize) -> Infer {
+    let without = cx.graph_inputs_without_default(graph);
+    let Some(&first) = without.iter().find(|i| **i >= count) else { return Some(()) };
+    // One that follows an input with a default is told of already, whatever the node passes.
+    if first > 0 && !without.contains(&(first - 1)) {
+        return None;
+    }
+    let message = format!("`{}` does not pass this input to `{attr}`, and it is no initializer", cx.op());
+    let diagnostic =
+        Diagnostic::new(&code::IR3_SUBGRAPH_INITIALIZERS, cx.at_graph_input(graph, first), message);
+    let passed = format!("`{}` passes {}", cx.op(), counted(count, "input"));
+    cx.fail(diagnostic.related(cx.at_op(), passed))
 }
 
 /// Holds that the graph of an attribute has as many outputs as the node wants.
@@ -50,7 +58,8 @@ pub(super) fn gives(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: 
     cx.fail(diagnostic.related(cx.at_op(), format!("this gives {}", counted(own, "output"))))
 }
 
-fn counted(count: usize, what: &str) -> String {
+/// A number of things.
+pub(super) fn counted(count: usize, what: &str) -> String {
     match count {
         0 => format!("no {what}s"),
         1 => format!("1 {what}"),

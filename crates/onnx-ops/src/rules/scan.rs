@@ -2,7 +2,7 @@
 //!
 //! Unlike what a `Loop` carries, the state of a `Scan` keeps its shape, so one walk of the body is enough.
 
-use super::control::{carries_two_types, collected, gives, takes};
+use super::control::{carries_two_types, collected, counted, gives, takes};
 use super::{Row, row};
 use crate::dims::Dim;
 use crate::infer::{Fact, Infer, NodeCx, Shape, TensorTy, Ty};
@@ -35,7 +35,7 @@ fn parts(cx: &mut NodeCx<'_, '_>, first: usize) -> Option<Parts> {
     let states = inputs - slices;
     let outputs = cx.output_count();
     let Some(collected) = outputs.checked_sub(states) else {
-        let message = format!("`Scan` has {states} states, but gives {outputs}");
+        let message = format!("`Scan` has {}, but gives {outputs}", counted(states, "state"));
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message))?;
         return None;
     };
@@ -53,7 +53,10 @@ fn each(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Option
     if list.len() == count {
         return Some(list);
     }
-    cx.fail_at_attr(name, format!("`{name}` has {} numbers for {count} {what}", list.len()))?;
+    cx.fail_at_attr(
+        name,
+        format!("`{name}` has {} for {}", counted(list.len(), "number"), counted(count, what)),
+    )?;
     None
 }
 
@@ -69,10 +72,10 @@ fn directions(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> 
 /// From version 9 on.
 fn scan(cx: &mut NodeCx<'_, '_>) -> Infer {
     let parts = parts(cx, 0)?;
-    let axes = each(cx, "scan_input_axes", parts.slices, "scan inputs")?;
-    let output_axes = each(cx, "scan_output_axes", parts.collected, "scan outputs")?;
-    directions(cx, "scan_input_directions", parts.slices, "scan inputs")?;
-    directions(cx, "scan_output_directions", parts.collected, "scan outputs")?;
+    let axes = each(cx, "scan_input_axes", parts.slices, "scan input")?;
+    let output_axes = each(cx, "scan_output_axes", parts.collected, "scan output")?;
+    directions(cx, "scan_input_directions", parts.slices, "scan input")?;
+    directions(cx, "scan_output_directions", parts.collected, "scan output")?;
 
     let mut facts: Vec<Fact> = (0..parts.states).map(|i| Fact::of(cx.ty(i).clone())).collect();
     let mut length: Option<(usize, Dim)> = None;
@@ -140,7 +143,7 @@ fn states(cx: &mut NodeCx<'_, '_>, parts: &Parts, initial: &[Fact], given: &[Fac
 /// Version 8: axis 0 of every tensor is the batch, axis 1 is scanned, and another input has the lengths.
 fn batched(cx: &mut NodeCx<'_, '_>) -> Infer {
     let parts = parts(cx, 1)?;
-    directions(cx, "directions", parts.slices, "scan inputs")?;
+    directions(cx, "directions", parts.slices, "scan input")?;
     let mut batch: Option<(usize, Dim)> = None;
     let mut length: Option<(usize, Dim)> = None;
     if cx.has_input(0)

@@ -1,6 +1,7 @@
 //! Operators on strings.
 
 use super::broadcast::broadcast;
+use super::control::counted;
 use super::elementwise::same_shape;
 use super::{Row, row};
 use crate::dims::Dim;
@@ -69,7 +70,7 @@ fn count_grams(cx: &mut NodeCx<'_, '_>) -> Infer {
     if cx.has_attr("weights") {
         let weights = cx.floats("weights")?.len();
         if weights != indexes.len() {
-            let message = format!("{weights} weights for {} n-grams", indexes.len());
+            let message = format!("{} for {}", counted(weights, "weight"), counted(indexes.len(), "n-gram"));
             return cx.fail_at_attr("weights", message);
         }
     }
@@ -121,7 +122,8 @@ fn pool(cx: &mut NodeCx<'_, '_>, indexes: usize, most: i64) -> Infer {
         grams += items / (i + 1);
     }
     if grams != indexes {
-        return cx.fail_at_attr("ngram_indexes", format!("{indexes} indexes for {grams} n-grams"));
+        return cx
+            .fail_at_attr("ngram_indexes", format!("{indexes} indexes for {}", counted(grams, "n-gram")));
     }
     Some(())
 }

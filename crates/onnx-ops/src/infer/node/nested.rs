@@ -7,6 +7,7 @@ use crate::infer::facts::{Fact, Source};
 use crate::infer::merge;
 use crate::infer::ty::Ty;
 use crate::infer::value::{Elem, Value};
+use foldhash::HashSet;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, GraphId, Port};
 use std::sync::Arc;
@@ -43,17 +44,13 @@ impl NodeCx<'_, '_> {
         port.and_then(|p| p.ty).map_or(Ty::Unknown, |ty| self.engine.declared_type(ty))
     }
 
-    /// The names of the inputs of a nested graph from one on that have no initializer: up to IR 3, those with one have
-    /// a default value.
-    pub fn graph_inputs_without_default(&self, graph: GraphId, from: usize) -> Vec<usize> {
+    /// The inputs of a nested graph that have no initializer: up to IR 3, those with one have a default value.
+    pub fn graph_inputs_without_default(&self, graph: GraphId) -> Vec<usize> {
         let g = &self.engine.body().graphs[graph];
-        let has_default = |port: &Port| {
-            let dense = g.initializers.iter().map(|i| i.value);
-            let mut all = dense.chain(g.sparse_initializers.iter().map(|i| i.value));
-            port.value.is_none_or(|value| all.any(|v| v == value))
-        };
-        let surplus = g.inputs.iter().enumerate().skip(from);
-        surplus.filter(|(_, port)| !has_default(port)).map(|(i, _)| i).collect()
+        let dense = g.initializers.iter().map(|i| i.value);
+        let defaults: HashSet<_> = dense.chain(g.sparse_initializers.iter().map(|i| i.value)).collect();
+        let has_default = |port: &Port| port.value.is_some_and(|value| defaults.contains(&value));
+        g.inputs.iter().enumerate().filter(|(_, port)| !has_default(port)).map(|(i, _)| i).collect()
     }
 
     /// Whether nested graphs may have inputs that the node does not pass, because they have initializers: up to IR 3.
@@ -94,10 +91,11 @@ impl NodeCx<'_, '_> {
         self.forget(attempt, |_| false);
     }
 
-    /// Forgets what has been told of shapes and elements since the beginning of an attempt: what was walked never runs.
+    /// Forgets what has been told of shapes, elements and axes since the beginning of an attempt: what was walked never
+    /// runs.
     pub fn take_back_shapes(&mut self, attempt: Attempt) {
-        const OF_SHAPES: [&Code; 3] =
-            [&code::SHAPE_PRECONDITION, &code::CONSTANT_INPUT, &code::DECLARED_SHAPE];
+        const OF_SHAPES: [&Code; 4] =
+            [&code::SHAPE_PRECONDITION, &code::CONSTANT_INPUT, &code::DECLARED_SHAPE, &code::ATTR_VALUE];
         self.forget(attempt, |finding| OF_SHAPES.iter().all(|code| code.id != finding.code.id));
     }
 

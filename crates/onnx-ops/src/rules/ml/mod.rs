@@ -4,6 +4,7 @@ mod models;
 mod trees;
 mod values;
 
+use super::control::counted;
 use super::{Row, Rule};
 use crate::infer::{Infer, NodeCx};
 use onnx_ir::AttrType;
@@ -80,7 +81,7 @@ fn same_len(cx: &mut NodeCx<'_, '_>, first: &str, required: &[&str], optional: &
     for (name, may_be_empty) in all {
         let other = len(cx, name)?;
         if other != count && !(may_be_empty && other == 0) {
-            let message = format!("`{name}` has {other} elements, but `{first}` has {count}");
+            let message = format!("`{name}` has {}, but `{first}` has {count}", counted(other, "element"));
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message)
                 .related(cx.at_attr(first), format!("this has {count}"));
             cx.fail(diagnostic)?;

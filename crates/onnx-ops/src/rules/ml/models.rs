@@ -1,6 +1,6 @@
 //! Linear models and support vector machines.
 
-use super::{len, one_attr, post_transform, same_len};
+use super::{counted, len, one_attr, post_transform, same_len};
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
 use onnx_ir::ElemType;
@@ -56,7 +56,10 @@ pub(super) fn linear_regressor(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     let intercepts = len(cx, "intercepts")?;
     if intercepts > 0 && i64::try_from(intercepts) != Ok(targets) {
-        return cx.fail_at_attr("intercepts", format!("{intercepts} intercepts for {targets} targets"));
+        return cx.fail_at_attr(
+            "intercepts",
+            format!("{} for {targets} targets", counted(intercepts, "intercept")),
+        );
     }
     let examples = examples(cx).unwrap_or(Dim::Unknown);
     cx.set_shape(0, [examples, Dim::Const(targets)]);

@@ -4,7 +4,7 @@
 //! tree; version 5 has positions in the lists.
 
 use super::models::{classified, examples, labels, several};
-use super::{in_range, len, one_attr, post_transform, same_len};
+use super::{counted, in_range, len, one_attr, post_transform, same_len};
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
 use foldhash::HashSet;
@@ -140,7 +140,7 @@ fn base_values(cx: &mut NodeCx<'_, '_>, count: usize, what: &str) -> Infer {
     if values == 0 || values == count || values == 1 && count == 2 {
         return Some(());
     }
-    cx.fail_at_attr(name, format!("{values} base values for {count} {what}"))
+    cx.fail_at_attr(name, format!("{} for {count} {what}", counted(values, "base value")))
 }
 
 /// `TreeEnsemble`: branches lead to positions among the nodes, or among the leaves.

@@ -1,6 +1,6 @@
 //! Operators that prepare values: encode, scale, fill in, and turn maps to tensors and back.
 
-use super::{len, one_attr, same_len};
+use super::{counted, len, one_attr, same_len};
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx, Ty};
 use crate::rules::elementwise::same_shape;
@@ -122,7 +122,11 @@ pub(super) fn features(cx: &mut NodeCx<'_, '_>) -> Infer {
     let given = if cx.has_attr("inputdimensions") { Some(cx.ints("inputdimensions")?) } else { None };
     if let Some(list) = &given {
         if list.len() != inputs {
-            let message = format!("`inputdimensions` has {} numbers for {inputs} inputs", list.len());
+            let message = format!(
+                "`inputdimensions` has {} for {}",
+                counted(list.len(), "number"),
+                counted(inputs, "input")
+            );
             return cx.fail_at_attr("inputdimensions", message);
         }
         if let Some(n) = list.iter().find(|n| **n < 0) {
@@ -158,7 +162,7 @@ fn per_column(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     };
     if count > 1 && usize::try_from(columns) != Ok(count) {
         let ty = cx.ty(0).clone().text(cx.dims());
-        let message = format!("`{name}` has {count} elements for {columns} columns");
+        let message = format!("`{name}` has {} for {columns} columns", counted(count, "element"));
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {ty}")));
     }
