@@ -7,26 +7,41 @@
 //! An operator without a rule that a function body defines is inferred through that body. One without either is listed
 //! by a test, which fails.
 
+mod attention;
 mod axes;
 mod broadcast;
 mod cast;
 mod control;
+mod conv;
+mod einsum;
 mod elementwise;
+mod fit;
 mod gather;
+mod loss;
+mod matmul;
 mod ml;
+mod norm;
 mod optional;
 mod parts;
+mod pool;
+mod quantize;
 mod random;
+mod recurrent;
 mod reduce;
 mod reshape;
+mod resize;
 mod scan;
 mod scatter;
 mod select;
 mod sequence;
 mod shape;
+mod signal;
 mod slice;
+mod spread;
 mod text;
+mod training;
 mod view;
+mod window;
 
 use crate::infer::{Infer, NodeCx};
 use crate::schema::{Registry, SchemaId};
@@ -50,23 +65,36 @@ const fn row(name: &'static str, since: u32, rule: Rule) -> Row {
 }
 
 const FAMILIES: &[&[Row]] = &[
+    attention::ROWS,
     cast::ROWS,
     control::ROWS,
+    conv::ROWS,
+    einsum::ROWS,
     elementwise::ROWS,
     gather::ROWS,
+    loss::ROWS,
+    matmul::ROWS,
     ml::ROWS,
+    norm::ROWS,
     optional::ROWS,
     parts::ROWS,
+    pool::ROWS,
+    quantize::ROWS,
     random::ROWS,
+    recurrent::ROWS,
     reduce::ROWS,
     reshape::ROWS,
+    resize::ROWS,
     scan::ROWS,
     scatter::ROWS,
     select::ROWS,
     sequence::ROWS,
     shape::ROWS,
+    signal::ROWS,
     slice::ROWS,
+    spread::ROWS,
     text::ROWS,
+    training::ROWS,
     view::ROWS,
 ];
 

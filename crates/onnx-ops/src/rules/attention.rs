@@ -1,0 +1,316 @@
+//! Attention, and what belongs to it.
+
+use super::axes::int_or;
+use super::fit::{Extent, at_least, broadcasts_to, choice, divides, flag, hold, same_shapes};
+use super::{Row, row};
+use crate::dims::Dim;
+use crate::infer::{Fact, Infer, NodeCx, TensorTy, Ty, dim_text};
+use onnx_ir::ElemType;
+use onnx_ir::diag::{Diagnostic, code};
+
+pub(super) const ROWS: &[Row] = &[
+    row("Attention", 23, attention),
+    row("LinearAttention", 27, linear),
+    row("RotaryEmbedding", 23, rotary),
+    row("SwiGLU", 28, swiglu),
+    Row { domain: "ai.onnx.preview", name: "FlexAttention", since: 1, rule: flex },
+];
+
+/// Extents that query, key and value share.
+struct Heads {
+    batch: Extent,
+    /// Heads of the query.
+    queries: Extent,
+    /// Heads of key and value, of which each serves as many of the query.
+    keys: Extent,
+    /// Length of the query.
+    length: Extent,
+    /// Length of key and value.
+    kv_length: Extent,
+    /// Elements of a head of query and key.
+    size: Extent,
+    /// Elements of a head of the value.
+    value_size: Extent,
+}
+
+impl Heads {
+    fn unknown() -> Heads {
+        Heads {
+            batch: Extent::unknown("batch size"),
+            queries: Extent::unknown("number of heads of the query"),
+            keys: Extent::unknown("number of heads of key and value"),
+            length: Extent::unknown("length of the query"),
+            kv_length: Extent::unknown("length of key and value"),
+            size: Extent::unknown("head size"),
+            value_size: Extent::unknown("head size of the value"),
+        }
+    }
+
+    /// Inputs `B, heads, length, size`.
+    fn of_rank_4(cx: &mut NodeCx<'_, '_>) -> Option<Heads> {
+        let mut h = Heads::unknown();
+        hold(cx, 0, &mut [&mut h.batch, &mut h.queries, &mut h.length, &mut h.size])?;
+        hold(cx, 1, &mut [&mut h.batch, &mut h.keys, &mut h.kv_length, &mut h.size])?;
+        hold(cx, 2, &mut [&mut h.batch, &mut h.keys, &mut h.kv_length, &mut h.value_size])?;
+        if let (Dim::Const(q), Dim::Const(kv @ 1..)) = (h.queries.dim, h.keys.dim)
+            && q % kv != 0
+        {
+            let message = format!("{q} heads of the query are no multiple of {kv} heads of the key");
+            cx.fail_at_input(1, &code::SHAPE_PRECONDITION, message)?;
+        }
+        Some(h)
+    }
+
+    /// Inputs `B, length, heads * size`.
+    fn of_rank_3(cx: &mut NodeCx<'_, '_>) -> Option<Heads> {
+        at_least(cx, "q_num_heads", 1)?;
+        at_least(cx, "kv_num_heads", 1)?;
+        let (q, kv) = (cx.int("q_num_heads"), cx.int("kv_num_heads"));
+        if let (Some(q), Some(kv)) = (q, kv)
+            && q % kv != 0
+        {
+            let message = format!("`q_num_heads` is a multiple of `kv_num_heads`, {kv}, and not {q}");
+            cx.fail_at_attr("q_num_heads", message)?;
+        }
+        let [queries, keys] = [q, kv].map(|n| n.map_or(Dim::Unknown, Dim::Const));
+        let mut h = Heads {
+            queries: Extent::of_attr("number of heads of the query", "q_num_heads", queries),
+            keys: Extent::of_attr("number of heads of key and value", "kv_num_heads", keys),
+            ..Heads::unknown()
+        };
+        let mut width = ["query", "key", "value"].map(|_| Extent::unknown("width"));
+        hold(cx, 0, &mut [&mut h.batch, &mut h.length, &mut width[0]])?;
+        hold(cx, 1, &mut [&mut h.batch, &mut h.kv_length, &mut width[1]])?;
+        hold(cx, 2, &mut [&mut h.batch, &mut h.kv_length, &mut width[2]])?;
+        let counts = [("q_num_heads", q), ("kv_num_heads", kv), ("kv_num_heads", kv)];
+        for (input, (name, count)) in counts.into_iter().enumerate() {
+            divides(cx, (name, count), (input, "elements", width[input].dim))?;
+            let each = cx.dims().div_exact(width[input].dim, count.map_or(Dim::Unknown, Dim::Const));
+            let size = if input == 2 { &mut h.value_size } else { &mut h.size };
+            size.agree(cx, input, each)?;
+        }
+        Some(h)
+    }
+}
+
+/// The element types in which a softmax is calculated.
+const PRECISIONS: [ElemType; 4] = [ElemType::FLOAT, ElemType::FLOAT16, ElemType::DOUBLE, ElemType::BFLOAT16];
+
+/// Holds that `softmax_precision`, where it is known, is a type of floating-point numbers.
+fn softmax_precision(cx: &mut NodeCx<'_, '_>) -> Infer {
+    match cx.int("softmax_precision") {
+        Some(number) if !PRECISIONS.iter().any(|elem| i64::from(elem.0) == number) => {
+            let message = format!("`softmax_precision` is 1, 10, 11 or 16, not {number}");
+            cx.fail_at_attr("softmax_precision", message)
+        }
+        Some(_) | None => Some(()),
+    }
+}
+
+/// `Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen` to the output, the keys and values so far, and the
+/// products of queries and keys.
+fn attention(cx: &mut NodeCx<'_, '_>) -> Infer {
+    flag(cx, "is_causal")?;
+    at_least(cx, "left_window_size", -1)?;
+    at_least(cx, "right_window_size", -1)?;
+    if cx.since() >= 25 {
+        softmax_precision(cx)?;
+    }
+    if let Some(mode) = cx.int("qk_matmul_output_mode")
+        && !(0..=3).contains(&mode)
+    {
+        return cx
+            .fail_at_attr("qk_matmul_output_mode", format!("`qk_matmul_output_mode` is 0 to 3, not {mode}"));
+    }
+    if cx.has_input(4) != cx.has_input(5) {
+        let message = "`past_key` and `past_value` are given together";
+        let place = if cx.has_input(4) { cx.at_input(4) } else { cx.at_input(5) };
+        return cx.fail(Diagnostic::new(&code::ARITY, place, message));
+    }
+    let rank = rank_of_all(cx)?;
+    let heads = if rank == 4 { Heads::of_rank_4(cx)? } else { packed(cx)? };
+    let Heads { mut batch, queries, mut keys, length, kv_length, mut size, mut value_size } = heads;
+    let mut past = Extent::fixed("length of the past", 0);
+    if cx.has_input(4) {
+        past = Extent::unknown("length of the past");
+        hold(cx, 4, &mut [&mut batch, &mut keys, &mut past, &mut size])?;
+        hold(cx, 5, &mut [&mut batch, &mut keys, &mut past, &mut value_size])?;
+    }
+    let total = cx.dims().add(past.dim, kv_length.dim);
+    hold(cx, 6, &mut [&mut batch])?;
+    mask(cx, &[batch.dim, queries.dim, length.dim, total])?;
+    if rank == 4 {
+        cx.set_shape(0, [batch.dim, queries.dim, length.dim, value_size.dim]);
+    } else {
+        let width = cx.dims().mul(queries.dim, value_size.dim);
+        cx.set_shape(0, [batch.dim, length.dim, width]);
+    }
+    cx.set_shape(1, [batch.dim, keys.dim, total, size.dim]);
+    cx.set_shape(2, [batch.dim, keys.dim, total, value_size.dim]);
+    cx.set_shape(3, [batch.dim, queries.dim, length.dim, total]);
+    Some(())
+}
+
+/// The rank of query, key and value, which is 3 or 4.
+fn rank_of_all(cx: &mut NodeCx<'_, '_>) -> Option<usize> {
+    let known: Vec<usize> = (0..3).filter(|&i| cx.rank(i).is_some()).collect();
+    let first = *known.first()?;
+    let rank = cx.shape_of_ranks(first, 3, Some(4))?.len();
+    for i in known {
+        cx.shape_of_rank(i, rank)?;
+    }
+    Some(rank)
+}
+
+/// Inputs of rank 3 need the numbers of heads.
+fn packed(cx: &mut NodeCx<'_, '_>) -> Option<Heads> {
+    for name in ["q_num_heads", "kv_num_heads"] {
+        if !cx.has_attr(name) {
+            let message = format!("`{}` of inputs of rank 3 needs the attribute `{name}`", cx.op());
+            cx.fail(Diagnostic::new(&code::ATTR_REQUIRED, cx.at_op(), message))?;
+        }
+    }
+    Heads::of_rank_3(cx)
+}
+
+/// Holds that the mask broadcasts to the products. Its last axis may be shorter: what is behind is masked.
+fn mask(cx: &mut NodeCx<'_, '_>, products: &[Dim; 4]) -> Infer {
+    let Some(own) = cx.shape(3) else { return Some(()) };
+    let mut target = *products;
+    if let Some(&last) = own.last()
+        && let (Some(has), Some(most)) = (cx.dims().as_const(last), cx.dims().as_const(products[3]))
+        && has <= most
+    {
+        target[3] = last;
+    } else if cx.dims().as_const(products[3]).is_none() {
+        target[3] = own.last().copied().unwrap_or(Dim::Unknown);
+    }
+    broadcasts_to(cx, 3, (0, &target))
+}
+
+/// `query, key, value, past_state, decay, beta`, packed, to a packed output and the state.
+fn linear(cx: &mut NodeCx<'_, '_>) -> Infer {
+    choice(cx, "update_rule", &["delta", "gated", "gated_delta", "linear"])?;
+    at_least(cx, "chunk_size", 1)?;
+    let rule = cx.string("update_rule").map(std::borrow::Cow::into_owned);
+    for (input, name, rules) in
+        [(4, "decay", ["gated", "gated_delta"]), (5, "beta", ["delta", "gated_delta"])]
+    {
+        if let Some(rule) = rule.as_deref().filter(|rule| rules.contains(rule))
+            && !cx.has_input(input)
+        {
+            let message = format!("`update_rule = {rule}` needs the input `{name}`");
+            return cx.fail_at_attr("update_rule", message);
+        }
+    }
+    if let (None, Some(elem)) = (cx.output(1).elem(), cx.elem(0))
+        && !cx.has_input(3)
+    {
+        cx.set_elem(1, elem);
+    }
+    let Heads { mut batch, queries, mut keys, mut length, kv_length, mut size, mut value_size } =
+        Heads::of_rank_3(cx)?;
+    let message = |a: &str, b: &str| format!("the length of query and key is {a} and {b}");
+    length.agree_or(cx, 1, kv_length.dim, message)?;
+    hold(cx, 3, &mut [&mut batch, &mut keys, &mut size, &mut value_size])?;
+    let all = cx.dims().mul(keys.dim, size.dim);
+    let widths = [(4, "decay", [keys.dim, all]), (5, "beta", [keys.dim, Dim::Const(1)])];
+    for (input, name, allowed) in widths {
+        let mut width = Extent::unknown("width");
+        hold(cx, input, &mut [&mut batch, &mut length, &mut width])?;
+        let is_wrong = allowed.iter().all(|&d| cx.dims().known_equal(d, width.dim) == Some(false));
+        if is_wrong {
+            let [a, b, has] = [allowed[0], allowed[1], width.dim].map(|d| dim_text(cx.dims(), d));
+            let message = format!("`{name}` has width {a} or {b}, not {has}");
+            return cx.fail_at_input(input, &code::SHAPE_PRECONDITION, message);
+        }
+    }
+    let width = cx.dims().mul(queries.dim, value_size.dim);
+    cx.set_shape(0, [batch.dim, length.dim, width]);
+    cx.set_shape(1, [batch.dim, keys.dim, size.dim, value_size.dim]);
+    Some(())
+}
+
+/// Attention with graphs that change the scores and the probabilities, which have the type of the softmax.
+fn flex(cx: &mut NodeCx<'_, '_>) -> Infer {
+    softmax_precision(cx)?;
+    let Heads { batch, queries, length, kv_length, value_size, .. } = Heads::of_rank_4(cx)?;
+    cx.set_shape(0, [batch.dim, queries.dim, length.dim, value_size.dim]);
+    let elem = match cx.elem(0) {
+        _ if cx.has_attr("softmax_precision") => cx.elem_attr("softmax_precision"),
+        Some(ElemType::DOUBLE) => Some(ElemType::DOUBLE),
+        Some(_) => Some(ElemType::FLOAT),
+        None => None,
+    };
+    let shape = [batch.dim, queries.dim, length.dim, kv_length.dim].into_iter().collect();
+    let ty = Ty::Tensor(TensorTy { elem, shape: Some(shape) });
+    for name in ["score_mod", "prob_mod"] {
+        modifier(cx, name, &ty)?;
+    }
+    Some(())
+}
+
+/// A graph that takes one tensor, and gives one of the same type and shape.
+fn modifier(cx: &mut NodeCx<'_, '_>, name: &str, ty: &Ty) -> Infer {
+    let Some(graph) = cx.graph(name) else { return Some(()) };
+    let (inputs, outputs) = cx.graph_signature(graph);
+    if (inputs, outputs) != (1, 1) {
+        let message = format!("`{name}` takes 1 input and gives 1 output, not {inputs} and {outputs}");
+        return cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_graph(graph), message));
+    }
+    let result = cx.run_graph(graph, &[Fact::of(ty.clone())]);
+    let Some(found) = result.first().map(|fact| fact.ty.clone()) else { return Some(()) };
+    if cx.meet(ty, &found).is_none() {
+        let [takes, gives] = [ty, &found].map(|ty| ty.text(cx.dims()));
+        let message = format!("`{name}` takes {takes}, and gives {gives}");
+        return cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_graph(graph), message));
+    }
+    Some(())
+}
+
+/// `X, cos_cache, sin_cache, position_ids`: the output is like the input.
+fn rotary(cx: &mut NodeCx<'_, '_>) -> Infer {
+    flag(cx, "interleaved")?;
+    at_least(cx, "rotary_embedding_dim", 0)?;
+    let shape = cx.shape_of_ranks(0, 3, Some(4))?;
+    let count = cx.int("num_heads");
+    let (length, size) = if shape.len() == 4 {
+        (shape[2], shape[3])
+    } else {
+        if !cx.has_attr("num_heads") {
+            let message = format!("`{}` of an input of rank 3 needs the attribute `num_heads`", cx.op());
+            return cx.fail(Diagnostic::new(&code::ATTR_REQUIRED, cx.at_op(), message));
+        }
+        at_least(cx, "num_heads", 1)?;
+        divides(cx, ("num_heads", count), (0, "elements", shape[2]))?;
+        (shape[1], cx.dims().div_exact(shape[2], count.map_or(Dim::Unknown, Dim::Const)))
+    };
+    let mut batch = Extent::of_input("batch size", 0, shape[0]);
+    let mut length = Extent::of_input("length", 0, length);
+    let what = "half of what is rotated";
+    let rotated = match int_or(cx, "rotary_embedding_dim", 0) {
+        Some(0) => Extent::of_input(what, 0, size),
+        Some(n) => Extent::of_attr(what, "rotary_embedding_dim", Dim::Const(n)),
+        None => Extent::unknown(what),
+    };
+    let half = cx.dims().floor_div(rotated.dim, Dim::Const(2));
+    let mut half = rotated.derive(what, half);
+    let mut positions = Extent::unknown("number of positions");
+    for cache in [1, 2] {
+        if cx.has_input(3) {
+            hold(cx, cache, &mut [&mut positions, &mut half])?;
+        } else {
+            hold(cx, cache, &mut [&mut batch, &mut length, &mut half])?;
+        }
+    }
+    hold(cx, 3, &mut [&mut batch, &mut length])?;
+    cx.set_shape(0, shape);
+    Some(())
+}
+
+/// Gate and value have one shape, which the output has too.
+fn swiglu(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let shape = same_shapes(cx, &[0, 1])?;
+    cx.set_shape(0, shape);
+    Some(())
+}

@@ -1,0 +1,174 @@
+//! Convolutions.
+
+use super::axes::int_or;
+use super::fit::{Extent, at_least, choice, divides, hold, one_or_each, single};
+use super::window::{Window, kernel};
+use super::{Row, row};
+use crate::dims::Dim;
+use crate::infer::{Infer, NodeCx, Shape};
+use onnx_ir::diag::{Diagnostic, code};
+
+pub(super) const ROWS: &[Row] = &[
+    row("CausalConvWithState", 27, causal),
+    row("Conv", 1, conv),
+    row("ConvInteger", 10, integer),
+    row("DeformConv", 19, deformable),
+    row("QLinearConv", 10, quantized),
+];
+
+/// Input and weight of a convolution, of which the shape of one at least is known.
+pub(super) struct Operands {
+    /// The position of the input.
+    pub(super) x: usize,
+    /// The shape of the input; all unknown if only the weight's is known.
+    pub(super) input: Shape,
+    /// The position of the weight.
+    pub(super) w: usize,
+    /// The shape of the weight, if it is known.
+    pub(super) weight: Option<Shape>,
+}
+
+impl Operands {
+    pub(super) fn read(cx: &mut NodeCx<'_, '_>, x: usize, w: usize) -> Option<Operands> {
+        let known = |cx: &mut NodeCx<'_, '_>, i: usize| match cx.rank(i) {
+            Some(_) => cx.shape_of_ranks(i, 3, None).map(Some),
+            None => Some(None),
+        };
+        let (input, weight) = (known(cx, x)?, known(cx, w)?);
+        if let (Some(input), Some(weight)) = (&input, &weight)
+            && input.len() != weight.len()
+        {
+            let count = |shape: &Shape| match shape.len() - 2 {
+                1 => "1 spatial axis".to_owned(),
+                n => format!("{n} spatial axes"),
+            };
+            let (input, weight) = (count(input), count(weight));
+            let message = format!("`{}` takes weight and input of one rank", cx.op());
+            let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(w), message)
+                .label(format!("this has {weight}"))
+                .related(cx.at_input(x), format!("this has {input}"));
+            cx.fail(diagnostic)?;
+        }
+        let rank = input.as_ref().or(weight.as_ref()).map(Shape::len)?;
+        let input = input.unwrap_or_else(|| std::iter::repeat_n(Dim::Unknown, rank).collect());
+        Some(Operands { x, input, w, weight })
+    }
+
+    /// An extent of the weight.
+    pub(super) fn of_weight(&self, axis: usize) -> Dim {
+        self.weight.as_ref().map_or(Dim::Unknown, |shape| shape[axis])
+    }
+
+    /// The kernel's extents.
+    pub(super) fn kernel(&self, cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
+        let spatial = self.weight.as_ref().map(|shape| &shape[2..]);
+        kernel(cx, self.w, spatial, self.input.len() - 2)
+    }
+}
+
+/// The number of groups, which is at least 1; `None` where a caller decides.
+pub(super) fn group(cx: &mut NodeCx<'_, '_>) -> Option<Dim> {
+    at_least(cx, "group", 1)?;
+    Some(int_or(cx, "group", 1).map_or(Dim::Unknown, Dim::Const))
+}
+
+fn conv(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let mut channels = convolve(cx, 0, 1)?;
+    hold(cx, 2, &mut [&mut channels])
+}
+
+/// Convolves an input of `N, C, …` with a weight of `M, C/group, …`. Sets the output, and returns `M`.
+fn convolve(cx: &mut NodeCx<'_, '_>, x: usize, w: usize) -> Option<Extent> {
+    let operands = Operands::read(cx, x, w)?;
+    let channels = in_groups(cx, &operands)?;
+    let kernel = operands.kernel(cx)?;
+    let window = Window::of_convolution(cx, kernel)?;
+    let places = window.places(cx, x, &operands.input[2..])?;
+    cx.set_shape(0, [operands.input[0], channels.dim].into_iter().chain(places));
+    Some(channels)
+}
+
+/// Holds that input and weight have the same channels in each group. Returns the channels of the output.
+fn in_groups(cx: &mut NodeCx<'_, '_>, operands: &Operands) -> Option<Extent> {
+    let Operands { x, w, .. } = *operands;
+    let group = group(cx)?;
+    let mut inner = Extent::of_input("number of input channels", x, operands.input[1]);
+    let taken = operands.of_weight(1);
+    let taken = cx.dims().mul(taken, group);
+    inner.agree_or(cx, w, taken, |a, b| match group {
+        Dim::Const(2..) => {
+            format!("the input has {a} channels, and all groups of the weight together take {b}")
+        }
+        Dim::Const(_) | Dim::Unknown | Dim::Expr(_) => {
+            format!("the input has {a} channels, and the weight takes {b}")
+        }
+    })?;
+    let channels = operands.of_weight(0);
+    let known = cx.dims().as_const(group);
+    divides(cx, ("group", known), (w, "output channels", channels))?;
+    Some(Extent::of_input("number of output channels", w, channels))
+}
+
+fn integer(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let mut channels = convolve(cx, 0, 1)?;
+    single(cx, 2)?;
+    one_or_each(cx, 3, &mut channels)
+}
+
+fn quantized(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let mut channels = convolve(cx, 0, 3)?;
+    for scalar in [1, 2, 6, 7] {
+        single(cx, scalar)?;
+    }
+    one_or_each(cx, 4, &mut channels)?;
+    one_or_each(cx, 5, &mut channels)?;
+    hold(cx, 8, &mut [&mut channels])
+}
+
+/// `X, W, offset, B, mask`. Offsets have an element for each axis, group and place of the kernel, and each place of
+/// the output.
+fn deformable(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let operands = Operands::read(cx, 0, 1)?;
+    let mut channels = in_groups(cx, &operands)?;
+    at_least(cx, "offset_group", 1)?;
+    let offset_group = int_or(cx, "offset_group", 1);
+    divides(cx, ("offset_group", offset_group), (0, "channels", operands.input[1]))?;
+    let kernel = operands.kernel(cx)?;
+    let window = Window::of_convolution(cx, kernel)?;
+    let places = window.places(cx, 0, &operands.input[2..])?;
+    let mut batch = Extent::of_input("batch size", 0, operands.input[0]);
+    let mut places: Vec<Extent> =
+        places.into_iter().map(|d| Extent::of_input("extent of the output", 0, d)).collect();
+    let mut weights = cx.dims().product(&window.kernel);
+    weights = cx.dims().mul(weights, offset_group.map_or(Dim::Unknown, Dim::Const));
+    let axes = i64::try_from(places.len()).ok()?;
+    let offsets = cx.dims().mul(weights, Dim::Const(axes));
+    for (input, what, count) in [(2, "number of offsets", offsets), (4, "number of masks", weights)] {
+        let mut count = Extent::of_input(what, 1, count);
+        let mut extents = vec![&mut batch, &mut count];
+        extents.extend(places.iter_mut());
+        hold(cx, input, &mut extents)?;
+    }
+    hold(cx, 3, &mut [&mut channels])?;
+    cx.set_shape(0, [batch.dim, channels.dim].into_iter().chain(places.iter().map(|e| e.dim)));
+    Some(())
+}
+
+/// `input, weight, bias, past_state` to an output like the input, and the last `k - 1` positions.
+fn causal(cx: &mut NodeCx<'_, '_>) -> Infer {
+    choice(cx, "activation", &["none", "silu", "swish"])?;
+    let mut batch = Extent::unknown("batch size");
+    let mut channels = Extent::unknown("number of channels");
+    let mut length = Extent::unknown("length");
+    let mut kernel = Extent::unknown("extent of the kernel");
+    let mut one = Extent::fixed("number of channels of each group", 1);
+    hold(cx, 0, &mut [&mut batch, &mut channels, &mut length])?;
+    hold(cx, 1, &mut [&mut channels, &mut one, &mut kernel])?;
+    hold(cx, 2, &mut [&mut channels])?;
+    let past = cx.dims().sub(kernel.dim, Dim::Const(1));
+    let mut past = kernel.derive("number of positions before", past);
+    hold(cx, 3, &mut [&mut batch, &mut channels, &mut past])?;
+    cx.set_shape(0, [batch.dim, channels.dim, length.dim]);
+    cx.set_shape(1, [batch.dim, channels.dim, past.dim]);
+    Some(())
+}

@@ -1,0 +1,262 @@
+//! `Einsum`: an equation over the axes of its inputs.
+//!
+//! ```text
+//! y = Einsum <equation = "bij, bjk -> bik"> (a, b)
+//! ```
+
+use super::fit::broadcast_axis;
+use super::{Row, row};
+use crate::dims::Dim;
+use crate::infer::{Infer, NodeCx, Shape};
+use onnx_ir::diag::{Diagnostic, code};
+
+pub(super) const ROWS: &[Row] = &[row("Einsum", 12, einsum)];
+
+/// What an equation says.
+#[derive(PartialEq, Eq, Debug)]
+struct Equation {
+    inputs: Vec<Term>,
+    output: Term,
+}
+
+/// The axes of an operand.
+#[derive(PartialEq, Eq, Debug, Default)]
+struct Term {
+    /// A letter for each axis.
+    letters: Vec<char>,
+    /// Before which letter there are more axes.
+    ellipsis: Option<usize>,
+}
+
+impl Term {
+    fn parse(text: &str) -> Result<Term, String> {
+        let mut term = Term::default();
+        let text: String = text.chars().filter(|&c| c != ' ').collect();
+        let mut rest = text.as_str();
+        while let Some(c) = rest.chars().next() {
+            if let Some(after) = rest.strip_prefix("...") {
+                if term.ellipsis.replace(term.letters.len()).is_some() {
+                    return Err("a term has one ellipsis at most".to_owned());
+                }
+                rest = after;
+            } else if c.is_ascii_alphabetic() {
+                term.letters.push(c);
+                rest = &rest[1..];
+            } else if c == '.' {
+                return Err("an ellipsis has three points".to_owned());
+            } else {
+                return Err(format!("the axes of an equation are letters, not `{c}`"));
+            }
+        }
+        Ok(term)
+    }
+}
+
+impl Equation {
+    fn parse(text: &str) -> Result<Equation, String> {
+        let text: String = text.chars().filter(|&c| c != ' ').collect();
+        let (inputs, output) = match text.split_once("->") {
+            Some((inputs, output)) => (inputs, Some(output)),
+            None => (text.as_str(), None),
+        };
+        let inputs: Vec<Term> = inputs.split(',').map(Term::parse).collect::<Result<_, _>>()?;
+        let output = match output {
+            Some(output) => Term::parse(output)?,
+            None => Self::implicit(&inputs),
+        };
+        let mut is_free: [bool; 128] = [false; 128];
+        for &letter in inputs.iter().flat_map(|t| &t.letters) {
+            is_free[letter as usize] = true;
+        }
+        for &letter in &output.letters {
+            if !std::mem::take(&mut is_free[letter as usize]) {
+                return Err(if inputs.iter().any(|t| t.letters.contains(&letter)) {
+                    format!("axis `{letter}` is in the output twice")
+                } else {
+                    format!("axis `{letter}` of the output is in no input")
+                });
+            }
+        }
+        Ok(Equation { inputs, output })
+    }
+
+    /// The output where the equation has none: the axes of the ellipsis, and the letters that are there once.
+    fn implicit(inputs: &[Term]) -> Term {
+        let mut all: Vec<char> = inputs.iter().flat_map(|t| &t.letters).copied().collect();
+        all.sort_unstable();
+        let once = all.chunk_by(|a, b| a == b).filter(|same| same.len() == 1).map(|same| same[0]);
+        let ellipsis = inputs.iter().any(|t| t.ellipsis.is_some()).then_some(0);
+        Term { letters: once.collect(), ellipsis }
+    }
+}
+
+/// An axis of the equation, and the input that says its extent.
+type Axis = (usize, Dim);
+
+/// What the inputs say of the axes of an equation.
+#[derive(Default)]
+struct Axes {
+    letters: Vec<(char, Axis)>,
+    /// Those of the ellipsis, if their number is known, with the input that says it.
+    ellipsis: Option<(usize, Vec<Axis>)>,
+}
+
+impl Axes {
+    fn letter(&self, letter: char) -> Option<Axis> {
+        self.letters.iter().find(|(l, _)| *l == letter).map(|(_, axis)| *axis)
+    }
+
+    /// Takes down what an input of this shape says. An axis that is in a term twice is its diagonal; else, extents of 1
+    /// broadcast.
+    fn add(&mut self, cx: &mut NodeCx<'_, '_>, input: usize, term: &Term, shape: &[Dim]) -> Infer {
+        let Some(more) = shape.len().checked_sub(term.letters.len()) else {
+            return wrong_rank(cx, input, term, shape.len());
+        };
+        if more > 0 && term.ellipsis.is_none() {
+            return wrong_rank(cx, input, term, shape.len());
+        }
+        let at = term.ellipsis.unwrap_or(0);
+        let (before, rest) = shape.split_at(at);
+        let (middle, behind) = rest.split_at(more);
+        let mut own: Vec<(char, Dim)> = Vec::new();
+        for (&letter, &dim) in term.letters.iter().zip(before.iter().chain(behind)) {
+            match own.iter_mut().find(|(l, _)| *l == letter) {
+                None => own.push((letter, dim)),
+                Some((_, first)) => {
+                    let message = |a: &str, b: &str| format!("axis `{letter}` is {a} and {b}");
+                    *first = cx.equate((input, *first), (input, dim), message)?;
+                }
+            }
+        }
+        for (letter, dim) in own {
+            match self.letters.iter_mut().find(|(l, _)| *l == letter) {
+                None => self.letters.push((letter, (input, dim))),
+                Some((_, axis)) => {
+                    let message = |a: &str, b: &str| format!("axis `{letter}` is {a} and {b}");
+                    *axis = broadcast_axis(cx, *axis, (input, dim), message)?;
+                }
+            }
+        }
+        if term.ellipsis.is_none() {
+            return Some(());
+        }
+        self.add_ellipsis(cx, input, middle)
+    }
+
+    fn add_ellipsis(&mut self, cx: &mut NodeCx<'_, '_>, input: usize, dims: &[Dim]) -> Infer {
+        let Some((first, axes)) = &mut self.ellipsis else {
+            self.ellipsis = Some((input, dims.iter().map(|&d| (input, d)).collect()));
+            return Some(());
+        };
+        if axes.len() != dims.len() {
+            let message = format!("the ellipsis stands for {} and {} axes", axes.len(), dims.len());
+            let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message);
+            return cx.fail(diagnostic.related(cx.at_input(*first), "this is the first one"));
+        }
+        for (axis, &dim) in axes.iter_mut().zip(dims) {
+            let message = |a: &str, b: &str| format!("cannot broadcast {b} against {a}");
+            *axis = broadcast_axis(cx, *axis, (input, dim), message)?;
+        }
+        Some(())
+    }
+}
+
+fn wrong_rank(cx: &mut NodeCx<'_, '_>, input: usize, term: &Term, rank: usize) -> Infer {
+    let least = if term.ellipsis.is_some() { "at least " } else { "" };
+    let message = format!("the equation takes {least}rank {}, not rank {rank}", term.letters.len());
+    cx.fail_at_input(input, &code::SHAPE_PRECONDITION, message)
+}
+
+fn einsum(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let text = cx.string("equation")?.into_owned();
+    let equation = match Equation::parse(&text) {
+        Ok(equation) => equation,
+        Err(message) => return cx.fail_at_attr("equation", message),
+    };
+    let (has, takes) = (cx.input_count(), equation.inputs.len());
+    if has != takes {
+        let (has, takes) = (counted(has, "input"), counted(takes, "term"));
+        return cx.fail_at_attr("equation", format!("the equation has {takes}, and the node {has}"));
+    }
+    let mut axes = Axes::default();
+    for (input, term) in equation.inputs.iter().enumerate() {
+        if let Some(shape) = cx.shape(input) {
+            axes.add(cx, input, term, &shape)?;
+        }
+    }
+    let is_open = equation.inputs.iter().any(|t| t.ellipsis.is_some());
+    let output = &equation.output;
+    let mut shape: Shape =
+        output.letters.iter().map(|&l| axes.letter(l).map_or(Dim::Unknown, |(_, d)| d)).collect();
+    for (input, term) in equation.inputs.iter().enumerate() {
+        // An input that is not known may have any extent where the others have 1.
+        if cx.rank(input).is_none() {
+            for (dim, letter) in shape.iter_mut().zip(&output.letters) {
+                if term.letters.contains(letter) && !is_settled(cx, *dim) {
+                    *dim = Dim::Unknown;
+                }
+            }
+        }
+    }
+    if let Some(at) = output.ellipsis {
+        let known = axes.ellipsis.map(|(_, axes)| axes);
+        let more: Vec<Dim> = match known {
+            Some(more) => more.into_iter().map(|(_, d)| d).collect(),
+            None if is_open => return None,
+            None => Vec::new(),
+        };
+        let is_whole =
+            (0..cx.input_count()).all(|i| equation.inputs[i].ellipsis.is_none() || cx.rank(i).is_some());
+        let more = more.into_iter().map(|d| if is_whole || is_settled(cx, d) { d } else { Dim::Unknown });
+        let more: Vec<Dim> = more.collect();
+        shape.insert_many(at, more);
+    }
+    cx.set_shape(0, shape);
+    Some(())
+}
+
+/// Whether broadcasting with anything leaves an extent as it is.
+fn is_settled(cx: &mut NodeCx<'_, '_>, dim: Dim) -> bool {
+    cx.dims().lower_bound(dim).is_some_and(|least| least > 1)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(text: &str) -> Result<(String, Option<usize>), String> {
+        let Term { letters, ellipsis } = Equation::parse(text)?.output;
+        Ok((letters.into_iter().collect(), ellipsis))
+    }
+
+    #[test]
+    fn equations_say_their_output_or_imply_it() {
+        assert_eq!(output("ij,jk->ik"), Ok(("ik".to_owned(), None)));
+        assert_eq!(output("b A, A a"), Ok(("ab".to_owned(), None)));
+        assert_eq!(output("zA, aB"), Ok(("ABaz".to_owned(), None)));
+        assert_eq!(output("i...j, ...j"), Ok(("i".to_owned(), Some(0))));
+        assert_eq!(output("...ij -> j...i"), Ok(("ji".to_owned(), Some(1))));
+        assert_eq!(output(""), Ok((String::new(), None)));
+        assert_eq!(output("i - > i"), Ok(("i".to_owned(), None)));
+        assert_eq!(Equation::parse(",").map(|e| e.inputs.len()), Ok(2));
+    }
+
+    #[test]
+    fn wrong_equations_are_told_of() {
+        for (text, message) in [
+            ("i1->i", "the axes of an equation are letters, not `1`"),
+            ("i->j", "axis `j` of the output is in no input"),
+            ("ij->ii", "axis `i` is in the output twice"),
+            ("i.j", "an ellipsis has three points"),
+            ("i...j...", "a term has one ellipsis at most"),
+            ("ij->ji->ij", "the axes of an equation are letters, not `-`"),
+            ("é->", "the axes of an equation are letters, not `é`"),
+        ] {
+            assert_eq!(Equation::parse(text), Err(message.to_owned()), "{text}");
+        }
+    }
+}

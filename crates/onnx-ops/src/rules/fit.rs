@@ -1,0 +1,261 @@
+//! What inputs must share, and how it is told where they do not: extents, shapes that broadcast, attributes of which
+//! few values are allowed.
+
+use super::axes::type_text;
+use crate::dims::Dim;
+use crate::infer::{Infer, NodeCx, Shape, dim_text};
+use onnx_ir::diag::{Diagnostic, code};
+use smallvec::smallvec;
+
+/// Where an extent is said.
+#[derive(Clone, Copy)]
+enum Says {
+    Input(usize),
+    Attr(&'static str),
+    /// The documentation of the operator.
+    Operator,
+}
+
+/// An extent that several inputs have, in the best terms known so far.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    /// What it is called: `batch size`.
+    what: &'static str,
+    /// The extent.
+    pub(super) dim: Dim,
+    says: Says,
+}
+
+impl Extent {
+    pub(super) fn unknown(what: &'static str) -> Extent {
+        Extent { what, dim: Dim::Unknown, says: Says::Operator }
+    }
+
+    pub(super) fn fixed(what: &'static str, extent: i64) -> Extent {
+        Extent { what, dim: Dim::Const(extent), says: Says::Operator }
+    }
+
+    pub(super) fn of_input(what: &'static str, input: usize, dim: Dim) -> Extent {
+        Extent { what, dim, says: Says::Input(input) }
+    }
+
+    pub(super) fn of_attr(what: &'static str, attr: &'static str, dim: Dim) -> Extent {
+        Extent { what, dim, says: Says::Attr(attr) }
+    }
+
+    /// What follows from this extent, under another name.
+    pub(super) fn derive(&self, what: &'static str, dim: Dim) -> Extent {
+        Extent { what, dim, says: self.says }
+    }
+
+    /// Holds that an input has this extent.
+    pub(super) fn agree(&mut self, cx: &mut NodeCx<'_, '_>, input: usize, dim: Dim) -> Infer {
+        let what = self.what;
+        self.agree_or(cx, input, dim, |a, b| format!("the {what} is {a} and {b}"))
+    }
+
+    /// [`agree`](Self::agree) with another message.
+    pub(super) fn agree_or(
+        &mut self,
+        cx: &mut NodeCx<'_, '_>,
+        input: usize,
+        dim: Dim,
+        message: impl FnOnce(&str, &str) -> String,
+    ) -> Infer {
+        if let Ok(both) = cx.dims().equate(self.dim, dim) {
+            if both != self.dim && dim != Dim::Unknown {
+                self.says = Says::Input(input);
+            }
+            self.dim = both;
+            return Some(());
+        }
+        let [a, b] = [self.dim, dim].map(|d| {
+            let d = cx.dims().resolve(d);
+            dim_text(cx.dims(), d)
+        });
+        let text = type_text(cx, input);
+        let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message(&a, &b))
+            .label(format!("this is {text}"));
+        let diagnostic = match self.says {
+            Says::Input(i) if i != input => {
+                let text = type_text(cx, i);
+                diagnostic.related(cx.at_input(i), format!("this is {text}"))
+            }
+            Says::Attr(name) => diagnostic.related(cx.at_attr(name), format!("so the {} is {a}", self.what)),
+            Says::Input(_) | Says::Operator => diagnostic,
+        };
+        cx.fail(diagnostic)
+    }
+}
+
+/// Holds that an input, where something is known of it, has these extents.
+pub(super) fn hold(cx: &mut NodeCx<'_, '_>, input: usize, extents: &mut [&mut Extent]) -> Infer {
+    if cx.rank(input).is_none() {
+        return Some(());
+    }
+    let shape = cx.shape_of_rank(input, extents.len())?;
+    for (extent, &dim) in extents.iter_mut().zip(&shape) {
+        extent.agree(cx, input, dim)?;
+    }
+    Some(())
+}
+
+/// Holds that an input is one element, or has one for each of an axis.
+pub(super) fn one_or_each(cx: &mut NodeCx<'_, '_>, input: usize, extent: &mut Extent) -> Infer {
+    if cx.rank(input).is_none() {
+        return Some(());
+    }
+    match cx.shape_of_ranks(input, 0, Some(1))?[..] {
+        [dim] if is_never_one(cx, dim) => extent.agree(cx, input, dim),
+        _ => Some(()),
+    }
+}
+
+/// Holds that an input has one element, as a scalar or as a list.
+pub(super) fn single(cx: &mut NodeCx<'_, '_>, input: usize) -> Infer {
+    one_or_each(cx, input, &mut Extent::fixed("number of elements", 1))
+}
+
+fn is_never_one(cx: &mut NodeCx<'_, '_>, dim: Dim) -> bool {
+    let dims = cx.dims();
+    dims.lower_bound(dim).is_some_and(|least| least > 1) || dims.upper_bound(dim).is_some_and(|most| most < 1)
+}
+
+/// Holds that an input broadcasts to the shape of another one and leaves it as it is (Broadcasting.md, unidirectional).
+pub(super) fn broadcasts_to(cx: &mut NodeCx<'_, '_>, input: usize, (other, shape): (usize, &[Dim])) -> Infer {
+    let Some(own) = cx.shape(input) else { return Some(()) };
+    let text = [input, other].map(|i| type_text(cx, i));
+    let conflict = |cx: &mut NodeCx<'_, '_>, message: String| {
+        let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message);
+        let diagnostic = diagnostic.label(format!("this is {}", text[0]));
+        cx.fail(diagnostic.related(cx.at_input(other), format!("this is {}", text[1])))
+    };
+    let Some(spare) = shape.len().checked_sub(own.len()) else {
+        return conflict(cx, format!("cannot broadcast rank {} to rank {}", own.len(), shape.len()));
+    };
+    for (&dim, &target) in own.iter().zip(&shape[spare..]) {
+        if is_never_one(cx, dim) && cx.dims().equate(target, dim).is_err() {
+            let [from, to] = [dim, target].map(|d| dim_text(cx.dims(), d));
+            return conflict(cx, format!("cannot broadcast {from} to {to}"));
+        }
+    }
+    Some(())
+}
+
+/// One axis of two inputs that broadcast: the extent, and the input that says it.
+pub(super) fn broadcast_axis(
+    cx: &mut NodeCx<'_, '_>,
+    (i, a): (usize, Dim),
+    (j, b): (usize, Dim),
+    message: impl FnOnce(&str, &str) -> String,
+) -> Option<(usize, Dim)> {
+    let (a, b) = (cx.dims().resolve(a), cx.dims().resolve(b));
+    if let Ok(both) = cx.dims().broadcast(a, b) {
+        return Some((if both == a { i } else { j }, both));
+    }
+    // They cannot be equal either, which is told in the same way.
+    cx.equate((i, a), (j, b), message)?;
+    None
+}
+
+/// Holds that inputs that are known have equal shapes; the best known one.
+pub(super) fn same_shapes(cx: &mut NodeCx<'_, '_>, inputs: &[usize]) -> Option<Shape> {
+    let mut best: Option<(usize, Shape)> = None;
+    for &i in inputs {
+        let Some((first, mut shape)) = best.take() else {
+            best = cx.shape(i).map(|shape| (i, shape));
+            continue;
+        };
+        if let Some(other) = cx.shape(i) {
+            if other.len() != shape.len() {
+                let message = format!(
+                    "`{}` takes equal shapes, not ranks {} and {}",
+                    cx.op(),
+                    shape.len(),
+                    other.len()
+                );
+                let text = [first, i].map(|i| type_text(cx, i));
+                let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(i), message)
+                    .label(format!("this is {}", text[1]))
+                    .related(cx.at_input(first), format!("this is {}", text[0]));
+                cx.fail(diagnostic)?;
+            }
+            for (axis, (mine, other)) in shape.iter_mut().zip(other).enumerate() {
+                let op = cx.op();
+                let message =
+                    |a: &str, b: &str| format!("`{op}` takes equal shapes, not {a} and {b} at axis {axis}");
+                *mine = cx.equate((first, *mine), (i, other), message)?;
+            }
+        }
+        best = Some((first, shape));
+    }
+    best.map(|(_, shape)| shape)
+}
+
+/// Holds that a string attribute is one of a few. What is not known is not judged, nor what the version does not have.
+pub(super) fn choice(cx: &mut NodeCx<'_, '_>, name: &str, allowed: &[&'static str]) -> Infer {
+    if cx.string(name).is_some() {
+        cx.one_of(name, allowed)?;
+    }
+    Some(())
+}
+
+/// Holds that an integer attribute, where it is known, is not too small.
+pub(super) fn at_least(cx: &mut NodeCx<'_, '_>, name: &str, least: i64) -> Infer {
+    match cx.int(name) {
+        Some(n) if n < least => {
+            cx.fail_at_attr(name, format!("`{name}` of `{}` is at least {least}, not {n}", cx.op()))
+        }
+        Some(_) | None => Some(()),
+    }
+}
+
+/// Holds that an integer attribute, where it is known, is 0 or 1.
+pub(super) fn flag(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
+    match cx.int(name) {
+        Some(n) if n != 0 && n != 1 => cx.fail_at_attr(name, format!("`{name}` is 0 or 1, not {n}")),
+        Some(_) | None => Some(()),
+    }
+}
+
+/// A list attribute of as many integers, none too small; `default` each if the node does not have it.
+pub(super) fn list_of(
+    cx: &mut NodeCx<'_, '_>,
+    name: &str,
+    len: usize,
+    default: i64,
+    least: i64,
+) -> Option<Shape> {
+    if !cx.has_attr(name) {
+        return Some(smallvec![Dim::Const(default); len]);
+    }
+    let Some(list) = cx.ints(name) else { return Some(smallvec![Dim::Unknown; len]) };
+    let op = cx.op();
+    if list.len() != len {
+        let plural = if list.len() == 1 { "" } else { "s" };
+        let message = format!("`{name}` of `{op}` has {} value{plural}, not {len}", list.len());
+        cx.fail_at_attr(name, message)?;
+    }
+    if let Some(small) = list.iter().find(|&&n| n < least) {
+        cx.fail_at_attr(name, format!("`{name}` of `{op}` is at least {least} at each axis, not {small}"))?;
+    }
+    Some(list.into_iter().map(Dim::Const).collect())
+}
+
+/// Holds that one number divides an extent of an input, where both are known.
+pub(super) fn divides(
+    cx: &mut NodeCx<'_, '_>,
+    (attr, divisor): (&str, Option<i64>),
+    (input, what, dim): (usize, &str, Dim),
+) -> Infer {
+    let (Some(divisor @ 1..), Some(extent)) = (divisor, cx.dims().as_const(dim)) else { return Some(()) };
+    if extent % divisor == 0 {
+        return Some(());
+    }
+    let text = type_text(cx, input);
+    let message = format!("{extent} {what} are no multiple of `{attr}`, {divisor}");
+    let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)
+        .label(format!("this is {text}"))
+        .related(cx.at_attr(attr), format!("`{attr}` is {divisor}"));
+    cx.fail(diagnostic)
+}

@@ -1,0 +1,165 @@
+//! Normalisation. The output has the shape of the input; scales and biases fit it.
+
+use super::axes::{int_or, positions};
+use super::fit::{Extent, at_least, broadcasts_to, divides, hold};
+use super::{Row, row};
+use crate::dims::Dim;
+use crate::infer::{Infer, NodeCx, Shape};
+use onnx_ir::diag::{Diagnostic, code};
+
+pub(super) const ROWS: &[Row] = &[
+    row("BatchNormalization", 1, batch_1),
+    row("BatchNormalization", 9, batch),
+    row("GroupNormalization", 21, group),
+    row("InstanceNormalization", 1, instance),
+    row("LRN", 1, local_response),
+    row("LayerNormalization", 17, layer),
+    row("MeanVarianceNormalization", 9, mean_variance),
+    row("RMSNormalization", 23, root_mean_square),
+];
+
+/// The extent of the axis of channels; an input of rank 1 has one channel.
+fn channels(shape: &[Dim]) -> Extent {
+    let dim = if shape.len() < 2 { Dim::Const(1) } else { shape[1] };
+    Extent::of_input("number of channels", 0, dim)
+}
+
+/// `spatial = 0` has statistics for each element of a channel; then, all that follows is the output.
+fn batch_1(cx: &mut NodeCx<'_, '_>) -> Infer {
+    if int_or(cx, "spatial", 1) == Some(1) {
+        return batch(cx);
+    }
+    cx.copy_shape(0, 0)
+}
+
+/// `X, scale, B, mean, var` to `Y`, and up to four lists of statistics. From version 14 on, they are there in training
+/// only, and then they are.
+fn batch(cx: &mut NodeCx<'_, '_>) -> Infer {
+    if cx.since() >= 14 {
+        training_outputs(cx)?;
+    }
+    let shape = match cx.rank(0) {
+        Some(_) => Some(cx.shape_of_ranks(0, 1, None)?),
+        None => None,
+    };
+    let mut channels = shape.as_ref().map_or(Extent::unknown("number of channels"), |s| channels(s));
+    for input in 1..=4 {
+        hold(cx, input, &mut [&mut channels])?;
+    }
+    for output in 1..cx.output_count() {
+        cx.set_shape(output, [channels.dim]);
+    }
+    let mut shape = shape?;
+    if let Some(dim) = shape.get_mut(1) {
+        *dim = channels.dim;
+    }
+    cx.set_shape(0, shape);
+    Some(())
+}
+
+fn training_outputs(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let (op, count) = (cx.op(), cx.output_count());
+    match cx.int("training_mode") {
+        Some(0) if count > 1 => {
+            let message = format!("`{op}` gives 1 output where it does not train, not {count}");
+            let diagnostic = Diagnostic::new(&code::ARITY, cx.at_output(1), message);
+            cx.fail(diagnostic.help("set `training_mode = 1`, or leave the other outputs out"))
+        }
+        Some(1..) if count < 3 => {
+            let message = format!("`{op}` gives 3 outputs in training, not {count}");
+            cx.fail(Diagnostic::new(&code::ARITY, cx.at_attr("training_mode"), message))
+        }
+        Some(_) | None => Some(()),
+    }
+}
+
+fn instance(cx: &mut NodeCx<'_, '_>) -> Infer {
+    per_channel(cx, 3)
+}
+
+/// Channels in groups of one size. (Version 18 is deprecated.)
+fn group(cx: &mut NodeCx<'_, '_>) -> Infer {
+    at_least(cx, "num_groups", 1)?;
+    let groups = cx.int("num_groups");
+    if let Some(shape) = cx.shape(0)
+        && let Some(&channels) = shape.get(1)
+    {
+        divides(cx, ("num_groups", groups), (0, "channels", channels))?;
+    }
+    per_channel(cx, 2)
+}
+
+/// An input of at least this rank, and two lists with an element for each channel.
+fn per_channel(cx: &mut NodeCx<'_, '_>, least: usize) -> Infer {
+    let shape = match cx.rank(0) {
+        Some(_) => Some(cx.shape_of_ranks(0, least, None)?),
+        None => None,
+    };
+    let mut channels = shape.as_ref().map_or(Extent::unknown("number of channels"), |s| channels(s));
+    hold(cx, 1, &mut [&mut channels])?;
+    hold(cx, 2, &mut [&mut channels])?;
+    let mut shape = shape?;
+    shape[1] = channels.dim;
+    cx.set_shape(0, shape);
+    Some(())
+}
+
+fn local_response(cx: &mut NodeCx<'_, '_>) -> Infer {
+    at_least(cx, "size", 1)?;
+    let shape = cx.shape_of_ranks(0, 2, None)?;
+    cx.set_shape(0, shape);
+    Some(())
+}
+
+/// The default axes are those of a batch of images, and are not judged.
+fn mean_variance(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let shape = cx.shape(0)?;
+    if cx.has_attr("axes")
+        && let Some(axes) = cx.ints("axes")
+    {
+        let place = cx.at_attr("axes");
+        positions(cx, &axes, shape.len(), place)?;
+    }
+    cx.set_shape(0, shape);
+    Some(())
+}
+
+/// `X, Scale, B` to `Y`, and `Mean` and `InvStdDev`, whose normalised axes are 1 and whose type is `stash_type`.
+fn layer(cx: &mut NodeCx<'_, '_>) -> Infer {
+    if let Some(elem) = cx.elem_attr("stash_type") {
+        cx.set_elem(1, elem);
+        cx.set_elem(2, elem);
+    }
+    let shape = normalised(cx, &[1, 2])?;
+    cx.set_shape(0, shape.clone());
+    let statistics: Shape = match int_or(cx, "axis", -1) {
+        Some(axis) => {
+            let place = cx.at_attr("axis");
+            let axis = cx.axis(axis, shape.len(), place)?;
+            shape.iter().enumerate().map(|(i, &d)| if i < axis { d } else { Dim::Const(1) }).collect()
+        }
+        None => shape.iter().map(|_| Dim::Unknown).collect(),
+    };
+    cx.set_shape(1, statistics.clone());
+    cx.set_shape(2, statistics);
+    Some(())
+}
+
+fn root_mean_square(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let shape = normalised(cx, &[1])?;
+    cx.set_shape(0, shape);
+    Some(())
+}
+
+/// The shape of the input; its axes are normalised from `axis` on, and other inputs broadcast to it.
+fn normalised(cx: &mut NodeCx<'_, '_>, scales: &[usize]) -> Option<Shape> {
+    let shape = cx.shape_of_ranks(0, 1, None)?;
+    if let Some(axis) = int_or(cx, "axis", -1) {
+        let place = cx.at_attr("axis");
+        cx.axis(axis, shape.len(), place)?;
+    }
+    for &scale in scales {
+        broadcasts_to(cx, scale, (0, &shape))?;
+    }
+    cx.shape(0)
+}

@@ -1,0 +1,87 @@
+//! Pools: over windows, over all spatial axes, over regions.
+
+use super::fit::{Extent, at_least, choice, flag, hold, list_of};
+use super::window::Window;
+use super::{Row, row};
+use crate::dims::Dim;
+use crate::infer::{Infer, NodeCx};
+use smallvec::smallvec;
+
+pub(super) const ROWS: &[Row] = &[
+    row("AveragePool", 1, pool),
+    row("GlobalAveragePool", 1, global),
+    row("GlobalLpPool", 1, global),
+    row("GlobalMaxPool", 1, global),
+    row("LpPool", 1, pool),
+    row("MaxPool", 1, max_pool),
+    row("MaxRoiPool", 1, max_roi_pool),
+    row("RoiAlign", 10, roi_align),
+];
+
+/// `N, C, …` to `N, C` and the places of the window.
+fn pool(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let axes = match cx.rank(0) {
+        Some(_) => cx.shape_of_ranks(0, 3, None)?.len() - 2,
+        None => cx.ints("kernel_shape")?.len(),
+    };
+    let input = cx.shape(0).unwrap_or_else(|| smallvec![Dim::Unknown; axes + 2]);
+    // The first version of `LpPool` does not require the attribute, and does not say what that means.
+    let kernel = if cx.has_attr("kernel_shape") {
+        list_of(cx, "kernel_shape", axes, 1, 1)?
+    } else {
+        smallvec![Dim::Unknown; axes]
+    };
+    let window = Window::of_pool(cx, kernel)?;
+    let places = window.places(cx, 0, &input[2..])?;
+    cx.set_shape(0, input[..2].iter().copied().chain(places));
+    Some(())
+}
+
+/// [`pool`], and the positions of the greatest elements.
+fn max_pool(cx: &mut NodeCx<'_, '_>) -> Infer {
+    flag(cx, "storage_order")?;
+    pool(cx)?;
+    let shape = cx.output(0).shape()?.clone();
+    cx.set_shape(1, shape);
+    Some(())
+}
+
+/// Every spatial axis becomes 1.
+fn global(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let shape = cx.shape_of_ranks(0, 3, None)?;
+    cx.set_shape(0, shape.iter().enumerate().map(|(axis, &d)| if axis < 2 { d } else { Dim::Const(1) }));
+    Some(())
+}
+
+/// `X` of `N, C, H, W`, and `rois` of 5 numbers each.
+fn max_roi_pool(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let pooled = list_of(cx, "pooled_shape", 2, 1, 1)?;
+    let (channels, count) = regions(cx, 5)?;
+    cx.set_shape(0, [count.dim, channels.dim].into_iter().chain(pooled));
+    Some(())
+}
+
+/// `X` of `N, C, H, W`, `rois` of 4 numbers each, and the position of the image of each.
+fn roi_align(cx: &mut NodeCx<'_, '_>) -> Infer {
+    choice(cx, "mode", &["avg", "max"])?;
+    choice(cx, "coordinate_transformation_mode", &["half_pixel", "output_half_pixel"])?;
+    at_least(cx, "output_height", 1)?;
+    at_least(cx, "output_width", 1)?;
+    let (channels, mut count) = regions(cx, 4)?;
+    hold(cx, 2, &mut [&mut count])?;
+    let [height, width] =
+        ["output_height", "output_width"].map(|name| cx.int(name).map_or(Dim::Unknown, Dim::Const));
+    cx.set_shape(0, [count.dim, channels.dim, height, width]);
+    Some(())
+}
+
+/// The channels of the first input, and the number of regions, each of as many numbers.
+fn regions(cx: &mut NodeCx<'_, '_>, numbers: i64) -> Option<(Extent, Extent)> {
+    let mut channels = Extent::unknown("number of channels");
+    let mut count = Extent::unknown("number of regions");
+    let mut numbers = Extent::fixed("number of elements of a region", numbers);
+    let [mut batch, mut height, mut width] = ["batch size", "height", "width"].map(Extent::unknown);
+    hold(cx, 0, &mut [&mut batch, &mut channels, &mut height, &mut width])?;
+    hold(cx, 1, &mut [&mut count, &mut numbers])?;
+    Some((channels, count))
+}

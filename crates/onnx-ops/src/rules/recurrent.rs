@@ -1,0 +1,111 @@
+//! Recurrent layers: `RNN`, `GRU`, `LSTM`.
+
+use super::axes::int_or;
+use super::fit::{Extent, at_least, choice, flag, hold};
+use super::{Row, row};
+use crate::dims::Dim;
+use crate::infer::{Infer, NodeCx};
+use onnx_ir::diag::did_you_mean;
+
+pub(super) const ROWS: &[Row] = &[row("GRU", 1, gru), row("LSTM", 1, lstm), row("RNN", 1, rnn)];
+
+/// The activation functions that all three document. Implementations read them in any case.
+const ACTIVATIONS: &[&str] = &[
+    "Affine",
+    "Elu",
+    "HardSigmoid",
+    "LeakyRelu",
+    "Relu",
+    "ScaledTanh",
+    "Sigmoid",
+    "Softplus",
+    "Softsign",
+    "Tanh",
+    "ThresholdedRelu",
+];
+
+fn rnn(cx: &mut NodeCx<'_, '_>) -> Infer {
+    layer(cx, 1)
+}
+
+fn gru(cx: &mut NodeCx<'_, '_>) -> Infer {
+    layer(cx, 3)
+}
+
+fn lstm(cx: &mut NodeCx<'_, '_>) -> Infer {
+    layer(cx, 4)
+}
+
+/// `X, W, R, B, sequence_lens, initial_h`, and of the LSTM `initial_c, P`, to all hidden states, the last one, and the
+/// last cell. W and R have rows for each gate.
+fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
+    choice(cx, "direction", &["forward", "reverse", "bidirectional"])?;
+    flag(cx, "layout")?;
+    at_least(cx, "hidden_size", 1)?;
+    activations(cx)?;
+    let directions = match cx.string("direction").as_deref() {
+        Some("bidirectional") => Dim::Const(2),
+        Some(_) => Dim::Const(1),
+        None if cx.has_attr("direction") => Dim::Unknown,
+        None => Dim::Const(1),
+    };
+    let hidden = cx.int("hidden_size").map_or(Dim::Unknown, Dim::Const);
+    let mut directions = Extent::of_attr("number of directions", "direction", directions);
+    let mut hidden = Extent::of_attr("hidden size", "hidden_size", hidden);
+    let mut length = Extent::unknown("length of the sequences");
+    let mut batch = Extent::unknown("batch size");
+    let mut input = Extent::unknown("input size");
+    // Before version 14, the batch is the second axis of all.
+    let is_batch_first = int_or(cx, "layout", 0).map(|layout| layout == 1);
+    match is_batch_first {
+        Some(true) => hold(cx, 0, &mut [&mut batch, &mut length, &mut input])?,
+        Some(false) => hold(cx, 0, &mut [&mut length, &mut batch, &mut input])?,
+        None => hold(cx, 0, &mut [&mut Extent::unknown(""), &mut Extent::unknown(""), &mut input])?,
+    }
+    // The recurrence weight says the hidden size where the attribute does not.
+    if let Some(shape) = cx.shape(2)
+        && let [_, _, size] = shape[..]
+    {
+        hidden.agree(cx, 2, size)?;
+    }
+    let mut rows =
+        |cx: &mut NodeCx<'_, '_>, input: usize, what: &'static str, times: i64, more: &mut [&mut Extent]| {
+            let dim = cx.dims().mul(hidden.dim, Dim::Const(times));
+            let mut rows = hidden.derive(what, dim);
+            let mut extents = vec![&mut directions, &mut rows];
+            extents.extend(more.iter_mut().map(|e| &mut **e));
+            hold(cx, input, &mut extents)
+        };
+    rows(cx, 1, "number of rows of the gates", gates, &mut [&mut input])?;
+    let mut again = hidden;
+    rows(cx, 2, "number of rows of the gates", gates, &mut [&mut again])?;
+    rows(cx, 3, "number of biases of the gates", gates * 2, &mut [])?;
+    rows(cx, 7, "number of peepholes", 3, &mut [])?;
+    hold(cx, 4, &mut [&mut batch])?;
+    for state in [5, 6] {
+        match is_batch_first {
+            Some(true) => hold(cx, state, &mut [&mut batch, &mut directions, &mut hidden])?,
+            Some(false) => hold(cx, state, &mut [&mut directions, &mut batch, &mut hidden])?,
+            None => {}
+        }
+    }
+    let (length, batch, directions, hidden) = (length.dim, batch.dim, directions.dim, hidden.dim);
+    let (all, last) = match is_batch_first {
+        Some(true) => ([batch, length, directions, hidden], [batch, directions, hidden]),
+        Some(false) => ([length, directions, batch, hidden], [directions, batch, hidden]),
+        None => ([Dim::Unknown, Dim::Unknown, Dim::Unknown, hidden], [Dim::Unknown, Dim::Unknown, hidden]),
+    };
+    cx.set_shape(0, all);
+    cx.set_shape(1, last);
+    cx.set_shape(2, last);
+    Some(())
+}
+
+fn activations(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let list = if cx.has_attr("activations") { cx.strings("activations") } else { None };
+    let is_known = |name: &String| ACTIVATIONS.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let Some(name) = list.iter().flatten().find(|name| !is_known(name)) else { return Some(()) };
+    let near = did_you_mean(name, ACTIVATIONS.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    cx.fail_at_attr("activations", format!("`{name}` is no activation function of `{}`{near}", cx.op()))
+}

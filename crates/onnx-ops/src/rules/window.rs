@@ -1,0 +1,195 @@
+//! Windows that slide over the spatial axes of an input: how many places they have.
+//!
+//! ```text
+//! floor((extent + pads - (dilation * (kernel - 1) + 1)) / stride) + 1
+//! ```
+
+use super::axes::type_text;
+use super::fit::{Extent, choice, list_of};
+use crate::dims::Dim;
+use crate::infer::{Infer, NodeCx, Shape, dim_text};
+use onnx_ir::diag::{Diagnostic, code};
+use smallvec::smallvec;
+
+/// A window and how it goes.
+pub(super) struct Window {
+    /// Its extents.
+    pub(super) kernel: Shape,
+    strides: Shape,
+    dilations: Shape,
+    padding: Padding,
+    rounding: Rounding,
+}
+
+/// What is around the input.
+enum Padding {
+    /// At the beginning and the end of each axis.
+    Explicit(Shape, Shape),
+    /// As much as gives an output of the extent divided by the stride, rounded up.
+    Same,
+    /// That is not known, or two attributes say different things.
+    Unknown,
+}
+
+/// What happens to windows that lie in the input in part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rounding {
+    /// They do not count.
+    Down,
+    /// They count.
+    Up,
+    /// They count, unless they lie in the padding behind the input altogether.
+    UpInside,
+    /// A caller decides.
+    Unknown,
+}
+
+/// The values of `auto_pad`. The empty string is not documented and taken everywhere.
+const AUTO_PADS: &[&str] = &["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""];
+
+/// Whether `auto_pad` asks for something: `Some("")` if not, `None` if that is not known.
+pub(super) fn auto_pad(cx: &mut NodeCx<'_, '_>) -> Option<Option<&'static str>> {
+    choice(cx, "auto_pad", AUTO_PADS)?;
+    let known = cx.string("auto_pad").and_then(|text| AUTO_PADS.iter().copied().find(|a| *a == text));
+    Some(match known {
+        Some("NOTSET") => Some(""),
+        None if !cx.has_attr("auto_pad") => Some(""),
+        known => known,
+    })
+}
+
+/// `pads` as what is before and behind each axis.
+pub(super) fn pads(cx: &mut NodeCx<'_, '_>, axes: usize) -> Option<(Shape, Shape)> {
+    let both = list_of(cx, "pads", axes * 2, 0, 0)?;
+    let (begin, end) = both.split_at(axes);
+    Some((begin.into(), end.into()))
+}
+
+/// The extents of the kernel of a convolution: the attribute, or those of the weight.
+pub(super) fn kernel(
+    cx: &mut NodeCx<'_, '_>,
+    weight: usize,
+    spatial: Option<&[Dim]>,
+    axes: usize,
+) -> Option<Shape> {
+    let unknown: Shape = smallvec![Dim::Unknown; axes];
+    let spatial = spatial.unwrap_or(&unknown);
+    if !cx.has_attr("kernel_shape") {
+        return Some(spatial.into());
+    }
+    let mut kernel = list_of(cx, "kernel_shape", axes, 1, 1)?;
+    for (mine, &other) in kernel.iter_mut().zip(spatial) {
+        let mut extent = Extent::of_attr("extent of the kernel", "kernel_shape", *mine);
+        extent.agree(cx, weight, other)?;
+        *mine = extent.dim;
+    }
+    Some(kernel)
+}
+
+impl Window {
+    /// The window of a convolution, where `pads` and `auto_pad` exclude each other.
+    pub(super) fn of_convolution(cx: &mut NodeCx<'_, '_>, kernel: Shape) -> Option<Window> {
+        let window = Self::read(cx, kernel, Rounding::Down)?;
+        let is_auto = !matches!(auto_pad(cx)?, Some("") | None);
+        if is_auto && cx.has_attr("pads") {
+            let message = format!("`pads` of `{}` does not go with `auto_pad`", cx.op());
+            let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("pads"), message);
+            cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "this pads too"))?;
+        }
+        Some(window)
+    }
+
+    /// The window of a pool. Where `pads` and `auto_pad` say different things, implementations choose.
+    pub(super) fn of_pool(cx: &mut NodeCx<'_, '_>, kernel: Shape) -> Option<Window> {
+        let rounding = match cx.int("ceil_mode") {
+            Some(0) => Rounding::Down,
+            Some(_) if cx.since() < 22 => Rounding::Up,
+            Some(_) => Rounding::UpInside,
+            None if cx.has_attr("ceil_mode") => Rounding::Unknown,
+            None => Rounding::Down,
+        };
+        Self::read(cx, kernel, rounding)
+    }
+
+    fn read(cx: &mut NodeCx<'_, '_>, kernel: Shape, rounding: Rounding) -> Option<Window> {
+        let axes = kernel.len();
+        let strides = list_of(cx, "strides", axes, 1, 1)?;
+        let dilations = list_of(cx, "dilations", axes, 1, 1)?;
+        let (begin, end) = pads(cx, axes)?;
+        let is_padded = begin.iter().chain(&end).any(|&d| d != Dim::Const(0));
+        let padding = match auto_pad(cx)? {
+            None => Padding::Unknown,
+            Some("") => Padding::Explicit(begin, end),
+            Some("VALID") if !is_padded => Padding::Explicit(begin, end),
+            Some(_) if cx.has_attr("pads") => Padding::Unknown,
+            Some(_) => Padding::Same,
+        };
+        Some(Window { kernel, strides, dilations, padding, rounding })
+    }
+
+    /// How many places the window has on each spatial axis of an input.
+    pub(super) fn places(&self, cx: &mut NodeCx<'_, '_>, input: usize, spatial: &[Dim]) -> Option<Shape> {
+        (0..self.kernel.len()).map(|axis| self.places_at(cx, input, axis, spatial[axis])).collect()
+    }
+
+    fn places_at(&self, cx: &mut NodeCx<'_, '_>, input: usize, axis: usize, extent: Dim) -> Option<Dim> {
+        let stride = self.strides[axis];
+        let (begin, end) = match &self.padding {
+            Padding::Explicit(begin, end) => (begin[axis], end[axis]),
+            Padding::Same => return Some(cx.dims().ceil_div(extent, stride)),
+            Padding::Unknown => return Some(Dim::Unknown),
+        };
+        let dims = cx.dims();
+        let span = span(dims, self.kernel[axis], self.dilations[axis]);
+        let (before, behind) = (dims.add(extent, begin), dims.sub(end, span));
+        let slack = dims.add(before, behind);
+        let steps = if self.rounding == Rounding::Down {
+            dims.floor_div(slack, stride)
+        } else {
+            dims.ceil_div(slack, stride)
+        };
+        let places = dims.add(steps, Dim::Const(1));
+        if dims.upper_bound(places).is_some_and(|most| most <= 0) && extent != Dim::Const(0) {
+            let padded = dims.add(before, end);
+            let [span, padded] = [span, padded].map(|d| dim_text(dims, d));
+            return self.too_large(cx, input, axis, &span, &padded).map(|()| places);
+        }
+        let inside = dims.ceil_div(before, stride);
+        let last = dims.add(behind, stride);
+        let is_inside = dims.upper_bound(last).is_some_and(|most| most <= 0);
+        Some(match self.rounding {
+            Rounding::Down => places,
+            Rounding::Unknown => Dim::Unknown,
+            Rounding::Up | Rounding::UpInside if is_inside => places,
+            Rounding::UpInside => dims.min(places, inside),
+            // The documentation counts windows in the padding, implementations do not.
+            Rounding::Up => {
+                let fewer = dims.min(places, inside);
+                if dims.known_equal(places, fewer) == Some(true) { places } else { Dim::Unknown }
+            }
+        })
+    }
+
+    fn too_large(
+        &self,
+        cx: &mut NodeCx<'_, '_>,
+        input: usize,
+        axis: usize,
+        span: &str,
+        padded: &str,
+    ) -> Infer {
+        let text = type_text(cx, input);
+        let message =
+            format!("the window of `{}` spans {span}, and there are {padded} to slide over", cx.op());
+        let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)
+            .label(format!("this is {text}, of which axis {} is too short", axis + 2));
+        cx.fail(diagnostic)
+    }
+}
+
+/// From the first to the last element of a kernel: `dilation * (kernel - 1) + 1`.
+pub(super) fn span(dims: &mut crate::dims::Dims, kernel: Dim, dilation: Dim) -> Dim {
+    let gaps = dims.sub(kernel, Dim::Const(1));
+    let gaps = dims.mul(gaps, dilation);
+    dims.add(gaps, Dim::Const(1))
+}
