@@ -123,10 +123,7 @@ impl Dims {
 
     /// `a / b` where `b` is known to divide `a`, as in a Reshape to -1: `N*H*4/(H*2)` is `N*2`.
     pub fn div_exact(&mut self, a: Dim, b: Dim) -> Dim {
-        match (a, b) {
-            (Dim::Const(0), Dim::Unknown) => a,
-            _ => self.floor_div(a, b),
-        }
+        if (a, b) == (Dim::Const(0), Dim::Unknown) { a } else { self.floor_div(a, b) }
     }
 
     /// The smaller one.

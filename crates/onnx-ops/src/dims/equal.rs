@@ -226,12 +226,11 @@ impl Dims {
         for term in &sum.terms {
             let mut product = Poly::constant(term.coefficient);
             for factor in &term.factors {
-                let atom = match self.arena.atoms[factor.atom].atom {
-                    Atom::Mod(a, b @ Dim::Expr(_)) => {
-                        let floor = Poly::atom(self.arena.intern_atom(Atom::Floor(a, b)));
-                        self.expand_dim(a)?.add_scaled(&self.expand_dim(b)?.product(&floor)?, -1)?
-                    }
-                    _ => self.expand(&Poly::atom(factor.atom))?,
+                let atom = if let Atom::Mod(a, b @ Dim::Expr(_)) = self.arena.atoms[factor.atom].atom {
+                    let floor = Poly::atom(self.arena.intern_atom(Atom::Floor(a, b)));
+                    self.expand_dim(a)?.add_scaled(&self.expand_dim(b)?.product(&floor)?, -1)?
+                } else {
+                    self.expand(&Poly::atom(factor.atom))?
                 };
                 product = product.product(&atom.power(factor.power)?)?;
             }

@@ -1,7 +1,7 @@
 //! Expressions and what they are made of, each stored once.
 
-use super::bounds::Interval;
-use super::poly::{Monomial, Poly};
+use super::facts::Facts;
+use super::poly::Poly;
 use super::{Dim, ExprId};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
@@ -57,20 +57,6 @@ pub(super) struct Expr {
     pub(super) order: SmallVec<[u8; 8]>,
 }
 
-/// What is known of an expression without looking into it again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Facts {
-    pub(super) interval: Interval,
-    /// How deep functions nest; 0 for sums of symbols.
-    pub(super) level: u32,
-    /// How many atoms there are to write; what walks through an expression takes as long.
-    pub(super) size: u32,
-    /// A bit for each atom anywhere inside; bits are shared.
-    pub(super) atoms: u64,
-    /// One more than the newest anonymous symbol inside; 0 without one.
-    pub(super) newest: u32,
-}
-
 /// A symbol.
 #[derive(Clone, Debug)]
 pub(super) struct Symbol {
@@ -98,26 +84,11 @@ pub(super) struct Arena {
 const MAX_TERMS: usize = 32;
 const MAX_BASE_TERMS: usize = 64;
 const MAX_LEVEL: u32 = 16;
-const MAX_DEGREE: u32 = 16;
+pub(super) const MAX_DEGREE: u32 = 16;
 const MAX_SIZE: u32 = 160;
 
 /// Hints are cut here.
 const MAX_HINT: usize = 60;
-
-impl Facts {
-    const NUMBER: Self = Self { interval: Interval::ANY, level: 0, size: 1, atoms: 0, newest: 0 };
-
-    /// Of something made of two parts, but for the interval.
-    fn with(self, other: Self) -> Self {
-        Self {
-            interval: self.interval,
-            level: self.level.max(other.level),
-            size: self.size.saturating_add(other.size),
-            atoms: self.atoms | other.atoms,
-            newest: self.newest.max(other.newest),
-        }
-    }
-}
 
 impl Arena {
     /// The extent of a sum that is in its final form; Unknown if it is too large.
@@ -147,7 +118,8 @@ impl Arena {
         if let Some(&id) = self.expr_table.find(hash, |&id| self.exprs[id].poly == poly) {
             return id;
         }
-        let facts = self.facts_of_poly(&poly);
+        let mut facts = self.facts_of_poly(&poly);
+        facts.interval = self.relaxed(&poly, facts.interval);
         let order = self.order_of_terms(&poly);
         let id = self.exprs.push(Expr { poly, facts, order });
         let (exprs, hasher) = (&self.exprs, &self.hasher);
@@ -166,76 +138,6 @@ impl Arena {
         let (atoms, hasher) = (&self.atoms, &self.hasher);
         self.atom_table.insert_unique(hash, id, |&id| hasher.hash_one(&atoms[id].atom));
         id
-    }
-
-    pub(super) fn facts(&self, dim: Dim) -> Facts {
-        match dim {
-            Dim::Unknown => Facts::NUMBER,
-            Dim::Const(value) => Facts { interval: Interval::point(value), ..Facts::NUMBER },
-            Dim::Expr(id) => self.exprs[id].facts,
-        }
-    }
-
-    pub(super) fn interval(&self, dim: Dim) -> Interval {
-        self.facts(dim).interval
-    }
-
-    pub(super) fn interval_of_poly(&self, poly: &Poly) -> Interval {
-        let mut sum = Interval::point(poly.constant);
-        for term in &poly.terms {
-            sum = sum.plus(self.interval_of_product(&term.factors).times(Interval::point(term.coefficient)));
-        }
-        sum
-    }
-
-    fn interval_of_product(&self, factors: &Monomial) -> Interval {
-        let mut product = Interval::point(1);
-        for factor in factors {
-            for _ in 0..factor.power.min(MAX_DEGREE + 1) {
-                product = product.times(self.atoms[factor.atom].facts.interval);
-            }
-        }
-        product
-    }
-
-    fn facts_of_poly(&self, poly: &Poly) -> Facts {
-        let mut facts = Facts { interval: self.interval_of_poly(poly), size: 0, ..Facts::NUMBER };
-        for factor in poly.terms.iter().flat_map(|term| &term.factors) {
-            facts = facts.with(self.atoms[factor.atom].facts);
-        }
-        facts
-    }
-
-    fn facts_of_atom(&self, atom: &Atom) -> Facts {
-        let (args, interval): (&[Dim], Interval) = match atom {
-            Atom::Symbol(id) => {
-                let newest = match self.symbols[*id].hint {
-                    Some(_) => u32::try_from(id.index() + 1).unwrap_or(u32::MAX),
-                    None => 0,
-                };
-                return Facts { interval: Interval::EXTENT, newest, ..Facts::NUMBER };
-            }
-            Atom::Floor(a, b) => (&[*a, *b], self.interval(*a).floor_div(self.interval(*b))),
-            Atom::Mod(a, b) => (&[*a, *b], self.interval(*a).modulo(self.interval(*b))),
-            Atom::Max(args) => (args, self.fold(args, Interval::max)),
-            Atom::Min(args) => (args, self.fold(args, Interval::min)),
-            Atom::Broadcast(args) => (args, self.fold(args, Interval::either)),
-            Atom::BaseFloor(a, b) => {
-                let interval = self.exprs[*a].facts.interval.floor_div(Interval::point(*b));
-                (&[Dim::Expr(*a)], interval)
-            }
-            Atom::BaseMax(a) => (&[Dim::Expr(*a)], self.exprs[*a].facts.interval.max(Interval::point(0))),
-        };
-        let mut facts = Facts { interval, ..Facts::NUMBER };
-        for arg in args {
-            facts = facts.with(self.facts(*arg));
-        }
-        facts.level += 1;
-        facts
-    }
-
-    fn fold(&self, args: &[Dim], join: impl Fn(Interval, Interval) -> Interval) -> Interval {
-        args.iter().map(|arg| self.interval(*arg)).reduce(join).unwrap_or(Interval::ANY)
     }
 
     /// The symbol of this name. An anonymous one that is printed so gets another name.

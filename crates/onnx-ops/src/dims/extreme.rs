@@ -24,14 +24,7 @@ impl Dims {
         if args.len() > MAX_ARGS || args.contains(&Dim::Unknown) {
             return Dim::Unknown;
         }
-        args.sort_by(|&a, &b| self.arena.compare(a, b));
-        args.dedup();
-        // Backwards: of two that beat each other the first stays.
-        for i in (0..args.len()).rev() {
-            if (0..args.len()).any(|j| j != i && self.beats(end, args[j], args[i])) {
-                args.remove(i);
-            }
-        }
+        self.drop_beaten(end, &mut args);
         match args[..] {
             [one] => one,
             [a, b] => self.extreme_of_two(end, a, b).map_or(Dim::Unknown, |base| self.show(base)),
@@ -51,6 +44,18 @@ impl Dims {
         match end {
             End::Min => self.base_smaller(&a, &b),
             End::Max => self.base_larger(&a, &b),
+        }
+    }
+
+    /// Puts arguments in order and leaves out those that are never the one asked for.
+    pub(super) fn drop_beaten(&mut self, end: End, args: &mut Vec<Dim>) {
+        args.sort_by(|&a, &b| self.arena.compare(a, b));
+        args.dedup();
+        // Backwards: of two that beat each other the first stays.
+        for i in (0..args.len()).rev() {
+            if (0..args.len()).any(|j| j != i && self.beats(end, args[j], args[i])) {
+                args.remove(i);
+            }
         }
     }
 
@@ -111,11 +116,10 @@ impl Dims {
         // One that is never 1 is the result; an unknown one has no bounds.
         match (!left.contains(1), !right.contains(1)) {
             (true, true) if self.always_equal(a, b) == Some(false) => Err(()),
-            (true, true) => match (a, b) {
-                (Dim::Const(_), _) => Ok(a),
-                (_, Dim::Const(_)) => Ok(b),
-                _ => Ok(if self.arena.compare(a, b).is_le() { a } else { b }),
-            },
+            (true, true) => {
+                let is_second = matches!(b, Dim::Const(_)) || self.arena.compare(a, b).is_gt();
+                Ok(if is_second && !matches!(a, Dim::Const(_)) { b } else { a })
+            }
             (true, false) => Ok(a),
             (false, true) => Ok(b),
             (false, false) => Ok(self.broadcast_atom(a, b)),

@@ -4,7 +4,7 @@
 //! `N - floor((N+1)/2)` or `(N - mod(N, 2)) / 2`. The form with the fewest summands outside and inside is taken, then
 //! the one with few signs, then the one with small coefficients.
 
-use super::expr::{Atom, AtomId};
+use super::expr::{Arena, Atom, AtomId};
 use super::extreme::End;
 use super::poly::{Poly, Term, gcd};
 use super::settle::mirror;
@@ -26,10 +26,12 @@ enum Function {
     Min(Poly, Poly),
     /// The larger of a sum and its negation.
     Abs(Poly),
+    /// `max(min(sum, high), low)`.
+    Clamp(Poly, i64, i64),
 }
 
 /// Less is better, in this order.
-type Cost = (usize, usize, bool, u64);
+type Cost = (i64, usize, bool, u64);
 
 impl Dims {
     /// The sum with an atom of the basis, which has this coefficient in it, in the form that is shown.
@@ -48,17 +50,26 @@ impl Dims {
             | Atom::Min(_)
             | Atom::Broadcast(_) => return None,
         };
-        let best = forms.into_iter().min_by_key(Form::cost)?;
+        let best = forms.into_iter().min_by_key(|form| form.cost(&self.arena))?;
         let shown = match best.function {
             Function::Floor(dividend, divisor) => Atom::Floor(self.show_part(dividend)?, Dim::Const(divisor)),
-            Function::Mod(dividend, divisor) => {
-                Atom::Mod(self.show_part(centred(&dividend, divisor))?, Dim::Const(divisor))
-            }
+            Function::Mod(dividend, divisor) => match self.show_part(centred(&dividend, divisor))? {
+                // Its bounds say it, where those of the quotient did not.
+                Dim::Const(value) => {
+                    return best.rest.plus(value.rem_euclid(divisor).checked_mul(best.times)?);
+                }
+                dividend @ (Dim::Unknown | Dim::Expr(_)) => Atom::Mod(dividend, Dim::Const(divisor)),
+            },
             Function::Max(a, b) => Atom::Max(self.show_pair(a, b)?),
             Function::Min(a, b) => Atom::Min(self.show_pair(a, b)?),
             Function::Abs(sum) => {
                 let negated = sum.scaled(-1)?;
                 Atom::Max(self.show_pair(sum, negated)?)
+            }
+            Function::Clamp(sum, high, low) => {
+                let inner = Atom::Min(self.show_pair(sum, Poly::constant(high))?);
+                let inner = Poly::atom(self.arena.intern_atom(inner));
+                Atom::Max(Box::new([self.arena.seal(inner), Dim::Const(low)]))
             }
         };
         let shown = self.arena.intern_atom(shown);
@@ -116,9 +127,39 @@ impl Dims {
         }
         if times % 2 == 0 {
             let (rest, times) = (rest.add_scaled(&base, times / 2)?, times / 2);
-            forms.push(Form { function: Function::Abs(whole), times, rest });
+            forms.push(Form { function: Function::Abs(whole.clone()), times, rest });
         }
+        self.clamp_forms(&base, &whole, times, rest, &mut forms);
         Some(forms)
+    }
+
+    /// `max(N, 0) - max(N-3, 0)` is `max(min(N, 3), 0)`.
+    fn clamp_forms(&self, base: &Poly, whole: &Poly, times: i64, rest: &Poly, forms: &mut Vec<Form>) {
+        for term in &rest.terms {
+            let Some(other) = term.bare() else { continue };
+            let Atom::BaseMax(of) = self.arena.atoms[other].atom else { continue };
+            let is_opposite = (term.coefficient < 0) != (times < 0);
+            if !is_opposite || term.coefficient.unsigned_abs() < times.unsigned_abs() {
+                continue;
+            }
+            let difference = base.add_scaled(&self.arena.exprs[of].poly, -1);
+            let Some(more) = difference.and_then(|difference| difference.as_constant()) else { continue };
+            let rest = rest.add_scaled(&Poly::atom(other), times);
+            // The larger one of the two goes up first.
+            let (sum, times, high) = if more > 0 {
+                (Some(whole.clone()), Some(times), Some(more))
+            } else {
+                let more = more.checked_neg();
+                (more.and_then(|more| whole.plus(more)), times.checked_neg(), more)
+            };
+            let (Some(rest), Some(sum), Some(times), Some(high)) = (rest, sum, times, high) else { continue };
+            let shifts = [0, sum.constant.saturating_neg(), part(rest.constant, times)];
+            forms.extend(shifts.into_iter().filter_map(|low| {
+                let rest = rest.plus(low.checked_mul(times)?.checked_neg()?)?;
+                let function = Function::Clamp(sum.plus(low)?, high.checked_add(low)?, low);
+                Some(Form { function, times, rest })
+            }));
+        }
     }
 
     /// Whether one of two arguments would be joined with the function that they are of.
@@ -147,9 +188,8 @@ fn differences(sum: &Poly, times: i64, rest: &Poly) -> Option<SmallVec<[(Poly, P
     // What the second has of a term, by its coefficient here and there.
     let positive = |here: i64, _: i64| here.min(0).checked_neg();
     let negative = |here: i64, _: i64| here.max(0).checked_neg();
-    let part = |there: i64| if there.checked_rem(times) == Some(0) { there / times } else { 0 };
-    let for_max = |_: i64, there: i64| Some(part(there));
-    let for_min = |here: i64, there: i64| part(there).checked_add(here)?.checked_neg();
+    let for_max = |_: i64, there: i64| Some(part(there, times));
+    let for_min = |here: i64, there: i64| part(there, times).checked_add(here)?.checked_neg();
     let split = |term: &dyn Fn(i64, i64) -> Option<i64>, number: &dyn Fn(i64, i64) -> Option<i64>| {
         let is_number = sum.constant != 0;
         let mut second = Poly::constant(if is_number { number(sum.constant, rest.constant)? } else { 0 });
@@ -175,6 +215,11 @@ fn differences(sum: &Poly, times: i64, rest: &Poly) -> Option<SmallVec<[(Poly, P
     Some(differences)
 }
 
+/// How often a number that is added goes into the function beside it; 0 if only with a rest.
+fn part(number: i64, times: i64) -> i64 {
+    if number.checked_rem(times) == Some(0) { number / times } else { 0 }
+}
+
 /// Coefficients above half of the divisor become negative, which changes nothing in a rest.
 fn centred(dividend: &Poly, divisor: i64) -> Poly {
     let mut centred = dividend.clone();
@@ -185,33 +230,38 @@ fn centred(dividend: &Poly, divisor: i64) -> Poly {
 }
 
 impl Form {
-    fn cost(&self) -> Cost {
-        let args: SmallVec<[&Poly; 2]> = match &self.function {
-            Function::Floor(sum, _) | Function::Mod(sum, _) | Function::Abs(sum) => {
-                SmallVec::from_slice(&[sum])
+    fn cost(&self, arena: &Arena) -> Cost {
+        let mut args: SmallVec<[&Poly; 2]> = SmallVec::new();
+        // Summands inside that are no part of these, less those that are not written; how hard it is to see a sign.
+        let (mut others, mut weight) = (0, 1);
+        match &self.function {
+            Function::Floor(sum, divisor) => {
+                args.push(sum);
+                others -= i64::from(sum.constant == divisor - 1);
+                weight = 2;
             }
-            Function::Max(a, b) | Function::Min(a, b) => SmallVec::from_slice(&[a, b]),
-        };
-        // `floor((N+1)/2)` is written without the number, and the sign inside is harder to see.
-        let (hidden, weight) = match &self.function {
-            Function::Floor(sum, divisor) => (usize::from(sum.constant == divisor - 1), 2),
-            Function::Mod(..) | Function::Abs(_) | Function::Max(..) | Function::Min(..) => (0, 1),
-        };
-        let summands = args.iter().fold(self.rest.len() + 1, |sum, arg| sum + arg.len()) - hidden;
-        let negative =
-            args.iter().flat_map(|arg| &arg.terms).filter(|term| term.coefficient < 0).count() * weight;
-        let numbers = args.iter().chain([&&self.rest]).filter(|sum| sum.constant < 0).count();
+            Function::Mod(sum, _) | Function::Abs(sum) => args.push(sum),
+            Function::Max(a, b) | Function::Min(a, b) => args.extend([a, b]),
+            Function::Clamp(sum, high, low) => {
+                args.push(sum);
+                others += i64::from(*high != 0) + i64::from(*low != 0);
+            }
+        }
+        // Functions in the rest have summands of their own.
+        let is_base = |atom: AtomId| matches!(arena.atoms[atom].atom, Atom::BaseFloor(..) | Atom::BaseMax(_));
+        others +=
+            self.rest.terms.iter().filter(|term| term.bare().is_some_and(is_base)).fold(1, |sum, _| sum + 1);
+        let sums = || args.iter().copied().chain([&self.rest]);
+        let summands = sums().fold(others, |sum, poly| sum.saturating_add_unsigned(poly.len() as u64));
+        let negative = args.iter().flat_map(|arg| &arg.terms).filter(|term| term.coefficient < 0).count();
         let begins_negative = self.times < 0 && self.rest.terms.iter().all(|term| term.coefficient < 0);
+        let numbers = sums().filter(|sum| sum.constant < 0).count();
         let size = |poly: &Poly| -> u64 {
             let terms = poly.terms.iter().map(|term| term.coefficient.unsigned_abs());
             terms.fold(u64::from(poly.constant != 0), u64::saturating_add)
         };
-        let sizes = args.iter().map(|arg| size(arg)).fold(size(&self.rest), u64::saturating_add);
-        (
-            summands,
-            (negative + usize::from(begins_negative)) * 2 + numbers,
-            self.times < 0,
-            sizes.saturating_add(self.times.unsigned_abs()),
-        )
+        let sizes = sums().map(size).fold(self.times.unsigned_abs(), u64::saturating_add);
+        let signs = (negative * weight + usize::from(begins_negative)) * 2 + numbers;
+        (summands, signs, self.times < 0, sizes)
     }
 }

@@ -8,7 +8,8 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `poly` | sums and their arithmetic |
-//! | `expr`, `order`, `bounds` | stores expressions; which comes first; between which numbers it lies |
+//! | `expr`, `facts`, `order` | stores expressions; what is known of each; which comes first |
+//! | `bounds`, `relax` | between which numbers an expression lies |
 //! | `arith`, `divide`, `extreme` | the operations |
 //! | `settle`, `forms` | the one form among those that are equal |
 //! | `equal`, `resolve` | equalities that a model implies |
@@ -26,11 +27,13 @@ mod equal;
 mod eval;
 mod expr;
 mod extreme;
+mod facts;
 mod forms;
 mod order;
 mod parse;
 mod poly;
 mod read;
+mod relax;
 mod resolve;
 mod settle;
 

@@ -110,6 +110,11 @@ impl Dims {
         }
     }
 
+    fn joined(&mut self, a: &Tree<'_>, link: Link, b: &Tree<'_>) -> Option<Ratio> {
+        let (a, b) = (self.ratio_of(a)?, self.ratio_of(b)?);
+        self.ratio_product(a, link, b)
+    }
+
     fn call_of(&mut self, call: Call, args: &[Tree<'_>]) -> Option<Ratio> {
         match (call, args) {
             (Call::Same, [a]) => self.ratio_of(a),
@@ -126,15 +131,9 @@ impl Dims {
                 let a = self.integer_of(a)?;
                 Some(whole(known(self.abs(a))?))
             }
-            (Call::Over | Call::FloorDiv | Call::Mod, [a, b]) => {
-                let (a, b) = (self.ratio_of(a)?, self.ratio_of(b)?);
-                let link = match call {
-                    Call::FloorDiv => Link::FloorOver,
-                    Call::Mod => Link::Mod,
-                    _ => Link::Over,
-                };
-                self.ratio_product(a, link, b)
-            }
+            (Call::Over, [a, b]) => self.joined(a, Link::Over, b),
+            (Call::FloorDiv, [a, b]) => self.joined(a, Link::FloorOver, b),
+            (Call::Mod, [a, b]) => self.joined(a, Link::Mod, b),
             (Call::ModularIndexing, [a, b, c]) => {
                 let (a, b, c) = (self.integer_of(a)?, self.integer_of(b)?, self.integer_of(c)?);
                 let quotient = self.floor_div(a, b);

@@ -17,6 +17,7 @@
 
 use super::bounds::Interval;
 use super::expr::{Atom, AtomId};
+use super::extreme::End;
 use super::poly::{Poly, Term, gcd};
 use super::{Dim, Dims};
 
@@ -183,19 +184,71 @@ impl Dims {
     /// `max(x, 0)` in the basis.
     fn base_positive(&mut self, x: Poly) -> Option<Poly> {
         let Some((_, first)) = self.leading(&x) else { return Some(Poly::constant(x.constant.max(0))) };
-        let shown = self.show(x.clone());
-        for interval in [self.arena.interval(shown), self.arena.interval_of_poly(&x)] {
+        let shared = gcd(x.content(), x.constant);
+        // `max(-p, 0)` is `max(p, 0) - p`.
+        let is_negated = first < 0;
+        let part = x.divided(if is_negated { shared.checked_neg()? } else { shared })?;
+        let positive = self.base_positive_part(part)?;
+        if is_negated { x.add_scaled(&positive, shared) } else { positive.scaled(shared) }
+    }
+
+    /// `max(part, 0)` in the basis, of a sum that begins with a positive term and has no common divisor.
+    fn base_positive_part(&mut self, part: Poly) -> Option<Poly> {
+        let shown = self.show(part.clone());
+        for interval in [self.arena.interval(shown), self.arena.interval_of_poly(&part)] {
             if interval.low >= 0 {
-                return Some(x);
+                return Some(part);
             } else if interval.high <= 0 {
                 return Some(Poly::default());
             }
         }
-        let shared = gcd(x.content(), x.constant);
-        let part = x.divided(if first < 0 { shared.checked_neg()? } else { shared })?;
+        if let Some(larger) = self.larger_of_parts(shown) {
+            return Some(larger);
+        }
+        let negated = self.neg(shown);
+        if let Some(larger) = self.larger_of_parts(negated) {
+            return part.add_scaled(&larger, 1);
+        }
         let part = self.arena.intern_base(part)?;
-        let positive = Poly::atom(self.arena.intern_atom(Atom::BaseMax(part)));
-        if first < 0 { x.add_scaled(&positive, shared) } else { positive.scaled(shared) }
+        Some(Poly::atom(self.arena.intern_atom(Atom::BaseMax(part))))
+    }
+
+    /// `max(of, 0)` in the basis where a maximum inside makes it simpler: `max(2*max(a, b) + c, 0)` is the largest of
+    /// `2*a+c`, `2*b+c` and 0, of which some are never the largest.
+    fn larger_of_parts(&mut self, of: Dim) -> Option<Poly> {
+        let sum = self.poly(of)?;
+        for &i in &self.arena.order_of_terms(&sum) {
+            let term = &sum.terms[usize::from(i)];
+            let Some(atom) = term.bare() else { continue };
+            let args = match &self.arena.atoms[atom].atom {
+                Atom::Max(args) if term.coefficient > 0 => args.clone(),
+                Atom::Min(args) if term.coefficient < 0 => args.clone(),
+                Atom::Symbol(_)
+                | Atom::Floor(..)
+                | Atom::Mod(..)
+                | Atom::Max(_)
+                | Atom::Min(_)
+                | Atom::Broadcast(_)
+                | Atom::BaseFloor(..)
+                | Atom::BaseMax(_) => continue,
+            };
+            let rest = sum.add_scaled(&Poly::atom(atom), term.coefficient.checked_neg()?)?;
+            let mut parts = vec![Dim::Const(0)];
+            for &arg in &args {
+                let part = rest.add_scaled(&self.poly(arg)?, term.coefficient)?;
+                parts.push(self.settle(Some(part)));
+            }
+            self.drop_beaten(End::Max, &mut parts);
+            match parts[..] {
+                [one] => return self.expand_dim(one),
+                [a, b] => {
+                    let (a, b) = (self.expand_dim(a)?, self.expand_dim(b)?);
+                    return self.base_larger(&a, &b);
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// The extent of a sum in the basis, in the form that is shown.

@@ -97,6 +97,14 @@ fn ends() {
     shows("N - max(M, N-1)", "min(N-M, 1)");
     shows("min(N, 3) + max(N-3, 0)", "N");
     shows("N - max(N-1, 0)", "min(N, 1)");
+    shows("max(max(N-2, 0) - min(N, 2), 0)", "max(N-4, 0)");
+    shows("max(min(N, 5) - min(N, 2), 0)", "max(min(N-2, 3), 0)");
+    shows("min(max(N-1, 0), 4)", "max(min(N-1, 4), 0)");
+    shows("min(max(N, 2), 5)", "max(min(N, 5), 2)");
+    shows("max(min(E, N) - min(S, N), 0)", "max(min(E, N)-S, 0)");
+    shows("min(N, max(N, 3)*2)", "N");
+    shows("max(floor(H/2), floor(H/3))", "floor(H/2)");
+    shows("N - max(min(N-1, 2), 0)", "N-max(min(N-1, 2), 0)");
     shows("max(N+1, M+1)", "max(M, N)+1");
     shows("max(N-1, M)", "max(M, N-1)");
     shows("max(2*N, 2*M)", "max(M, N)*2");
