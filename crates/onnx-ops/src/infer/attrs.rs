@@ -1,23 +1,25 @@
 //! The attributes of a node, wherever their values come from: the node, the call of the function around it, the
 //! default of that function, or that of the schema.
 
-use onnx_ir::{Attr, AttrValue, Body, Function, Names, Node, Tensor};
+use crate::schema::{self, Schema};
+use onnx_ir::{Attr, AttrType, AttrValue, Body, ElemType, Function, Names, Node, Tensor};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// The attribute values of one call of a function.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Bindings(pub(super) Vec<(String, Bound)>);
+pub(crate) struct Bindings(pub(crate) Vec<(String, Bound)>);
 
 /// A value that a call gives to an attribute parameter.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Bound {
+pub(crate) struct Bound {
     value: AttrValue,
     /// The tensor, where the value is one: it belongs to the body of the call.
     tensor: Option<Tensor>,
 }
 
 /// The value of an attribute.
-pub(super) enum Given<'a> {
+pub(crate) enum Given<'a> {
     /// With the body that tensors and graphs belong to.
     Value(&'a AttrValue, &'a Body),
     Bound(&'a Bound),
@@ -26,7 +28,7 @@ pub(super) enum Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    pub(super) fn value(&self) -> Option<&'a AttrValue> {
+    pub(crate) fn value(&self) -> Option<&'a AttrValue> {
         match self {
             Given::Value(value, _) => Some(value),
             Given::Bound(bound) => Some(&bound.value),
@@ -34,7 +36,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    pub(super) fn tensor(&self) -> Option<&'a Tensor> {
+    pub(crate) fn tensor(&self) -> Option<&'a Tensor> {
         match self {
             Given::Value(AttrValue::Tensor(tensor), body) => body.tensors.get(*tensor),
             Given::Value(..) | Given::Unknown => None,
@@ -44,18 +46,18 @@ impl<'a> Given<'a> {
 }
 
 /// Where a node's attributes get their values.
-pub(super) struct Scope<'a> {
-    pub(super) names: &'a Names,
-    pub(super) body: &'a Body,
-    pub(super) function: Option<&'a Function>,
-    pub(super) bindings: &'a Bindings,
+pub(crate) struct Scope<'a> {
+    pub(crate) names: &'a Names,
+    pub(crate) body: &'a Body,
+    pub(crate) function: Option<&'a Function>,
+    pub(crate) bindings: &'a Bindings,
     /// The body that the function's defaults belong to.
-    pub(super) is_called: bool,
+    pub(crate) is_called: bool,
 }
 
 impl<'a> Scope<'a> {
     /// The value of the attribute of this name, `None` if the node does not have it.
-    pub(super) fn get(&self, node: &'a Node, name: &str) -> Option<Given<'a>> {
+    pub(crate) fn get(&self, node: &'a Node, name: &str) -> Option<Given<'a>> {
         let attr = node.attrs.iter().find(|a| a.name.is_some_and(|n| &self.names[n] == name))?;
         self.resolve(attr)
     }
@@ -79,12 +81,118 @@ impl<'a> Scope<'a> {
     }
 
     /// What a node passes to the attribute parameters of the function that it calls.
-    pub(super) fn bind(&self, node: &'a Node) -> Rc<Bindings> {
+    pub(crate) fn bind(&self, node: &'a Node) -> Rc<Bindings> {
         let bound = node.attrs.iter().filter_map(|attr| {
             let name = self.names[attr.name?].to_owned();
             let given = self.resolve(attr)?;
             Some((name, Bound { value: given.value()?.clone(), tensor: given.tensor().cloned() }))
         });
         Rc::new(Bindings(bound.collect()))
+    }
+}
+
+/// The attributes of one node, with the defaults of its schema.
+pub(crate) struct Attrs<'a> {
+    scope: Scope<'a>,
+    node: &'a Node,
+    schema: &'a Schema,
+}
+
+/// Where the value of an attribute was found.
+enum Found<'a> {
+    Value(&'a AttrValue),
+    /// A list without elements, which no field holds.
+    EmptyList,
+    Default(&'a schema::Default),
+}
+
+impl<'a> Attrs<'a> {
+    pub(crate) fn new(scope: Scope<'a>, node: &'a Node, schema: &'a Schema) -> Self {
+        Attrs { scope, node, schema }
+    }
+
+    /// The value that the node gives, or nobody knows; `None` if the node does not have the attribute.
+    pub(crate) fn given(&self, name: &str) -> Option<Given<'a>> {
+        self.scope.get(self.node, name)
+    }
+
+    fn find(&self, name: &str) -> Option<Found<'a>> {
+        match self.given(name) {
+            None => self.schema.attr(name)?.default.as_ref().map(Found::Default),
+            Some(given) => match given.value() {
+                Some(value) => Some(Found::Value(value)),
+                None => self.is_empty_list(name).then_some(Found::EmptyList),
+            },
+        }
+    }
+
+    /// Whether the node itself has the attribute with an empty list.
+    fn is_empty_list(&self, name: &str) -> bool {
+        let names = self.scope.names;
+        let attr = self.node.attrs.iter().find(|a| a.name.is_some_and(|n| &names[n] == name));
+        attr.is_some_and(|a| a.reference.is_none() && a.ty.is_some_and(AttrType::is_list))
+    }
+
+    /// An integer, or its default; `None` if there is neither, or a caller decides.
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Int(i)) | Found::Default(schema::Default::Int(i)) => Some(*i),
+            Found::Value(_) | Found::Default(_) | Found::EmptyList => None,
+        }
+    }
+
+    pub(crate) fn float(&self, name: &str) -> Option<f32> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Float(x)) | Found::Default(schema::Default::Float(x)) => Some(*x),
+            Found::Value(_) | Found::Default(_) | Found::EmptyList => None,
+        }
+    }
+
+    pub(crate) fn string(&self, name: &str) -> Option<Cow<'a, str>> {
+        match self.find(name)? {
+            Found::Value(AttrValue::String(s)) => Some(String::from_utf8_lossy(s)),
+            Found::Default(schema::Default::String(s)) => Some(Cow::Borrowed(s)),
+            Found::Value(_) | Found::Default(_) | Found::EmptyList => None,
+        }
+    }
+
+    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Ints(list)) => Some(list.clone()),
+            Found::Default(schema::Default::Ints(list)) => Some(list.to_vec()),
+            Found::EmptyList => Some(Vec::new()),
+            Found::Value(_) | Found::Default(_) => None,
+        }
+    }
+
+    pub(crate) fn floats(&self, name: &str) -> Option<Vec<f32>> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Floats(list)) => Some(list.clone()),
+            Found::Default(schema::Default::Floats(list)) => Some(list.to_vec()),
+            Found::EmptyList => Some(Vec::new()),
+            Found::Value(_) | Found::Default(_) => None,
+        }
+    }
+
+    pub(crate) fn strings(&self, name: &str) -> Option<Vec<String>> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Strings(list)) => {
+                Some(list.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect())
+            }
+            Found::Default(schema::Default::Strings(list)) => {
+                Some(list.iter().map(|s| s.to_string()).collect())
+            }
+            Found::EmptyList => Some(Vec::new()),
+            Found::Value(_) | Found::Default(_) => None,
+        }
+    }
+
+    pub(crate) fn tensor(&self, name: &str) -> Option<&'a Tensor> {
+        self.given(name)?.tensor()
+    }
+
+    /// An element type by its number.
+    pub(crate) fn elem(&self, name: &str) -> Option<ElemType> {
+        i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
     }
 }

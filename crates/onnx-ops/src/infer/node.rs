@@ -10,14 +10,14 @@
 
 mod nested;
 
-use super::attrs::Given;
+use super::attrs::{Attrs, Given};
 use super::engine::Engine;
 use super::facts::{Fact, Source};
 use super::merge;
 use super::ty::{Shape, TensorTy, Ty};
 use super::value::{Elem, Value};
 use crate::dims::{Dim, Dims};
-use crate::schema::{Default, Schema, SchemaId};
+use crate::schema::{Schema, SchemaId};
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
 use smallvec::SmallVec;
@@ -207,12 +207,13 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     // ---- attributes ----
 
-    fn given(&self, name: &str) -> Option<Given<'_>> {
-        self.engine.scope().get(self.node, name)
+    /// The attributes, wherever their values come from.
+    pub(crate) fn attrs(&self) -> Attrs<'_> {
+        Attrs::new(self.engine.scope(), self.node, self.schema)
     }
 
-    fn default(&self, name: &str) -> Option<&'m Default> {
-        self.schema.attr(name)?.default.as_ref()
+    fn given(&self, name: &str) -> Option<Given<'_>> {
+        self.attrs().given(name)
     }
 
     /// Whether the node has an attribute, or a reference that may give it one.
@@ -222,103 +223,37 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// An integer attribute, or its default; `None` if there is neither, or a caller decides.
     pub fn int(&self, name: &str) -> Option<i64> {
-        match self.given(name) {
-            Some(given) => match given.value()? {
-                AttrValue::Int(i) => Some(*i),
-                _ => None,
-            },
-            None => match self.default(name)? {
-                Default::Int(i) => Some(*i),
-                _ => None,
-            },
-        }
+        self.attrs().int(name)
     }
 
     /// A float attribute, or its default.
     pub fn float(&self, name: &str) -> Option<f32> {
-        match self.given(name) {
-            Some(given) => match given.value()? {
-                AttrValue::Float(x) => Some(*x),
-                _ => None,
-            },
-            None => match self.default(name)? {
-                Default::Float(x) => Some(*x),
-                _ => None,
-            },
-        }
+        self.attrs().float(name)
     }
 
     /// A string attribute, or its default.
     pub fn string(&self, name: &str) -> Option<Cow<'_, str>> {
-        match self.given(name) {
-            Some(given) => match given.value()? {
-                AttrValue::String(s) => Some(String::from_utf8_lossy(s)),
-                _ => None,
-            },
-            None => match self.default(name)? {
-                Default::String(s) => Some(Cow::Borrowed(s)),
-                _ => None,
-            },
-        }
+        self.attrs().string(name)
     }
 
     /// A list of integers, or its default. An empty list that is given is an empty list.
     pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
-        match self.given(name) {
-            Some(given) => match given.value() {
-                Some(AttrValue::Ints(list)) => Some(list.clone()),
-                Some(_) => None,
-                None => self.is_empty_list(name).then(Vec::new),
-            },
-            None => match self.default(name)? {
-                Default::Ints(list) => Some(list.to_vec()),
-                _ => None,
-            },
-        }
+        self.attrs().ints(name)
     }
 
     /// A list of floats, or its default.
     pub fn floats(&self, name: &str) -> Option<Vec<f32>> {
-        match self.given(name) {
-            Some(given) => match given.value() {
-                Some(AttrValue::Floats(list)) => Some(list.clone()),
-                Some(_) => None,
-                None => self.is_empty_list(name).then(Vec::new),
-            },
-            None => match self.default(name)? {
-                Default::Floats(list) => Some(list.to_vec()),
-                _ => None,
-            },
-        }
+        self.attrs().floats(name)
     }
 
     /// A list of strings, or its default.
     pub fn strings(&self, name: &str) -> Option<Vec<String>> {
-        match self.given(name) {
-            Some(given) => match given.value() {
-                Some(AttrValue::Strings(list)) => {
-                    Some(list.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect())
-                }
-                Some(_) => None,
-                None => self.is_empty_list(name).then(Vec::new),
-            },
-            None => match self.default(name)? {
-                Default::Strings(list) => Some(list.iter().map(|s| s.to_string()).collect()),
-                _ => None,
-            },
-        }
-    }
-
-    /// Whether the node itself has the attribute with an empty list, which no field holds.
-    fn is_empty_list(&self, name: &str) -> bool {
-        let names = &self.engine.model.names;
-        let attr = self.node.attrs.iter().find(|a| a.name.is_some_and(|n| &names[n] == name));
-        attr.is_some_and(|a| a.reference.is_none() && a.ty.is_some_and(onnx_ir::AttrType::is_list))
+        self.attrs().strings(name)
     }
 
     /// A tensor attribute.
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {
-        self.engine.scope().get(self.node, name)?.tensor()
+        self.attrs().tensor(name)
     }
 
     /// A sparse tensor attribute: the element type and the dense shape.
@@ -343,7 +278,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// An attribute that names an element type by its number.
     pub fn elem_attr(&self, name: &str) -> Option<ElemType> {
-        i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
+        self.attrs().elem(name)
     }
 
     // ---- dimensions ----
