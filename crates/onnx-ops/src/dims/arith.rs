@@ -2,7 +2,7 @@
 
 use super::extreme::End;
 use super::poly::{Poly, floor_div};
-use super::{Dim, Dims};
+use super::{Dim, Dims, MAX_DEPTH};
 
 /// An operation on two extents, as a key of the table of results.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,9 +15,6 @@ pub(super) enum Op {
     Min,
     Max,
 }
-
-/// Operations inside of one another. Forms get simpler inside, so none is ever this deep.
-const MAX_DEPTH: u32 = 40;
 
 impl Dims {
     /// `a + b`.

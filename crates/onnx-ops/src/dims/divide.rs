@@ -4,7 +4,6 @@
 //! work of [`settle`](super::settle). By an expression: multiples are taken out (`floor((N*M+K)/N)` is
 //! `M+floor(K/N)`), and what both have in common is cancelled.
 
-use super::bounds::Interval;
 use super::expr::{Atom, AtomId};
 use super::extreme::End;
 use super::poly::{Monomial, Poly, cancel, common, floor_div, gcd};
@@ -34,26 +33,11 @@ impl Dims {
                 self.floor_div(a, b)
             }
             Dim::Const(divisor) => {
-                let sum = self.poly(a).and_then(|a| self.quotient_by_number(a, divisor));
-                sum.unwrap_or(Dim::Unknown)
+                let base = self.expand_dim(a).and_then(|a| self.base_floor(&a, divisor));
+                base.map_or(Dim::Unknown, |base| self.show(base))
             }
             Dim::Expr(_) => self.quotient_by_sum(a, b).unwrap_or(Dim::Unknown),
         }
-    }
-
-    fn quotient_by_number(&mut self, a: Poly, divisor: i64) -> Option<Dim> {
-        let shared = gcd(a.content(), divisor);
-        let (a, divisor) = (a.divided(shared)?, divisor / shared);
-        let range = self.arena.interval_of_poly(&a).floor_div(Interval::point(divisor));
-        if let Some(value) = range.as_point() {
-            return Some(Dim::Const(value));
-        }
-        if let Some(joined) = self.join_quotient(&a, divisor) {
-            return Some(joined);
-        }
-        let base = self.expand(&a)?;
-        let quotient = self.base_floor(&base, divisor)?;
-        Some(self.show(quotient))
     }
 
     /// A quotient of a quotient, or of a minimum or maximum, as one of what is inside.

@@ -112,9 +112,8 @@ impl Dims {
             (Dim::Expr(x), Dim::Expr(y)) if x == y => return Ok(a),
             (Dim::Unknown | Dim::Const(_) | Dim::Expr(_), Dim::Unknown | Dim::Const(_) | Dim::Expr(_)) => {}
         }
-        let (left, right) = (self.arena.interval(a), self.arena.interval(b));
-        // One that is never 1 is the result; an unknown one has no bounds.
-        match (!left.contains(1), !right.contains(1)) {
+        // One that is never 1 is the result; an unknown one may be 1.
+        match (self.is_never_one(a), self.is_never_one(b)) {
             (true, true) if self.always_equal(a, b) == Some(false) => Err(()),
             (true, true) => {
                 let is_second = matches!(b, Dim::Const(_)) || self.arena.compare(a, b).is_gt();
@@ -124,6 +123,15 @@ impl Dims {
             (false, true) => Ok(b),
             (false, false) => Ok(self.broadcast_atom(a, b)),
         }
+    }
+
+    /// By its bounds, or because `N*2` is even.
+    fn is_never_one(&self, d: Dim) -> bool {
+        let has_no_one = |sum: Poly| match sum.content() {
+            0 => sum.constant != 1,
+            content => sum.constant.rem_euclid(content) != 1 % content,
+        };
+        !self.arena.interval(d).contains(1) || self.poly(d).is_some_and(has_no_one)
     }
 
     fn broadcast_atom(&mut self, a: Dim, b: Dim) -> Dim {

@@ -81,8 +81,13 @@ pub struct Dims {
     shown: HashMap<ExprId, Dim, RandomState>,
     texts: HashMap<Box<str>, Dim, RandomState>,
     equalities: Equalities,
+    /// How many operations and searches for a form are inside of one another now.
     depth: u32,
 }
+
+/// The largest [`Dims::depth`]. What is inside is simpler, so only the deepest expressions come near; beyond, results
+/// are Unknown, and the stack holds.
+const MAX_DEPTH: u32 = 60;
 
 impl Dims {
     /// No symbols and no equalities.

@@ -19,7 +19,7 @@ use super::bounds::Interval;
 use super::expr::{Atom, AtomId};
 use super::extreme::End;
 use super::poly::{Poly, Term, gcd};
-use super::{Dim, Dims};
+use super::{Dim, Dims, MAX_DEPTH};
 
 /// How often forms of factors are looked up; they hardly ever have factors with other forms.
 const MAX_ROUNDS: usize = 4;
@@ -139,19 +139,19 @@ impl Dims {
 
     /// `floor(x / divisor)` in the basis; the divisor is positive.
     pub(super) fn base_floor(&mut self, x: &Poly, divisor: i64) -> Option<Poly> {
+        let shared = gcd(x.content(), divisor);
+        let (x, divisor) = (x.divided(shared)?, divisor / shared);
+        if let Some(joined) = self.base_joined(&x, divisor) {
+            return Some(joined);
+        }
         let (whole, rest) = x.split(divisor);
         if rest.terms.is_empty() {
             return Some(whole);
         }
         let shared = gcd(rest.content(), divisor);
         let (rest, divisor) = (rest.divided(shared)?, divisor / shared);
-        if self.next_base(&rest).is_some() {
-            // What is shown inside may be a function that is joined with this one.
-            let shown = self.show(rest.clone());
-            let shown = self.poly(shown)?;
-            if let Some(joined) = self.join_quotient(&shown, divisor) {
-                return whole.add_scaled(&self.expand_dim(joined)?, 1);
-            }
+        if let Some(joined) = self.base_joined(&rest, divisor) {
+            return whole.add_scaled(&joined, 1);
         }
         let (mirror, sum) = mirror(&rest, divisor)?;
         let bounds = |sum| self.arena.interval_of_poly(sum).floor_div(Interval::point(divisor)).as_point();
@@ -167,6 +167,22 @@ impl Dims {
         }
         let atom = self.arena.intern_atom(Atom::BaseFloor(mirror, divisor));
         whole.add_scaled(&sum, 1)?.add_scaled(&Poly::atom(atom), -1)
+    }
+
+    /// `floor(x / divisor)` where bounds say it, or where a function is shown in `x` with which it is joined.
+    fn base_joined(&mut self, x: &Poly, divisor: i64) -> Option<Poly> {
+        let is_function = |term: &Term| term.bare().is_some_and(|atom| self.symbol_of(atom).is_none());
+        if !x.terms.iter().any(is_function) {
+            return None;
+        }
+        let shown = self.show(x.clone());
+        let range = self.arena.interval(shown).floor_div(Interval::point(divisor));
+        if let Some(value) = range.as_point() {
+            return Some(Poly::constant(value));
+        }
+        let shown = self.poly(shown)?;
+        let joined = self.join_quotient(&shown, divisor)?;
+        self.expand_dim(joined)
     }
 
     /// `max(a, b)` in the basis.
@@ -260,10 +276,15 @@ impl Dims {
         if let Some(&known) = self.shown.get(&id) {
             return known;
         }
+        if self.depth == MAX_DEPTH {
+            return Dim::Unknown;
+        }
+        self.depth += 1;
         let mut sum = Some(base);
         while let Some((atom, coefficient)) = sum.as_ref().and_then(|sum| self.next_base(sum)) {
             sum = sum.and_then(|sum| self.show_atom(&sum, atom, coefficient));
         }
+        self.depth -= 1;
         let shown = sum.map_or(Dim::Unknown, |sum| self.arena.seal(sum));
         self.shown.insert(id, shown);
         shown

@@ -127,6 +127,9 @@ fn broadcasts() {
     shows("broadcast(N, 1)", "N");
     shows("broadcast(N, 7)", "7");
     shows("broadcast(N+2, M)", "N+2");
+    shows("broadcast(ceil(H/16), ceil(H/32)*2)", "ceil(H/32)*2");
+    shows("broadcast(N*2, M*2)", "M*2");
+    shows("broadcast(N*2+1, M)", "broadcast(M, N*2+1)");
     let mut dims = Dims::new();
     assert_eq!(dims.broadcast(Dim::Const(2), Dim::Const(3)), Err(()));
     assert_eq!(dims.broadcast(Dim::Const(0), Dim::Const(1)), Ok(Dim::Const(0)));

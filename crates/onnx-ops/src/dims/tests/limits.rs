@@ -34,6 +34,28 @@ fn expressions_that_double_end_soon() {
     }
 }
 
+#[test]
+fn deep_expressions_need_little_stack() {
+    let deep = || {
+        let mut dims = Dims::new();
+        let (n, m) = (dims.symbol("N"), dims.symbol("M"));
+        let mut d = n;
+        for i in 0..40 {
+            let quotient = dims.floor_div(d, Dim::Const(3));
+            let larger = dims.max(quotient, m);
+            let next = dims.sub(larger, Dim::Const(i));
+            let rest = dims.modulo(next, n);
+            let next = dims.min(rest, d);
+            d = if next == Dim::Unknown { n } else { next };
+            let text = dims.text(d);
+            assert_eq!(dims.parse(&text), d);
+            dims.equate(d, m).ok();
+            dims.resolve(d);
+        }
+    };
+    std::thread::Builder::new().stack_size(600 << 10).spawn(deep).unwrap().join().unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
