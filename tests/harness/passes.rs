@@ -1,9 +1,9 @@
-//! `#! pass NAME...`: what passes make of a file, and what they say of it.
+//! `#! pass NAME...` and `#! inline`: what passes make of a file, and what they say of it.
 
 use crate::run::{bytes, print, snapshot, sound};
 use crate::{Case, claims};
 use onnx_ir::Model;
-use onnx_ir::pass::{self, Pass, Report};
+use onnx_ir::pass::{self, Inline, Pass, Report};
 use onnx_ops::schema::Registry;
 use onnx_text::render::{Of, Source};
 use onnx_text::{Checked, RaiseOptions, SourceMap};
@@ -13,6 +13,8 @@ use onnx_text::{Checked, RaiseOptions, SourceMap};
 pub(crate) enum Step {
     /// Passes by name, one after the other.
     Passes(Vec<String>),
+    /// `#! inline [--only F]... [--depth N] [--limit N]`
+    Inline { only: Vec<String>, depth: Option<u32>, limit: Option<u64> },
 }
 
 /// The rest of a line that begins with `verb`, if that is one of ours.
@@ -23,8 +25,22 @@ pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> 
             None => Ok(Step::Passes(words)),
             Some(unknown) => Err(format!("no pass is called `{unknown}`")),
         }),
+        "inline" => Some(inlining(&words)),
         _ => None,
     }
+}
+
+fn inlining(words: &[String]) -> Result<Step, String> {
+    let (mut only, mut depth, mut limit) = (Vec::new(), None, None);
+    for pair in words.chunks(2) {
+        match pair {
+            [option, name] if option == "--only" => only.push(name.clone()),
+            [option, number] if option == "--depth" => depth = number.parse().ok(),
+            [option, number] if option == "--limit" => limit = number.parse().ok(),
+            _ => return Err(format!("`#! inline` does not know {pair:?}")),
+        }
+    }
+    Ok(Step::Inline { only, depth, limit })
 }
 
 /// Runs the step and compares the result with the snapshot, and what is said with the claims of the file.
@@ -41,7 +57,8 @@ pub(crate) fn run(case: &Case, step: &Step, finds: &[&str]) -> Result<(), String
     if bytes(&sound(&text)?.model)? != bytes(&model)? {
         return Err(format!("the model is another one after printing it:\n{text}"));
     }
-    let again = apply(&mut model, step);
+    let is_limited = matches!(step, Step::Inline { depth: Some(_), .. });
+    let again = if is_limited { Report::default() } else { apply(&mut model, step) };
     if again.is_changed() || print(&model, &RaiseOptions::default()) != text {
         return Err(format!("the second time there is something left to do: {again}"));
     }
@@ -59,6 +76,17 @@ fn apply(model: &mut Model, step: &Step) -> Report {
                 all.changes.extend(report.changes);
                 all.diagnostics.extend(report.diagnostics);
             }
+        }
+        Step::Inline { only, depth, limit } => {
+            let is_wanted = |model: &Model, f| only.iter().any(|name| pass::is_function(model, f, name));
+            let options = Inline {
+                select: &|model, f| only.is_empty() || is_wanted(model, f),
+                depth: *depth,
+                max_nodes: limit.unwrap_or(pass::MAX_NODES),
+                others: None,
+            };
+            all = pass::inline(model, Registry::builtin(), options);
+            pass::compact(model);
         }
     }
     all

@@ -52,6 +52,22 @@ impl Functions {
     }
 }
 
+/// `l.f` or `l.f:v2`
+pub(crate) fn function_text(names: &Names, function: &Function) -> String {
+    let mut text = String::new();
+    for (name, mark) in [(function.domain, "."), (function.name, "")] {
+        if let Some(name) = name.filter(|n| !n.is_empty()) {
+            text.push_str(&names[name]);
+            text.push_str(mark);
+        }
+    }
+    if let Some(overload) = function.overload.filter(|o| !o.is_empty()) {
+        text.push(':');
+        text.push_str(&names[overload]);
+    }
+    text
+}
+
 /// The versions of the domains that a model or function imports.
 #[derive(Clone, Debug)]
 pub(crate) struct Imports {
@@ -79,6 +95,11 @@ impl Imports {
     /// The imported version of a domain, if it is imported at all.
     pub(crate) fn get(&self, domain: Name) -> Option<Option<i64>> {
         self.versions.get(&domain).copied()
+    }
+
+    /// Adds an import.
+    pub(crate) fn insert(&mut self, domain: Name, version: Option<i64>) {
+        self.versions.insert(domain, version);
     }
 
     /// A domain, where the default one is the empty name by either of its spellings.

@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | [`common_subexpressions`] | computes the same thing once |
 //! | [`dead_code`] | removes what nothing reads |
+//! | [`inline`] | puts bodies of functions in place of calls |
 //! | [`rename`] | gives values, nodes and graphs other names |
 //! | [`sanitise`], [`name_nodes`] | makes names what the specification wants them to be |
 //! | [`topological_sort`] | puts nodes behind those that they need |
@@ -20,6 +21,7 @@ mod calls;
 mod common_subexpressions;
 mod compact;
 mod dead_code;
+mod inline;
 mod operators;
 mod rename;
 mod report;
@@ -30,6 +32,7 @@ mod transplant;
 pub use common_subexpressions::{Initializers, common_subexpressions};
 pub use compact::compact;
 pub use dead_code::dead_code;
+pub use inline::{Foreign, Inline, MAX_NODES, Resolve, inline, is_function};
 pub use operators::{OpRef, Operators, Unknown};
 pub use rename::{Named, rename};
 pub use report::{Change, Report};
@@ -63,6 +66,11 @@ pub static ALL: &[Pass] = &[
         name: "dead-code",
         summary: "Remove nodes, initializers, functions and imports that nothing uses",
         function: |model, operators| dead_code(model, operators),
+    },
+    Pass {
+        name: "inline",
+        summary: "Put bodies of functions in place of calls",
+        function: |model, operators| inline(model, operators, Inline::default()),
     },
     Pass {
         name: "name-nodes",

@@ -55,9 +55,8 @@ enum Solution {
     None,
 }
 
-/// Which symbol an equality is solved for, least first: an anonymous one, one whose value is an extent for certain,
-/// the newest one.
-type Preference = (bool, bool, Reverse<SymbolId>);
+/// Which symbol an equality is solved for, least first: one whose value is an extent for certain, the newest one.
+type Preference = (bool, Reverse<SymbolId>);
 
 /// Equalities without a solution beyond these are forgotten: each is tried again whenever a symbol becomes known.
 const MAX_OPEN: usize = 64;
@@ -151,7 +150,7 @@ impl Dims {
                 && !self
                     .contains(value, &|other| other == atom || self.equalities.bindings.contains_key(&other));
             if may_stand {
-                let key = (is_named, !self.arena.interval(value).is_extent(), Reverse(symbol));
+                let key = (!self.arena.interval(value).is_extent(), Reverse(symbol));
                 if best.is_none_or(|(least, ..)| key < least) {
                     best = Some((key, atom, value));
                 }

@@ -31,6 +31,14 @@ impl Transplant<'_> {
         *self.names.entry(name).or_insert_with(|| target.intern_bytes(names.bytes(name)))
     }
 
+    /// What a string of the target's model is in the source; `None` if it is not there.
+    pub fn source_name(&self, name: Name) -> Option<Name> {
+        match self.source.other {
+            None => Some(name),
+            Some((names, _)) => names.find(&self.target.names[name]),
+        }
+    }
+
     pub(super) fn maybe_name(&mut self, name: Option<Name>) -> Option<Name> {
         name.map(|n| self.name(n))
     }

@@ -92,6 +92,18 @@ fn the_better_known_one_is_the_result() {
 }
 
 #[test]
+fn named_symbols_stay() {
+    let mut dims = Dims::new();
+    let old = dims.fresh("d");
+    let more = dims.add(old, Dim::Const(1));
+    let named = dims.symbol("N");
+    assert_eq!(dims.equate(more, named), Ok(named));
+    assert_eq!(dims.resolve(named), named);
+    let less = dims.parse("N-1");
+    assert_eq!(dims.resolve(old), less);
+}
+
+#[test]
 fn equalities_are_forgotten() {
     let mut dims = Dims::new();
     let (n, m, sum) = (dims.symbol("N"), dims.symbol("M"), dims.parse("N*2+M"));

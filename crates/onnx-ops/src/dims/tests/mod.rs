@@ -5,3 +5,4 @@ mod forms;
 mod limits;
 mod parse;
 mod random;
+mod values;

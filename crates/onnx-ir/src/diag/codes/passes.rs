@@ -1,0 +1,27 @@
+//! Codes of passes: what a change of a model could not do (E15..).
+
+super::codes! { PASSES, Spec:
+    /// Inlining would make more nodes than the limit.
+    ///
+    /// Functions that call others several times stand for bodies that double with each step: thirty small functions can
+    /// stand for a billion nodes. Nothing was changed. Inline only some functions or fewer steps of calls, or raise the
+    /// limit.
+    Error INLINE_TOO_LARGE = "E1501", "inline-too-large";
+
+    /// A function imports another version of a domain than what calls it, and an operator of it may differ.
+    ///
+    /// A function brings imports of its own, a graph has one version of each domain. Where an operator is not the same
+    /// in both versions, the body of the function would mean something else in place of the call. The call stays.
+    Error INLINE_OPSET = "E1502", "inline-opset";
+
+    /// A call passes on an attribute parameter for which the function that is called has a default.
+    ///
+    /// If the outer parameter is not given, the default counts. In the body in place of the call there would be neither,
+    /// and the operator's own default would count. The call stays. Give the outer parameter the same default.
+    Error INLINE_DEFAULT = "E1503", "inline-default";
+
+    /// Something that a call says has no place in the body of the function.
+    ///
+    /// How devices share a node is said of its inputs and outputs, and the nodes that come in place of a call have others.
+    Warning INLINE_LOST = "W1504", "inline-lost";
+}

@@ -1,0 +1,153 @@
+//! Whether a call can be replaced, and what goes missing when it is.
+
+use super::Set;
+use super::copy::{Callee, Work};
+use super::plan::levels;
+use crate::body::{Body, Graph, NodeId, ValueDef, ValueId};
+use crate::diag::{Diagnostic, Entity, code};
+use crate::names::{Name, Names};
+use crate::pass::OpRef;
+use crate::pass::calls::{Imports, nodes};
+
+/// So many graphs nest at most in a sound model.
+const MAX_LEVELS: usize = 32;
+
+impl Work<'_> {
+    /// Why the nodes of a function cannot stand in place of a call.
+    pub(super) fn misfit(
+        &self,
+        names: &Names,
+        target: &Body,
+        callee: &Callee<'_>,
+        formal: &Graph,
+        node: NodeId,
+        site: Entity,
+    ) -> Option<Diagnostic> {
+        let call = &target.nodes[node];
+        let function = callee.text(names);
+        let diagnostic = |code, message: String| {
+            let diagnostic = Diagnostic::new(code, site, message);
+            Some(callee.related(diagnostic))
+        };
+        for (what, has, gets) in [
+            ("inputs", formal.inputs.len(), call.inputs.len()),
+            ("outputs", formal.outputs.len(), call.outputs.len()),
+        ] {
+            if gets > has {
+                let message = format!("this call has more {what} than function `{function}`: it stays");
+                return diagnostic(&code::CALL_SIGNATURE, message);
+            }
+        }
+        for (port, wanted) in formal.outputs.iter().zip(&call.outputs) {
+            let Some(wanted) = *wanted else { continue };
+            let def = port.value.map(|v| callee.body.values[v].def);
+            let name = port.name.map_or("", |n| &callee.names(names)[n]);
+            match def {
+                Some(ValueDef::Output(..) | ValueDef::Initializer(_)) => {}
+                Some(ValueDef::Input(_)) => {
+                    let i = formal.inputs.iter().position(|p| p.value == port.value);
+                    let given = i.and_then(|i| call.inputs.get(i).copied().flatten());
+                    let is_missing = given.and_then(|v| self.known(v)).is_none();
+                    if is_missing && self.is_pinned(target, wanted) {
+                        let message = format!("this call leaves out `{name}`, which is its result: it stays");
+                        return diagnostic(&code::PARAMETER_EMPTY, message);
+                    }
+                }
+                Some(ValueDef::Unbound(_)) | None => {
+                    let message = format!(
+                        "output `{name}` of function `{function}` is defined nowhere: calls of it stay"
+                    );
+                    return diagnostic(&code::FUNCTION_OUTPUT_UNDEFINED, message);
+                }
+            }
+        }
+        for attr in &call.attrs {
+            let outer = attr.reference.filter(|r| self.parameters.contains(r));
+            let has_default = |name: Name| {
+                let name = &names[name];
+                let mut defaults = callee.function.attribute_defaults.iter().filter_map(|a| a.name);
+                defaults.any(|d| &callee.names(names)[d] == name)
+            };
+            if let (Some(outer), Some(name)) = (outer, attr.name.filter(|&n| has_default(n))) {
+                let (outer, name) = (&names[outer], &names[name]);
+                let message = format!(
+                    "`{outer}` has no default, and `{name}` of function `{function}` has one, which would be lost: the call stays"
+                );
+                return diagnostic(&code::INLINE_DEFAULT, message);
+            }
+        }
+        if self.level + levels(callee.body) > MAX_LEVELS + 1 {
+            let message = format!(
+                "with function `{function}` here, graphs would nest more than {MAX_LEVELS} deep: the call stays"
+            );
+            return diagnostic(&code::NESTING_DEPTH, message);
+        }
+        None
+    }
+
+    /// Says where operators read what the call leaves out and they need.
+    pub(super) fn report_missing(
+        &mut self,
+        names: &Names,
+        callee: &Callee<'_>,
+        formal: &Graph,
+        actual: &[Option<ValueId>],
+        site: Entity,
+    ) {
+        let left_out = formal.inputs.iter().zip(actual).filter(|(_, actual)| actual.is_none());
+        let left_out: Set<ValueId> = left_out.filter_map(|(port, _)| port.value).collect();
+        if left_out.is_empty() {
+            return;
+        }
+        let imports = Imports::of(callee.names(names), &callee.function.opset_imports);
+        for node in nodes(callee.body) {
+            if callee.id.is_some() && self.setting.functions.callee(node).is_some() {
+                continue;
+            }
+            for (i, value) in node.inputs.iter().enumerate() {
+                let Some(value) = value.filter(|v| left_out.contains(v)) else { continue };
+                let op = imports.op_ref(callee.names(names), node);
+                if !self.setting.operators.may_leave_out_input(op, i) {
+                    let input = &callee.names(names)[callee.body.values[value].name];
+                    let function = callee.text(names);
+                    let message = format!(
+                        "this call leaves out `{input}`, which `{}` in function `{function}` needs",
+                        op.op
+                    );
+                    let diagnostic = Diagnostic::new(&code::PARAMETER_EMPTY, site, message);
+                    self.found.push(callee.related(diagnostic));
+                }
+            }
+        }
+    }
+}
+
+impl Callee<'_> {
+    /// Points at the function too.
+    fn related(&self, diagnostic: Diagnostic) -> Diagnostic {
+        match self.id {
+            Some(f) => diagnostic.related(Entity::Function(f), "the function"),
+            None => diagnostic,
+        }
+    }
+}
+
+/// The finding that an operator of a function may mean something else here.
+pub(super) fn differs(
+    callee: &Callee<'_>,
+    names: &Names,
+    op: OpRef<'_>,
+    here: Option<i64>,
+    site: Entity,
+) -> Diagnostic {
+    let version = |version: Option<i64>| version.map_or("none".to_owned(), |v| v.to_string());
+    let domain = if op.domain.is_empty() { "ai.onnx" } else { op.domain };
+    let message = format!(
+        "function `{}` imports {domain} {}, and `{}` may differ in {} here: calls of it stay",
+        callee.text(names),
+        version(op.version),
+        op.op,
+        version(here),
+    );
+    callee.related(Diagnostic::new(&code::INLINE_OPSET, site, message))
+}
