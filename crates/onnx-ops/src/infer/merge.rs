@@ -71,18 +71,13 @@ fn meet_tensors(dims: &mut Dims, a: &TensorTy, b: &TensorTy) -> (TensorTy, Optio
     (TensorTy { elem, shape }, conflict)
 }
 
-/// The one of two equal dimensions that says more: a number, an expression of named symbols, one that leaves open which
-/// of two extents is meant, an anonymous symbol.
+/// The one of two equal dimensions that says more: a number, an expression of named symbols, an anonymous symbol.
 fn better(dims: &Dims, first: Dim, second: Dim) -> Dim {
-    if first == second {
-        return first;
-    }
     let rank = |d: Dim| match d {
         Dim::Unknown => 0,
         Dim::Expr(_) if dims.is_fresh(d) => 1,
-        Dim::Expr(_) if dims.text(d).contains("broadcast(") => 2,
-        Dim::Expr(_) => 3,
-        Dim::Const(_) => 4,
+        Dim::Expr(_) => 2,
+        Dim::Const(_) => 3,
     };
     if rank(second) > rank(first) { second } else { first }
 }
