@@ -19,7 +19,11 @@ use std::collections::BTreeMap;
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Where we differ from the reference for a reason: the end of a model's name, a value (`*` is any), and why.
-const REVIEWED: &[(&str, &str, &str)] = &[];
+const REVIEWED: &[(&str, &str, &str)] = &[
+    ("test_loop13_seq", "seq_res", "the reference believes that all elements have the shape of the first"),
+    ("table_ch_slanet_loop", "*", "the reference calculates with extents of -1 as if they were numbers"),
+    ("ddddocr_old_int8", "387", "the declared rank is wrong: onnxruntime computes rank 3"),
+];
 
 #[derive(Default)]
 struct Count {
@@ -37,7 +41,10 @@ fn we_know_more_than_the_reference() {
     if std::env::var("CI").is_err() {
         models.retain(|m| m.size <= MOST_BYTES);
         if models.len() < all {
-            left_out(&format!("inference of {} large models against the reference (CI=true has them)", all - models.len()));
+            left_out(&format!(
+                "inference of {} large models against the reference (CI=true has them)",
+                all - models.len()
+            ));
         }
     }
     let folder = scratch("inference");
@@ -77,7 +84,7 @@ fn we_know_more_than_the_reference() {
     }
     wrong.sort();
     wrong.dedup();
-    let shown: Vec<_> = wrong.iter().take(200).map(String::as_str).collect();
+    let shown: Vec<_> = wrong.iter().take(1000).map(String::as_str).collect();
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), shown.join("\n"));
 }
 
@@ -94,8 +101,10 @@ impl Count {
 
     fn table(&self, title: &str, models: usize, failed: usize) -> String {
         let row = |what: &str, [ours, theirs]: [usize; 2]| format!("  {what:<34} {ours:>9} {theirs:>9}\n");
-        format!("inference of {models} models {title} ({} values; the reference refuses {failed} models)\n", self.values)
-            + &format!("  {:<34} {:>9} {:>9}\n", "", "ours", "reference")
+        format!(
+            "inference of {models} models {title} ({} values; the reference refuses {failed} models)\n",
+            self.values
+        ) + &format!("  {:<34} {:>9} {:>9}\n", "", "ours", "reference")
             + &row("values of known rank", self.ranks)
             + &row("dimensions that are numbers", self.dims)
             + &row("dimensions that are expressions", self.symbolic)
@@ -112,10 +121,22 @@ struct Parts<'a> {
 }
 
 fn parts(text: &str) -> Parts<'_> {
-    let inner = text.trim_end_matches(')');
-    let (around, tensor) = inner.rfind(['(', ' ']).map_or(("", inner), |at| inner.split_at(at + 1));
-    let Some((elem, dims)) = tensor.split_once('[') else { return Parts { around, elem: tensor, dims: Some(Vec::new()) } };
-    let dims = dims.trim_end_matches(']');
+    let mut at = 0;
+    for kind in ["seq(", "optional(", "sparse_tensor("].iter().cycle().take(9) {
+        if text[at..].starts_with(kind) {
+            at += kind.len();
+        }
+    }
+    if text[at..].starts_with("map(") {
+        at += text[at..].find(' ').map_or(0, |space| space + 1);
+    }
+    let (around, tensor) = text.split_at(at);
+    let depth = around.matches('(').count();
+    let tensor = &tensor[..tensor.len() - depth];
+    let Some((elem, dims)) = tensor.split_once('[') else {
+        return Parts { around, elem: tensor, dims: Some(Vec::new()) };
+    };
+    let dims = dims.strip_suffix(']').unwrap_or(dims);
     Parts { around, elem, dims: (!dims.is_empty()).then(|| split(dims)) }
 }
 
@@ -166,12 +187,13 @@ fn compare(name: &str, model: &Model, facts: &mut Facts, answer: &Value) -> (Cou
             let reference_parts = parts(reference);
             count_parts(&mut count, 1, &reference_parts);
             if let Some(what) = difference(&ours, &reference_parts) {
-                let is_reviewed = REVIEWED
-                    .iter()
-                    .any(|(end, v, _)| name.trim_end_matches("/model").ends_with(end) && (*v == "*" || *v == value_name));
+                let is_reviewed = REVIEWED.iter().any(|(end, v, _)| {
+                    name.trim_end_matches("/model").ends_with(end) && (*v == "*" || *v == value_name)
+                });
                 if !is_reviewed {
                     let op = model.text(body.nodes[node].op);
-                    differences.push(format!("{name}: {op} {value_name}: {what}: ours {text}, theirs {reference}"));
+                    differences
+                        .push(format!("{name}: {op} {value_name}: {what}: ours {text}, theirs {reference}"));
                 }
             }
         }
@@ -185,9 +207,9 @@ fn count_parts(count: &mut Count, side: usize, parts: &Parts<'_>) {
         count.ranks[side] += 1;
     }
     for dim in dims {
-        if dim.parse::<i64>().is_ok() {
+        if dim.parse::<i64>().is_ok_and(|n| n >= 0) {
             count.dims[side] += 1;
-        } else if *dim != "?" && !dim.starts_with("unk__") {
+        } else if *dim != "?" && !dim.starts_with("unk__") && !dim.starts_with("-1") {
             count.symbolic[side] += 1;
         }
     }
@@ -212,13 +234,14 @@ fn difference(ours: &Parts<'_>, theirs: &Parts<'_>) -> Option<&'static str> {
         return Some("contradicted (rank)");
     }
     for (a, b) in a.iter().zip(b) {
-        if let Ok(number) = b.parse::<i64>() {
+        // A negative number is an unknown dimension (28 of 491 real models write -1).
+        if let Some(number) = b.parse::<i64>().ok().filter(|&n| n >= 0) {
             match a.parse::<i64>() {
                 Ok(ours) if ours != number => return Some("contradicted (dimension)"),
                 Ok(_) => {}
                 Err(_) => return Some("less known (dimension)"),
             }
-        } else if *a == "?" && *b != "?" && !b.starts_with("unk__") {
+        } else if *a == "?" && *b != "?" && !b.starts_with("unk__") && !b.starts_with('-') {
             return Some("less known (symbol)");
         }
     }

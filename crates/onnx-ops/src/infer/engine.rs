@@ -6,9 +6,9 @@ use super::facts::{Fact, Facts, Source};
 use super::merge::{Conflict, meet};
 use super::node::NodeCx;
 use super::signature;
-use super::ty::Ty;
+use super::ty::{TensorTy, Ty};
 use super::value::Value;
-use crate::dims::Dims;
+use crate::dims::{Dim, Dims};
 use crate::rules::Rules;
 use crate::schema::{Lookup, Registry, SchemaId};
 use foldhash::{HashMap, HashSet};
@@ -202,7 +202,7 @@ impl<'m> Engine<'m> {
             if old.source == Source::Nothing {
                 *old = fact.clone();
             } else if fact.source != Source::Nothing && *old != *fact {
-                let ty = super::merge::join(dims, &old.ty, &fact.ty, &mut |_| crate::dims::Dim::Unknown);
+                let ty = super::merge::join(dims, &old.ty, &fact.ty, &mut |_| Dim::Unknown);
                 *old = Fact { ty, value: None, source: old.source };
             }
         }
@@ -240,7 +240,7 @@ impl<'m> Engine<'m> {
             let ty = port.ty.map_or(Ty::Unknown, |ty| self.declared_type(ty));
             let declared = Fact { ty, value: None, source: Source::Declared };
             let fact = match passed.and_then(|facts| facts.get(i)) {
-                None => declared,
+                None => self.named(declared, port),
                 Some(fact) => {
                     let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared.ty);
                     if let Some(conflict) = conflict {
@@ -252,6 +252,16 @@ impl<'m> Engine<'m> {
             };
             self.frame.facts[value] = fact;
         }
+    }
+
+    /// Gives every extent of an input of which nothing is known a symbol of its own, so that equal extents are seen to
+    /// be equal.
+    fn named(&mut self, fact: Fact, port: &Port) -> Fact {
+        let Ty::Tensor(TensorTy { shape: Some(_), .. }) = fact.ty else { return fact };
+        let name = self.model.text(port.name);
+        let dims = &mut self.dims;
+        let ty = fact.ty.map_dims(&mut |d| if d == Dim::Unknown { dims.fresh(name) } else { d });
+        Fact { ty, ..fact }
     }
 
     /// Whether initializers are inputs as well, as they are before IR 4.
@@ -281,7 +291,7 @@ impl<'m> Engine<'m> {
             let values = init.tensor.values.and_then(|t| body.tensors.get(t));
             let elem = values.and_then(|t| t.elem);
             let shape = super::node::shape_of(&init.tensor.dims);
-            let ty = Ty::Sparse(super::ty::TensorTy { elem, shape });
+            let ty = Ty::Sparse(TensorTy { elem, shape });
             self.define(init.value, Fact { ty, value: None, source: Source::Stored });
         }
     }
