@@ -53,11 +53,11 @@ fn meet_tensors(dims: &mut Dims, a: &TensorTy, b: &TensorTy) -> (TensorTy, Optio
         (Some(x), Some(y)) => {
             let mut conflict = None;
             let mut shape = Shape::new();
-            for (&x, &y) in x.iter().zip(y) {
-                let (x, y) = (dims.resolve(x), dims.resolve(y));
+            for (&x, &stated) in x.iter().zip(y) {
+                let (x, y) = (dims.resolve(x), dims.resolve(stated));
                 if dims.known_equal(x, y) == Some(false) {
-                    // A symbol that is declared says nothing that could be wrong.
-                    if matches!((x, y), (Dim::Const(_), Dim::Const(_))) {
+                    // A symbol that is declared says nothing that could be wrong, whatever it is equal to.
+                    if matches!((x, stated), (Dim::Const(_), Dim::Const(_))) {
                         conflict = Some(Conflict::Shape);
                     }
                     shape.push(x);
@@ -71,13 +71,18 @@ fn meet_tensors(dims: &mut Dims, a: &TensorTy, b: &TensorTy) -> (TensorTy, Optio
     (TensorTy { elem, shape }, conflict)
 }
 
-/// The one of two equal dimensions that says more: a number, an expression of named symbols, an anonymous symbol.
+/// The one of two equal dimensions that says more: a number, an expression of named symbols, one that leaves open which
+/// of two extents is meant, an anonymous symbol.
 fn better(dims: &Dims, first: Dim, second: Dim) -> Dim {
+    if first == second {
+        return first;
+    }
     let rank = |d: Dim| match d {
         Dim::Unknown => 0,
         Dim::Expr(_) if dims.is_fresh(d) => 1,
-        Dim::Expr(_) => 2,
-        Dim::Const(_) => 3,
+        Dim::Expr(_) if dims.text(d).contains("broadcast(") => 2,
+        Dim::Expr(_) => 3,
+        Dim::Const(_) => 4,
     };
     if rank(second) > rank(first) { second } else { first }
 }
