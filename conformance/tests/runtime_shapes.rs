@@ -1,0 +1,150 @@
+//! What we infer of real models, against what onnxruntime computes: every value of each, its element type, rank and
+//! extents, the symbols replaced by the extents of the inputs.
+#![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
+
+use conformance::corpus::{CorpusModel, in_parallel, left_out, models};
+use conformance::oracle::{Oracle, is_ok};
+use onnx_ir::{DimValue, Model, TypeKind};
+use onnx_ops::dims::Dim;
+use onnx_ops::infer::{InferOptions, Ty, elem_text, infer};
+use onnx_ops::schema::Registry;
+use onnx_proto::file;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// Larger models take onnxruntime too long unless `CI=true`.
+const MOST_BYTES: u64 = 16 << 20;
+/// And these take it too long in any case: it computes every value of each.
+const MOST_BYTES_EVER: u64 = 64 << 20;
+
+/// Where the runtime differs from the specification, or a model from what it declares: the end of a model's name, a value
+/// (`*` is any), and why.
+const REVIEWED: &[(&str, &str, &str)] = &[
+    ("lgbm_cls", "label", "the model declares an output of one element, and gives one for each row"),
+    (
+        "ppocrv2_rec_crnn",
+        "save_infer_model/scale_0.tmp_1",
+        "the model declares the extent that one size of input gives",
+    ),
+];
+
+#[test]
+fn inferred_shapes_are_those_that_are_computed() {
+    let Some(oracle) = Oracle::find("inference against onnxruntime") else { return };
+    let mut models: Vec<CorpusModel> =
+        models().into_iter().filter(|m| m.name.starts_with("models/")).collect();
+    let all = models.len();
+    if std::env::var("CI").is_err() {
+        models.retain(|m| m.size <= MOST_BYTES);
+        if models.len() < all {
+            left_out(&format!(
+                "inference of {} large models against onnxruntime (CI=true has them)",
+                all - models.len()
+            ));
+        }
+    }
+    let request = |m: &CorpusModel| json!({"op": "runtime", "path": m.path.display().to_string()});
+    let answers = oracle.ask(&models.iter().map(request).collect::<Vec<_>>());
+    let jobs: Vec<(&CorpusModel, &Value)> =
+        models.iter().zip(&answers).filter(|(_, answer)| is_ok(answer)).collect();
+    let results = in_parallel(&jobs, |(model, answer)| compare(model, answer));
+    let mut counts = [0; 3];
+    let mut wrong = Vec::new();
+    for (count, differences) in results {
+        (0..3).for_each(|i| counts[i] += count[i]);
+        wrong.extend(differences);
+    }
+    let [values, dims, open] = counts;
+    eprintln!(
+        "inference against onnxruntime: {} of {} models run, {values} values, {dims} extents agree, {open} are left open",
+        jobs.len(),
+        models.len()
+    );
+    assert!(!jobs.is_empty() || models.is_empty(), "onnxruntime runs none of the models");
+    let shown: Vec<_> = wrong.iter().take(300).map(String::as_str).collect();
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), shown.join("\n"));
+}
+
+fn compare(model: &CorpusModel, answer: &Value) -> ([usize; 3], Vec<String>) {
+    let (read, _) = onnx_proto::read(file::open(&model.path).expect("a model of the corpus can be read"));
+    let mut inference = infer(&read, Registry::builtin(), &InferOptions::default());
+    let facts = &mut inference.facts;
+    let symbols = symbols(&read, answer);
+    let (mut counts, mut differences) = ([0; 3], Vec::new());
+    let main = read.main.expect("a model has a graph");
+    let body = &read.bodies[main];
+    let root = body.root().expect("a body has a graph");
+    for &node in &body.graphs[root].nodes {
+        for &value in body.nodes[node].outputs.iter().flatten() {
+            let name = &read.names[body.values[value].name];
+            let actual = &answer["shapes"][name];
+            let (Some(dtype), Some(shape)) = (actual[0].as_str(), actual[1].as_array()) else { continue };
+            let Ty::Tensor(ty) = facts.resolved(main, value).ty else { continue };
+            let is_reviewed =
+                REVIEWED.iter().any(|(end, v, _)| model.name.ends_with(end) && (*v == "*" || *v == name));
+            counts[0] += 1;
+            let mut problem = None;
+            if ty.elem.is_some_and(|e| !is_type(&elem_text(e), dtype)) {
+                problem = Some(format!("type {dtype}"));
+            }
+            match &ty.shape {
+                None => counts[2] += shape.len(),
+                Some(dims) if dims.len() != shape.len() => problem = Some(format!("rank {}", shape.len())),
+                Some(dims) => {
+                    for (&dim, actual) in dims.iter().zip(shape) {
+                        let known = match dim {
+                            Dim::Const(n) => Some(n),
+                            dim => facts.dims.eval(dim, |symbol| symbols.get(symbol).copied().flatten()),
+                        };
+                        match known {
+                            None => counts[2] += 1,
+                            Some(n) if Some(n) == actual.as_i64() => counts[1] += 1,
+                            Some(n) => problem = Some(format!("{actual} instead of {n}")),
+                        }
+                    }
+                }
+            }
+            if let Some(problem) = problem.filter(|_| !is_reviewed) {
+                let op = read.text(body.nodes[node].op);
+                let ours = Ty::Tensor(ty).text(&facts.dims);
+                differences.push(format!(
+                    "{}: {op} {name}: {problem}: ours {ours}, computed {dtype}{:?}",
+                    model.name,
+                    actual[1].to_string()
+                ));
+            }
+        }
+    }
+    (counts, differences)
+}
+
+/// The extents that the inputs give to the symbols; `None` for one that is given two.
+fn symbols(model: &Model, answer: &Value) -> HashMap<String, Option<i64>> {
+    let mut symbols = HashMap::new();
+    let Some(body) = model.main_body() else { return symbols };
+    let Some(root) = body.root() else { return symbols };
+    for port in &body.graphs[root].inputs {
+        let Some(TypeKind::Tensor(tensor)) = port.ty.map(|ty| &model.types[ty].kind) else { continue };
+        let actual = &answer["inputs"][model.text(port.name)];
+        for (dim, actual) in tensor.shape.iter().flatten().zip(actual.as_array().into_iter().flatten()) {
+            if let (DimValue::Param(name), Some(actual)) = (dim.value, actual.as_i64()) {
+                let known = symbols.entry(model.names[name].to_owned()).or_insert(Some(actual));
+                if *known != Some(actual) {
+                    *known = None;
+                }
+            }
+        }
+    }
+    symbols
+}
+
+/// Whether numpy's name is that of an element type.
+fn is_type(elem: &str, dtype: &str) -> bool {
+    let numpy = match elem {
+        "float" => "float32",
+        "double" => "float64",
+        "string" => "object",
+        other => other,
+    };
+    numpy == dtype || elem == "string" && (dtype.starts_with("<U") || dtype == "str") || numpy == "bfloat16"
+}
