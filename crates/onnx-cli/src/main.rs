@@ -6,10 +6,12 @@
 mod args;
 mod cmd;
 mod deliver;
+mod document;
 mod files;
 mod fixes;
 mod input;
 mod locate;
+mod opset;
 mod output;
 mod progress;
 mod session;

@@ -3,6 +3,7 @@
 mod external;
 mod findings;
 mod forms;
+mod operator_sets;
 mod operators;
 mod readme;
 mod sessions;
