@@ -12,6 +12,7 @@
 //! | `#! infer` | the model with its inferred types is the snapshot |
 //! | `#! pass NAME...` | what these passes make of the model is the snapshot, and doing it again changes nothing; what they say is claimed |
 //! | `#! inline [--only F]... [--depth N] [--limit N]` | likewise, for the calls of functions |
+//! | `#! outline DOMAIN.NAME VALUE...` | likewise, for a function of the nodes that compute these values; inlining it gives the model back |
 //! | `#! json` | the findings as JSON are the snapshot |
 //! | `#! roundtrip` | text → model → bytes → model → text → model → bytes gives the same bytes |
 //! | `#! finds error[E0303]: message` | there is this finding, which has no place |

@@ -1,9 +1,9 @@
-//! `#! pass NAME...` and `#! inline`: what passes make of a file, and what they say of it.
+//! `#! pass NAME...`, `#! inline` and `#! outline`: what passes make of a file, and what they say of it.
 
 use crate::run::{bytes, print, snapshot, sound};
 use crate::{Case, claims};
-use onnx_ir::Model;
 use onnx_ir::pass::{self, Inline, Pass, Report};
+use onnx_ir::{Model, NodeId};
 use onnx_ops::schema::Registry;
 use onnx_text::render::{Of, Source};
 use onnx_text::{Checked, RaiseOptions, SourceMap};
@@ -15,6 +15,8 @@ pub(crate) enum Step {
     Passes(Vec<String>),
     /// `#! inline [--only F]... [--depth N] [--limit N]`
     Inline { only: Vec<String>, depth: Option<u32>, limit: Option<u64> },
+    /// `#! outline domain.name VALUE...`: the nodes that compute these values.
+    Outline { domain: String, name: String, values: Vec<String> },
 }
 
 /// The rest of a line that begins with `verb`, if that is one of ours.
@@ -26,6 +28,12 @@ pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> 
             Some(unknown) => Err(format!("no pass is called `{unknown}`")),
         }),
         "inline" => Some(inlining(&words)),
+        "outline" => Some(match words.split_first().map(|(name, values)| (name.rsplit_once('.'), values)) {
+            Some((Some((domain, name)), values)) => {
+                Ok(Step::Outline { domain: domain.into(), name: name.into(), values: values.to_vec() })
+            }
+            Some((None, _)) | None => Err("`#! outline` takes a domain.name".to_owned()),
+        }),
         _ => None,
     }
 }
@@ -57,8 +65,14 @@ pub(crate) fn run(case: &Case, step: &Step, finds: &[&str]) -> Result<(), String
     if bytes(&sound(&text)?.model)? != bytes(&model)? {
         return Err(format!("the model is another one after printing it:\n{text}"));
     }
-    let is_limited = matches!(step, Step::Inline { depth: Some(_), .. });
-    let again = if is_limited { Report::default() } else { apply(&mut model, step) };
+    let again = match step {
+        Step::Outline { name, .. } if report.is_changed() => {
+            the_way_back(&before, &model, name)?;
+            Report::default()
+        }
+        Step::Outline { .. } | Step::Inline { depth: Some(_), .. } => Report::default(),
+        Step::Inline { .. } | Step::Passes(_) => apply(&mut model, step),
+    };
     if again.is_changed() || print(&model, &RaiseOptions::default()) != text {
         return Err(format!("the second time there is something left to do: {again}"));
     }
@@ -88,6 +102,67 @@ fn apply(model: &mut Model, step: &Step) -> Report {
             all = pass::inline(model, Registry::builtin(), options);
             pass::compact(model);
         }
+        Step::Outline { domain, name, values } => {
+            if let Some(body) = model.main {
+                let nodes = computing(model, values);
+                match pass::outline(model, body, &nodes, domain, name) {
+                    Ok(_) => all.note(1, "function", "made"),
+                    Err(diagnostics) => all.diagnostics = diagnostics,
+                }
+                pass::compact(model);
+            }
+        }
     }
     all
+}
+
+/// The nodes of the main graph, nested ones included, that compute these values.
+fn computing(model: &Model, values: &[String]) -> Vec<NodeId> {
+    let Some(body) = model.main_body() else { return Vec::new() };
+    let is_wanted = |node: &NodeId| {
+        let mut outputs = body.nodes[*node].outputs.iter().flatten();
+        outputs.any(|&v| values.iter().any(|name| *name == model.names[body.values[v].name]))
+    };
+    body.nodes.ids().filter(is_wanted).collect()
+}
+
+/// Inlining is the inverse of outlining, up to names, and to the order of nodes where some had to make way.
+fn the_way_back(before: &Model, after: &Model, name: &str) -> Result<(), String> {
+    let mut back = after.clone();
+    let select = |model: &Model, f| pass::is_function(model, f, name);
+    pass::inline(&mut back, Registry::builtin(), Inline { select: &select, ..Inline::default() });
+    let (before, back) = (anonymous(before), anonymous(&back));
+    if before.lines().count() == back.lines().count() && in_order(&before) == in_order(&back) {
+        return if before == back { Ok(()) } else { Err(format!("{before}\nbecame\n{back}")) };
+    }
+    let sorted = |text: &str| {
+        let mut ops: Vec<String> = in_order(text);
+        ops.sort();
+        ops
+    };
+    if sorted(&before) == sorted(&back) { Ok(()) } else { Err(format!("{before}\nbecame\n{back}")) }
+}
+
+/// What the lines of a text compute.
+fn in_order(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| Some(line.split_once(" = ")?.1.split(['(', ' ']).next()?.to_owned()))
+        .collect()
+}
+
+/// The text of a model whose names are numbers, without what else changes on the way.
+fn anonymous(model: &Model) -> String {
+    let mut model = model.clone();
+    model.header.ir_version = None;
+    model.header.opset_imports.clear();
+    for graph in model.bodies.values_mut().flat_map(|body| body.graphs.values_mut()) {
+        graph.value_info.clear();
+    }
+    pass::compact(&mut model);
+    let mut count = 0;
+    pass::rename(&mut model, &mut |_, _| {
+        count += 1;
+        Some(format!("v{count}"))
+    });
+    print(&model, &RaiseOptions::default())
 }

@@ -4,14 +4,18 @@
 //! stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
 
 mod args;
+mod change;
 mod cmd;
 mod deliver;
+mod document;
 mod files;
 mod fixes;
 mod input;
 mod locate;
+mod opset;
 mod output;
 mod progress;
+mod select;
 mod session;
 mod text;
 mod value;
@@ -52,6 +56,9 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Fmt(args) => cmd::fmt::run(args, session),
         Command::Check(args) => cmd::check::run(args, session),
         Command::Infer(args) => cmd::infer::run(args, session),
+        Command::Inline(args) => cmd::inline::run(args, session),
+        Command::Outline(args) => cmd::outline::run(args, session),
+        Command::Pass(args) => cmd::pass::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),
         Command::Ops(args) => cmd::ops::run(args, session),
         Command::Limits(args) => cmd::limits::run(args, session),

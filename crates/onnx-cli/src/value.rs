@@ -35,8 +35,8 @@ impl Input {
                 Value { names, data, diagnostics }
             }),
             Form::Binary => KINDS.contains(&self.kind).then(|| Value::read(self.bytes.clone(), self.kind)),
-            Form::Json => self.document(onnx_proto::json::from_json),
-            Form::Textproto => self.document(onnx_proto::textproto::from_text),
+            Form::Json => self.value_document(onnx_proto::json::from_json),
+            Form::Textproto => self.value_document(onnx_proto::textproto::from_text),
         }
     }
 
@@ -46,7 +46,7 @@ impl Input {
     }
 
     /// A document does not say which message it is: it is a value if it fits one and no model.
-    fn document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<Value> {
+    fn value_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<Value> {
         if from(&self.bytes, FileKind::Model).is_ok() {
             return None;
         }

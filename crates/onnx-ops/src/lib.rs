@@ -6,6 +6,7 @@ pub mod check;
 pub mod dims;
 pub mod functions;
 pub mod infer;
+pub mod opset;
 mod passes;
 mod rules;
 pub mod schema;

@@ -44,6 +44,26 @@ pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
     (signatures, diagnostics)
 }
 
+/// Puts a signature at the head of the documentation of an operator, in place of one that is there. Names, types and
+/// bodies of the signature are those of `model`, to which the name of the operator is added.
+///
+/// # Panics
+///
+/// If the set has no operator at this position.
+pub fn sign(set: &mut OperatorSet, operator: usize, signature: &Signature, model: &mut Model) {
+    let names = &mut set.model.names;
+    let operator = &mut set.operators[operator];
+    let name = operator.name.map(|name| names.bytes(name)).unwrap_or_default();
+    let text = text(name, signature, model);
+    let doc = operator.doc.map(|doc| names.bytes(doc));
+    let doc = match doc.and_then(split) {
+        Some((_, rest)) => rest,
+        None => doc,
+    };
+    let joined = join(&text, doc);
+    operator.doc = Some(names.intern_bytes(&joined));
+}
+
 /// The signature that a text says of the operator of this name. `None`: none, or more than a signature.
 pub(crate) fn read(text: &str, name: &[u8], model: &mut Model) -> Option<Signature> {
     let source = format!("{ANNOTATED}\n{text}");

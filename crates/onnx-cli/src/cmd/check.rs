@@ -91,11 +91,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let input = Input::open(path)?;
         session.detail(&format!("checking {}, {}", input.name, input.form.name()));
         let input = if args.fix || args.diff { fix(args, session, input, &mut status)? } else { input };
-        if let Some(value) = input.value() {
+        if let Some(document) = input.document() {
             let options = VerifyOptions { level: args.level.level(), ..VerifyOptions::default() };
-            let found = asked_for(args, value.check(&input, &options));
+            let found = asked_for(args, document.check(&input, &options));
             status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
-            value.report(session, &input, &found);
+            document.report(session, &input, &found);
             continue;
         }
         let (loaded, found) = findings(args, &input);
@@ -181,7 +181,7 @@ fn external(args: &Args, input: &Input, model: &Model) -> Vec<Diagnostic> {
 
 /// The file with its fixes, applied or shown.
 fn fix(args: &Args, session: &Session, input: Input, status: &mut Status) -> anyhow::Result<Input> {
-    if input.form != Form::Text || input.no_text().is_some() || input.is_text_of_value() {
+    if input.form != Form::Text || input.no_text().is_some() || input.document().is_some() {
         session.note(&format!("{} is no text of a model: nothing is fixed in it", input.name));
         return Ok(input);
     }

@@ -1,13 +1,13 @@
 //! `onnxtxt convert`: between text, binary, JSON and textproto, without loss.
 
 use crate::deliver::{Delivery, Weights, deliver, put};
+use crate::document::Document;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output::{self, Target};
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use crate::text::ProfileArg;
-use crate::value::Value;
 use anyhow::{bail, ensure};
 use onnx_ir::diag::code;
 use onnx_ir::{Diagnostic, Severity};
@@ -73,8 +73,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 
     let work = Work::begin(session, format!("reading {}", args.input.display()));
     let input = Input::open(&args.input)?;
-    if let Some(value) = input.value() {
-        return convert_value(args, &value, &input, to, &target, session);
+    if let Some(document) = input.document() {
+        return convert_document(args, &document, &input, to, &target, session);
     }
     if input.kind != FileKind::Model {
         return message(&input, to, &target, session);
@@ -108,30 +108,30 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(written)
 }
 
-/// A value in a file of its own. It has no weights to move.
-fn convert_value(
+/// A value or an operator set. It has no weights to move.
+fn convert_document(
     args: &Args,
-    value: &Value,
+    document: &Document,
     input: &Input,
     to: Form,
     target: &Target,
     session: &mut Session,
 ) -> anyhow::Result<Status> {
-    value.report(session, input, &value.diagnostics);
-    if value.is_partial() {
+    document.report(session, input, document.diagnostics());
+    if document.is_partial() {
         return Ok(Status::Findings);
     }
     let options = RaiseOptions { profile: args.profile.into(), ..RaiseOptions::default() };
-    match value.write(to, &options)? {
+    match document.write(to, &options)? {
         Ok(content) => put(target, &[], |out| out.write_all(&content)).map(|()| Status::Clean),
         Err(diagnostic) => {
-            value.report(session, input, &[diagnostic]);
+            document.report(session, input, &[diagnostic]);
             Ok(Status::Findings)
         }
     }
 }
 
-/// A message that is neither model nor value: its fields in another form.
+/// A message that is neither model nor value nor operator set: its fields in another form.
 fn message(input: &Input, to: Form, target: &Target, session: &mut Session) -> anyhow::Result<Status> {
     let document = match to {
         Form::Json => onnx_proto::json::to_json(&input.bytes, input.kind),

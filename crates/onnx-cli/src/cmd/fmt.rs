@@ -9,7 +9,7 @@ use crate::session::{Session, Status, count};
 use anyhow::ensure;
 use onnx_ir::Diagnostic;
 use onnx_text::render::{Of, Source};
-use onnx_text::{FormatOptions, Parsed, format_value_file};
+use onnx_text::{FormatOptions, Parsed, format_operator_set, format_value_file};
 use std::path::PathBuf;
 
 /// Format text in place
@@ -87,6 +87,11 @@ fn formatted(input: &Input, session: &mut Session) -> Option<String> {
         let Parsed { tree, comments, annotated, diagnostics } = onnx_text::parse_value(input.text());
         let tree = tree.filter(|_| is_right(&diagnostics, input, session))?;
         return Some(format_value_file(input.text(), &tree, &comments, annotated, &options));
+    }
+    if input.is_text_of_set() {
+        let Parsed { tree, comments, annotated, diagnostics } = onnx_text::parse_operator_set(input.text());
+        let format = || format_operator_set(input.text(), &tree, &comments, annotated, &options);
+        return is_right(&diagnostics, input, session).then(format);
     }
     let Parsed { tree, comments, annotated, diagnostics } = onnx_text::parse_model(input.text());
     let format = || onnx_text::format(input.text(), &tree, &comments, annotated, &options);

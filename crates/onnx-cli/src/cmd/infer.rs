@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
     ensure!(
-        input.kind == FileKind::Model && input.value().is_none(),
+        input.kind == FileKind::Model && input.document().is_none(),
         "{} is no model: there is nothing to infer in it",
         input.name
     );

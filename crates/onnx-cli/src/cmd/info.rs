@@ -2,6 +2,7 @@
 //!
 //! Touches no weights: of a mapped file only the pages with structure are read.
 
+use crate::document::Document;
 use crate::input::Input;
 use crate::locate;
 use crate::output;
@@ -33,18 +34,30 @@ const MOST: usize = 12;
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let input = Input::open(&args.file)?;
     let size = input.bytes.len() as u64;
-    if let Some(value) = input.value() {
-        let options = RaiseOptions { elide: Some(MOST), ..RaiseOptions::default() };
-        let text = format!(
-            "{}: value as {}, {}\n{}",
-            input.name,
-            input.form.name(),
-            bytes(size),
-            value.text(&options)
-        );
+    if let Some(document) = input.document() {
+        let mut text = match &document {
+            Document::Value(_) => {
+                format!("{}: value as {}, {}\n", input.name, input.form.name(), bytes(size))
+            }
+            Document::OperatorSet(_) => {
+                format!("{}: operator set as {}, {}\n", input.name, input.form.name(), bytes(size))
+            }
+        };
+        match &document {
+            Document::Value(value) => {
+                let options = RaiseOptions { elide: Some(MOST), ..RaiseOptions::default() };
+                text += &value.text(&options);
+            }
+            Document::OperatorSet(set) => {
+                for (title, content) in set.rows() {
+                    let lines: Vec<String> = content.lines().map(wrap).collect();
+                    row(&mut text, title, &lines.join("\n"));
+                }
+            }
+        }
         output::to_stdout(|out| out.write_all(text.as_bytes()))?;
-        value.report(session, &input, &value.diagnostics);
-        return Ok(Status::of(!value.is_partial()));
+        document.report(session, &input, document.diagnostics());
+        return Ok(Status::of(!document.is_partial()));
     }
     if input.kind != FileKind::Model {
         let line = format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size));

@@ -13,7 +13,7 @@ use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 use std::path::PathBuf;
 
-/// Print a model, or a value such as input_0.pb, as text
+/// Print a model, a value such as input_0.pb, or an operator set as text
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,11 +44,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let input = Input::open(&args.file)?;
     let options =
         RaiseOptions { profile: args.profile.into(), elide: args.elide, metadata: !args.no_metadata };
-    if let Some(value) = input.value() {
+    if let Some(document) = input.document() {
         drop(work);
-        output::to_stdout(|out| out.write_all(value.text(&options).as_bytes()))?;
-        value.report(session, &input, &value.diagnostics);
-        return Ok(Status::of(!value.is_partial()));
+        output::to_stdout(|out| out.write_all(document.text(&options).as_bytes()))?;
+        document.report(session, &input, document.diagnostics());
+        return Ok(Status::of(!document.is_partial()));
     }
     ensure!(
         input.kind == FileKind::Model,

@@ -3,7 +3,9 @@
 mod external;
 mod findings;
 mod forms;
+mod operator_sets;
 mod operators;
+mod passes;
 mod readme;
 mod sessions;
 mod streams;

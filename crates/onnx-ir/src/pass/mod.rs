@@ -6,16 +6,17 @@
 //! are treated like the main graph, and nodes that are moved or copied keep their origin. Passes take time linear in
 //! the size of the model but for sorting, and recurse no deeper than graphs nest.
 //!
-//! A pass leaves behind what it removed from the graphs in the arenas of the body; [`compact`] takes it away.
+//! A pass leaves behind what it removed from the graphs in the arenas of the body; [`compact()`] takes it away.
 //!
 //! | pass | what it does |
 //! | --- | --- |
-//! | [`common_subexpressions`] | computes the same thing once |
-//! | [`dead_code`] | removes what nothing reads |
-//! | [`inline`] | puts bodies of functions in place of calls |
-//! | [`rename`] | gives values, nodes and graphs other names |
-//! | [`sanitise`], [`name_nodes`] | makes names what the specification wants them to be |
-//! | [`topological_sort`] | puts nodes behind those that they need |
+//! | [`common_subexpressions()`] | computes the same thing once |
+//! | [`dead_code()`] | removes what nothing reads |
+//! | [`inline()`] | puts bodies of functions in place of calls |
+//! | [`outline()`] | makes a function of some nodes of a graph |
+//! | [`rename()`] | gives values, nodes and graphs other names |
+//! | [`sanitise()`], [`name_nodes`] | makes names what the specification wants them to be |
+//! | [`topological_sort()`] | puts nodes behind those that they need |
 
 mod calls;
 mod common_subexpressions;
@@ -23,6 +24,7 @@ mod compact;
 mod dead_code;
 mod inline;
 mod operators;
+mod outline;
 mod rename;
 mod report;
 mod sanitise;
@@ -34,6 +36,7 @@ pub use compact::compact;
 pub use dead_code::dead_code;
 pub use inline::{Foreign, Inline, MAX_NODES, Resolve, inline, is_function};
 pub use operators::{OpRef, Operators, Unknown};
+pub use outline::outline;
 pub use rename::{Named, rename};
 pub use report::{Change, Report};
 pub use sanitise::{NodeNames, name_nodes, sanitise};
@@ -95,7 +98,7 @@ pub fn find(name: &str) -> Option<&'static Pass> {
 }
 
 impl Pass {
-    /// Runs the pass and [`compact`]s the model: ids of before are gone.
+    /// Runs the pass and [`compact()`]s the model: ids of before are gone.
     pub fn run(&self, model: &mut Model, operators: &dyn Operators) -> Report {
         let report = (self.function)(model, operators);
         compact(model);

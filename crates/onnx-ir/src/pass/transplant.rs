@@ -16,6 +16,8 @@
 mod attrs;
 mod names;
 
+pub(crate) use names::fresh_name;
+
 use crate::body::*;
 use crate::model::Model;
 use crate::names::{Name, Names};

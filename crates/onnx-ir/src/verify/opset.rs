@@ -58,7 +58,7 @@ fn bodies(scene: &Scene<'_>, found: &mut Findings) {
 }
 
 /// Whether a finding is about what is right in a set: a node that names an operator of the set, which need not be a
-/// function, and functions of the default domain, if that is the domain of the set.
+/// function; functions of the default domain, if that is the domain of the set; and functions that nothing calls.
 fn is_fine_in_set(scene: &Scene<'_>, set: &OperatorSet, known: &HashSet<Name>, found: &Diagnostic) -> bool {
     match found.primary.place {
         Place::Entity(Entity::NodeOp(body, node)) if found.code == &code::CALL_UNRESOLVED => {
@@ -71,6 +71,7 @@ fn is_fine_in_set(scene: &Scene<'_>, set: &OperatorSet, known: &HashSet<Name>, f
             let is_named = scene.model.functions[f].name.is_some_and(|name| !name.is_empty());
             is_named && set.domain().is_empty()
         }
+        Place::Entity(Entity::Function(_)) => found.code == &code::UNUSED,
         Place::Entity(_) | Place::Source(_) | Place::Nowhere => false,
     }
 }

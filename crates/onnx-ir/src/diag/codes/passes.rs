@@ -24,4 +24,15 @@ super::codes! { PASSES, Spec:
     ///
     /// How devices share a node is said of its inputs and outputs, and the nodes that come in place of a call have others.
     Warning INLINE_LOST = "W1504", "inline-lost";
+
+    /// Nodes that are to become a function need each other by way of a node that is not selected.
+    ///
+    /// The function would need its own result. Select the node as well, or fewer nodes.
+    Error OUTLINE_PATH = "E1505", "outline-path";
+
+    /// The selected nodes cannot become a function.
+    ///
+    /// A function is made of nodes of one graph, gives at least one result, and has no place for quantization annotations
+    /// of the values in it.
+    Error OUTLINE_SELECTION = "E1506", "outline-selection";
 }

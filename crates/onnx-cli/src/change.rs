@@ -1,0 +1,66 @@
+//! What commands have in common that change a model.
+
+use crate::deliver::{OutArgs, deliver};
+use crate::input::{Input, Loaded};
+use crate::locate;
+use crate::progress::Work;
+use crate::session::{Session, Status};
+use anyhow::ensure;
+use onnx_ir::pass::Report;
+use onnx_ir::{Diagnostic, Model};
+use onnx_proto::FileKind;
+use std::path::Path;
+
+/// One change of a model.
+pub(crate) struct Step<'s> {
+    /// What it is called.
+    pub(crate) name: &'s str,
+    /// Does it. `None`: the model is not to be written.
+    pub(crate) run: &'s dyn Fn(&mut Model) -> Made,
+}
+
+/// What a change has come to.
+pub(crate) struct Made {
+    pub(crate) report: Report,
+    /// Whether it was done, so that there is something to write.
+    pub(crate) is_done: bool,
+}
+
+/// Reads a model, changes it step by step, and writes it.
+pub(crate) fn change<'s>(
+    file: &Path,
+    out: &OutArgs,
+    session: &mut Session,
+    steps: impl FnOnce(&Model) -> anyhow::Result<Vec<Step<'s>>>,
+) -> anyhow::Result<Status> {
+    let delivery = out.delivery(file)?;
+    let work = Work::begin(session, format!("reading {}", file.display()));
+    let input = Input::open(file)?;
+    ensure!(
+        input.kind == FileKind::Model && input.value().is_none(),
+        "{} is no model: there is nothing to change in it",
+        input.name
+    );
+    let mut loaded = input.load();
+    locate::report(session, &input, &loaded, &loaded.diagnostics);
+    if loaded.is_partial() {
+        return Ok(Status::Findings);
+    }
+    let mut status = Status::Clean;
+    for step in steps(&loaded.model)? {
+        work.now(step.name.to_owned());
+        // What is found has its place in the model as it was.
+        let mut model = loaded.model.clone();
+        let Made { report, is_done } = (step.run)(&mut model);
+        locate::report(session, &input, &loaded, &report.diagnostics);
+        status = status.and(Status::of(!report.diagnostics.iter().any(Diagnostic::is_error)));
+        if !is_done {
+            return Ok(Status::Findings);
+        }
+        session.note(&format!("{}: {report}", step.name));
+        loaded = Loaded { model, ..Loaded::default() };
+    }
+    let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
+    drop(work);
+    Ok(written.and(status))
+}

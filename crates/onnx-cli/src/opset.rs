@@ -1,0 +1,134 @@
+//! Operator sets in files of their own, in every form.
+
+use crate::input::{Form, Input, undecodable};
+use crate::session::{Session, count};
+use onnx_ir::diag::Place;
+use onnx_ir::{Diagnostic, Level, OperatorSet, VerifyOptions, verify_operator_set};
+use onnx_proto::{FileKind, FormatError};
+use onnx_text::render::{Of, Source};
+use onnx_text::{OpsetMap, RaiseOptions, TextKind, check_operator_set, print_operator_set, sniff_text};
+
+/// An operator set that was read from a file.
+pub(crate) struct SetFile {
+    /// The set, as much of it as could be read.
+    pub(crate) set: OperatorSet,
+    /// What is wrong with the file.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Input {
+    /// The operator set that the file holds, if it holds one.
+    pub(crate) fn operator_set(&self) -> Option<SetFile> {
+        match self.form {
+            Form::Text => self.is_text_of_set().then(|| {
+                let (set, diagnostics) = onnx_text::read_operator_set(self.text());
+                SetFile { set, diagnostics }
+            }),
+            Form::Binary => (self.kind == FileKind::OperatorSet).then(|| SetFile::read(self.bytes.clone())),
+            Form::Json => self.set_document(onnx_proto::json::from_json),
+            Form::Textproto => self.set_document(onnx_proto::textproto::from_text),
+        }
+    }
+
+    /// Whether the file is the text of an operator set.
+    pub(crate) fn is_text_of_set(&self) -> bool {
+        self.form == Form::Text
+            && self.no_text().is_none()
+            && sniff_text(self.text()) == TextKind::OperatorSet
+    }
+
+    /// A document does not say which message it is: it is a set if it fits one and no model.
+    fn set_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<SetFile> {
+        if from(&self.bytes, FileKind::Model).is_ok() {
+            return None;
+        }
+        from(&self.bytes, FileKind::OperatorSet).ok().map(|bytes| SetFile::read(bytes.into()))
+    }
+}
+
+impl SetFile {
+    fn read(bytes: bytes::Bytes) -> SetFile {
+        let (set, diagnostics) = onnx_proto::read_operator_set(bytes);
+        SetFile { set, diagnostics }
+    }
+
+    /// Whether it is not what the file says.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Everything that is wrong with the file and the set, in the order of the text.
+    pub(crate) fn check(&self, input: &Input, options: &VerifyOptions) -> Vec<Diagnostic> {
+        if input.form == Form::Text {
+            return check_operator_set(input.text(), options).diagnostics;
+        }
+        let mut found = self.diagnostics.clone();
+        if options.level > Level::Syntax && !self.is_partial() {
+            let (signatures, unread) = onnx_text::signatures(&self.set);
+            found.extend(unread);
+            found.extend(verify_operator_set(&self.set, &signatures, options));
+        }
+        found
+    }
+
+    /// Shows what is wrong with the file. What is wrong with a set that is no text has its place in the printed one.
+    pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
+        if input.form == Form::Text {
+            return session.report(&Source::new(&input.name, input.text(), Of::Text), diagnostics);
+        }
+        let is_located = |diagnostic: &Diagnostic| matches!(diagnostic.primary.place, Place::Entity(_));
+        let has_places = diagnostics.iter().any(is_located);
+        let text = if has_places { self.text(&RaiseOptions::default()) } else { String::new() };
+        let parsed = onnx_text::parse_operator_set(&text);
+        let (set, _) = onnx_text::read_operator_set(&text);
+        let map = OpsetMap::new(&text, &parsed.tree, &set);
+        let locate = |entity| map.span(entity);
+        session.report(&Source::new(&input.name, &text, Of::Binary).locating(&locate), diagnostics);
+    }
+
+    pub(crate) fn text(&self, options: &RaiseOptions) -> String {
+        print_operator_set(&self.set, options)
+    }
+
+    /// The file that holds the set in another form.
+    pub(crate) fn write(
+        &self,
+        to: Form,
+        options: &RaiseOptions,
+    ) -> anyhow::Result<Result<Vec<u8>, Diagnostic>> {
+        if to == Form::Text {
+            return Ok(Ok(self.text(options).into_bytes()));
+        }
+        let encoded = onnx_proto::write_operator_set(&self.set)?;
+        let document = match to {
+            Form::Text | Form::Binary => Ok(encoded),
+            Form::Json => onnx_proto::json::to_json(&encoded, FileKind::OperatorSet).map(String::into_bytes),
+            Form::Textproto => {
+                onnx_proto::textproto::to_text(&encoded, FileKind::OperatorSet).map(String::into_bytes)
+            }
+        };
+        Ok(document.map_err(|error| undecodable(to, &error)))
+    }
+
+    /// What is in the set, a title and a text for each row.
+    pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
+        let set = &self.set;
+        let number = |number: Option<i64>| number.map_or("none".to_owned(), |number| number.to_string());
+        let domain = match set.domain() {
+            "" => "ai.onnx",
+            domain => domain,
+        };
+        let names: Vec<&str> = set.operators.iter().map(|operator| set.model.text(operator.name)).collect();
+        let bodies = set.definitions().iter().filter(|definition| definition.function.is_some()).count();
+        vec![
+            ("domain", domain.to_owned()),
+            ("version", number(set.opset_version)),
+            ("IR version", number(set.model.header.ir_version)),
+            (
+                "operators",
+                format!("{}, {bodies} with a body\n{}", count(names.len(), "operator"), names.join(", ")),
+            ),
+            ("functions", count(set.model.functions.len(), "function")),
+        ]
+    }
+}

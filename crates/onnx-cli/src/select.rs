@@ -1,0 +1,221 @@
+//! Selections of nodes on the command line, the same for every command.
+//!
+//! | selection | nodes of the main graph, nested ones included |
+//! | --- | --- |
+//! | `name` | the one of this name, and the one that computes the value of this name |
+//! | `#17` | number 17 in the order of the text, from 0; a node comes before those nested in it |
+//! | `op:Conv` | those of this operator; `op:com.acme.Conv` of another domain than ai.onnx |
+//! | `/glob*/` | those whose name, or the name of one of whose results, is like the glob: `*` any characters, `?` one |
+
+use anyhow::{bail, ensure};
+use onnx_ir::diag::did_you_mean;
+use onnx_ir::{Body, GraphId, Model, Name, NodeId, normalize_domain};
+use std::str::FromStr;
+
+/// What nodes are meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Selection {
+    Name(String),
+    Number(usize),
+    /// Domain, `""` for the default one, and operator.
+    Op(String, String),
+    Glob(String),
+}
+
+impl FromStr for Selection {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Selection> {
+        ensure!(!text.is_empty(), "an empty selection");
+        if let Some(number) = text.strip_prefix('#') {
+            return match number.parse() {
+                Ok(number) => Ok(Selection::Number(number)),
+                Err(_) => bail!("`{number}` is no number of a node"),
+            };
+        }
+        if let Some(op) = text.strip_prefix("op:") {
+            let (domain, op) = op.rsplit_once('.').unwrap_or(("", op));
+            ensure!(!op.is_empty(), "`{text}` names no operator");
+            return Ok(Selection::Op(normalize_domain(domain).to_owned(), op.to_owned()));
+        }
+        let glob = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
+        Ok(match glob.filter(|glob| !glob.is_empty()) {
+            Some(glob) => Selection::Glob(glob.to_owned()),
+            None => Selection::Name(text.to_owned()),
+        })
+    }
+}
+
+impl std::fmt::Display for Selection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Selection::Name(name) => f.write_str(name),
+            Selection::Number(number) => write!(f, "#{number}"),
+            Selection::Op(domain, op) if domain.is_empty() => write!(f, "op:{op}"),
+            Selection::Op(domain, op) => write!(f, "op:{domain}.{op}"),
+            Selection::Glob(glob) => write!(f, "/{glob}/"),
+        }
+    }
+}
+
+impl Selection {
+    /// The nodes that are meant, in the order of the text.
+    pub(crate) fn nodes(&self, model: &Model) -> Vec<NodeId> {
+        let Some(body) = model.main_body() else { return Vec::new() };
+        let all = in_order(body);
+        if let Selection::Number(number) = self {
+            return all.get(*number).copied().into_iter().collect();
+        }
+        all.into_iter().filter(|&node| self.is_meant(model, body, node)).collect()
+    }
+
+    fn is_meant(&self, model: &Model, body: &Body, node: NodeId) -> bool {
+        let node = &body.nodes[node];
+        let is_named = |like: &dyn Fn(&str) -> bool| {
+            let results = node.outputs.iter().flatten().map(|&v| body.values[v].name);
+            let mut names = node.name.into_iter().chain(results).filter(|n: &Name| !n.is_empty());
+            names.any(|n| like(&model.names[n]))
+        };
+        match self {
+            Selection::Number(_) => false,
+            Selection::Name(name) => is_named(&|text| text == name),
+            Selection::Glob(glob) => is_named(&|text| is_like(glob, text)),
+            Selection::Op(domain, op) => {
+                normalize_domain(model.text(node.domain)) == domain && model.text(node.op) == op
+            }
+        }
+    }
+
+    /// Refuses a selection that means no node of the model.
+    pub(crate) fn ensure_some(&self, model: &Model) -> anyhow::Result<()> {
+        if !self.nodes(model).is_empty() {
+            return Ok(());
+        }
+        let Some(body) = model.main_body() else { bail!("the model has no graph") };
+        let all = in_order(body);
+        let likely = match self {
+            Selection::Name(name) => {
+                let nodes = all.iter().map(|&n| &body.nodes[n]);
+                let results = |n: &onnx_ir::Node| n.outputs.clone().into_iter().flatten();
+                let names =
+                    nodes.flat_map(|n| n.name.into_iter().chain(results(n).map(|v| body.values[v].name)));
+                did_you_mean(name, names.map(|n| &model.names[n]))
+            }
+            Selection::Op(_, op) => did_you_mean(op, all.iter().map(|&n| model.text(body.nodes[n].op))),
+            Selection::Number(_) => bail!("there is no node {self}: the main graph has {}", all.len()),
+            Selection::Glob(_) => None,
+        };
+        match likely {
+            Some(likely) => bail!("no node is meant by `{self}`: did you mean `{likely}`?"),
+            None => bail!("no node is meant by `{self}`"),
+        }
+    }
+}
+
+/// The nodes of a body in the order of the text.
+fn in_order(body: &Body) -> Vec<NodeId> {
+    let mut order = Vec::with_capacity(body.nodes.len());
+    let mut seen = std::collections::HashSet::new();
+    let mut open: Vec<NodeId> = Vec::new();
+    let mut enter = |graph: GraphId, open: &mut Vec<NodeId>| {
+        if seen.insert(graph) {
+            open.extend(body.graphs[graph].nodes.iter().rev());
+        }
+    };
+    body.root().into_iter().for_each(|g| enter(g, &mut open));
+    while let Some(node) = open.pop() {
+        order.push(node);
+        let inner: Vec<GraphId> = body.subgraphs(node).collect();
+        inner.into_iter().rev().for_each(|g| enter(g, &mut open));
+    }
+    order
+}
+
+/// Whether a text is like a glob.
+fn is_like(glob: &str, text: &str) -> bool {
+    let (glob, text): (Vec<char>, Vec<char>) = (glob.chars().collect(), text.chars().collect());
+    let (mut g, mut t) = (0, 0);
+    // The last star, and where what it stands for ends so far.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match glob.get(g) {
+            Some('*') => {
+                star = Some((g, t));
+                g += 1;
+            }
+            Some(&c) if c == '?' || c == text[t] => {
+                g += 1;
+                t += 1;
+            }
+            Some(_) | None => {
+                let Some((at, end)) = star else { return false };
+                star = Some((at, end + 1));
+                (g, t) = (at + 1, end + 1);
+            }
+        }
+    }
+    glob[g..].iter().all(|&c| c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_are_like_texts() {
+        for (glob, text) in
+            [("*", ""), ("a*c", "abc"), ("a*b*c", "aabbcc"), ("?b", "äb"), ("/enc/*", "/enc/0")]
+        {
+            assert!(is_like(glob, text), "{glob} {text}");
+        }
+        for (glob, text) in [("", "a"), ("a*c", "abcd"), ("?", ""), ("a?", "a"), ("*ab*", "a")] {
+            assert!(!is_like(glob, text), "{glob} {text}");
+        }
+    }
+
+    #[test]
+    fn selections_say_what_they_are() {
+        let parse = |text: &str| text.parse::<Selection>().unwrap();
+        assert_eq!(parse("#17"), Selection::Number(17));
+        assert_eq!(parse("op:ai.onnx.Conv"), Selection::Op(String::new(), "Conv".into()));
+        assert_eq!(parse("op:com.acme.Op"), Selection::Op("com.acme".into(), "Op".into()));
+        assert_eq!(parse("/enc/*/"), Selection::Glob("enc/*".into()));
+        for name in ["/model/Conv", "t", "/", "//", "op"] {
+            assert_eq!(parse(name), Selection::Name(name.into()));
+        }
+        for text in ["#17", "op:Conv", "op:m.Op", "/a*/", "/model/Conv"] {
+            assert_eq!(parse(text).to_string(), text);
+        }
+        assert!("#x".parse::<Selection>().is_err() && "op:".parse::<Selection>().is_err());
+    }
+
+    #[test]
+    fn nodes_are_counted_in_the_order_of_the_text() {
+        let text = "<ir_version: 10, opset_import: [\"\": 21]> g (bool c, float[N] x) => (float[N] y) {
+            [first] a = Abs(x)
+            b = If(c) <then_branch = t () => (p) { p = Abs(a) }, else_branch = e () => (q) { q = Neg(a) }>
+            y = Neg(b)
+        }";
+        let model = onnx_text::read_model(text).model;
+        let body = model.main_body().unwrap();
+        let named = |selection: &str| {
+            let nodes = selection.parse::<Selection>().unwrap().nodes(&model);
+            let name =
+                |n: NodeId| model.names[body.values[body.nodes[n].outputs[0].unwrap()].name].to_owned();
+            nodes.into_iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!([named("#0"), named("#2"), named("#4")], [["a"], ["p"], ["y"]]);
+        assert_eq!(named("op:Abs"), ["a", "p"]);
+        assert_eq!(
+            (named("first"), named("a"), named("/?/")),
+            (
+                vec!["a".into()],
+                vec!["a".into()],
+                vec!["a".into(), "b".into(), "p".into(), "q".into(), "y".into()]
+            )
+        );
+        assert!(named("#5").is_empty() && named("nothing").is_empty());
+        let error = "frist".parse::<Selection>().unwrap().ensure_some(&model).unwrap_err();
+        assert_eq!(error.to_string(), "no node is meant by `frist`: did you mean `first`?");
+    }
+}

@@ -1,0 +1,74 @@
+//! Operator sets in files of their own, in every form.
+
+use crate::Folder;
+
+const SET: &str = r#"#@ onnxtxt 1
+operator_set <ir_version: 10, domain: "com.acme", opset_version: 2>
+
+## Adds it to itself.
+<since_version: 1, opset_import: ["": 21]>
+operator Twice <by: int = 2> (T x) => (T y)
+where T: {float, float16}
+{
+    y = Add(x, x)
+}
+
+<since_version: 2, status: experimental>
+operator Other (T x, T? scale) => (T... y)
+where T: {float, seq(int64)}
+"#;
+
+#[test]
+fn every_form_is_converted_to_every_other() {
+    let folder = Folder::new(&[("s.onnxtxt", SET.as_bytes())]);
+    folder.run(&["convert", "s.onnxtxt", "-o", "s.onnx"]).expect(0);
+    let binary = folder.read("s.onnx");
+    assert!(binary.starts_with(b"\x0a\x09ONNXOPSET"));
+    for name in ["s.json", "s.txtpb", "again.onnxtxt"] {
+        folder.run(&["convert", "s.onnx", "-o", name]).expect(0);
+        folder.run(&["check", name]).expect(0);
+        folder.run(&["convert", name, "-o", "back.onnx"]).expect(0);
+        assert_eq!(folder.read("back.onnx"), binary, "{name}");
+    }
+    assert_eq!(folder.read("again.onnxtxt"), SET.as_bytes());
+    assert_eq!(folder.run(&["print", "s.json"]).expect(0).text(), SET);
+    folder.run(&["fmt", "--check", "s.onnxtxt"]).expect(0);
+    let json = folder.read("s.json");
+    assert!(String::from_utf8_lossy(&json).contains("```onnxtxt"));
+}
+
+#[test]
+fn info_says_what_is_in_it() {
+    let folder = Folder::new(&[("s.onnxtxt", SET.as_bytes())]);
+    let info = folder.run(&["info", "s.onnxtxt"]).expect(0);
+    for text in ["operator set as text", "com.acme", "2 operators, 1 with a body", "Twice, Other"] {
+        assert!(info.text().contains(text), "{text}: {}", info.text());
+    }
+}
+
+/// What is wrong has its place in the text, or in the text that a file would be printed as.
+#[test]
+fn findings_have_places() {
+    let wrong = SET.replace("(T... y)", "(U... y)");
+    let folder = Folder::new(&[("s.onnxtxt", wrong.as_bytes())]);
+    folder.run(&["convert", "s.onnxtxt", "-o", "s.onnx"]).expect(0);
+    let message = "error[E1105]: `U` is neither a type nor a type variable of the operator";
+    for name in ["s.onnxtxt", "s.onnx"] {
+        let found = folder.run(&["check", "--format", "short", name]).expect(1);
+        assert_eq!(found.stderr.trim_end(), format!("{name}:13:36: {message}"));
+        folder.run(&["check", "--level", "syntax", name]).expect(0);
+        folder.run(&["check", "--ignore", "E1105", name]).expect(0);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_reported() {
+    let folder = Folder::new(&[("s.onnxtxt", b"operator_set <domain: \"d\"\noperator A (T x) =>")]);
+    folder.run(&["convert", "s.onnxtxt", "-o", "s.onnx"]).expect(1);
+    folder.run(&["fmt", "s.onnxtxt"]).expect(1);
+    assert_eq!(folder.names(), ["s.onnxtxt"]);
+    folder.write("s.onnx", b"\x0a\x09ONNXOPSET\x42\x7f\x0a\x01A");
+    let found = folder.run(&["check", "s.onnx"]).expect(1);
+    assert!(found.stderr.contains("OperatorSetProto"), "{}", found.stderr);
+    folder.run(&["infer", "s.onnx"]).expect(2);
+}

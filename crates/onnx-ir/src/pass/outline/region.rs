@@ -1,0 +1,229 @@
+//! The nodes that are to become a function: what they read and give, and what must come behind them.
+
+use super::{Map, Set};
+use crate::body::{Body, GraphId, NodeId, ValueId};
+use crate::diag::{Diagnostic, Entity, Place, code};
+use crate::edit::{Use, Uses, graphs};
+use crate::model::{BodyId, Model};
+use crate::names::Name;
+
+/// Some nodes of one graph, with all that is nested in them.
+pub(super) struct Region {
+    pub(super) graph: GraphId,
+    /// In the order of the graph.
+    pub(super) nodes: Vec<NodeId>,
+    /// Values that are read and defined outside, in the order in which they are read.
+    pub(super) inputs: Vec<ValueId>,
+    /// Values that are defined in it and read outside, in order.
+    pub(super) outputs: Vec<ValueId>,
+    /// Other nodes of the graph that need its results.
+    pub(super) after: Set<NodeId>,
+}
+
+impl Region {
+    pub(super) fn new(
+        model: &Model,
+        id: BodyId,
+        selected: &[NodeId],
+        trained: &Set<Name>,
+    ) -> Result<Region, Vec<Diagnostic>> {
+        let body = &model.bodies[id];
+        let uses = Uses::of(body);
+        let selected: Set<NodeId> = selected.iter().copied().collect();
+        let graph = one_graph(model, id, &uses, &selected)?;
+        let nodes: Vec<NodeId> =
+            body.graphs[graph].nodes.iter().copied().filter(|n| selected.contains(n)).collect();
+        let inside = Inside::of(body, &nodes);
+        let inputs = inside.reads(body, &nodes);
+        let top = tops(body, graph);
+
+        let mut named: Set<Name> = trained.clone();
+        for annotation in &body.graphs[graph].quantization {
+            let parameters = annotation.parameters.iter().filter_map(|e| e.value);
+            named.extend(annotation.tensor_name.into_iter().chain(parameters));
+        }
+        let is_read = |value: ValueId| {
+            named.contains(&body.values[value].name)
+                || uses.of_value(value).iter().any(|user| match user {
+                    Use::Input(node, _) => !inside.nodes.contains(node),
+                    Use::Output(graph, _) => !inside.graphs.contains(graph),
+                })
+        };
+        let results = nodes.iter().flat_map(|&n| body.nodes[n].outputs.iter().flatten().copied());
+        let outputs: Vec<ValueId> = results.filter(|&v| is_read(v)).collect();
+        if outputs.is_empty() {
+            let message = "nothing reads what the selected nodes compute";
+            let place = nodes.first().map_or(Place::Nowhere, |&n| Entity::Node(id, n).into());
+            return Err(vec![Diagnostic::new(&code::OUTLINE_SELECTION, place, message)]);
+        }
+        let after = behind(model, id, &nodes, &uses, &top)?;
+        Ok(Region { graph, nodes, inputs, outputs, after })
+    }
+}
+
+/// The graph that has all selected nodes but those nested in others.
+fn one_graph(
+    model: &Model,
+    id: BodyId,
+    uses: &Uses,
+    selected: &Set<NodeId>,
+) -> Result<GraphId, Vec<Diagnostic>> {
+    let body = &model.bodies[id];
+    let refused =
+        |place: Place, message: String| Err(vec![Diagnostic::new(&code::OUTLINE_SELECTION, place, message)]);
+    let mut order: Vec<NodeId> = Vec::new();
+    let mut covered: Set<GraphId> = Set::default();
+    for graph in graphs(body) {
+        for &node in &body.graphs[graph].nodes {
+            let is_selected = selected.contains(&node);
+            if covered.contains(&graph) || is_selected {
+                covered.extend(body.subgraphs(node));
+            }
+            if is_selected && !covered.contains(&graph) {
+                order.push(node);
+            }
+        }
+    }
+    let Some(&first) = order.first() else {
+        return refused(Place::Nowhere, "no node is selected".to_owned());
+    };
+    let Some(graph) = uses.graph_of(first) else {
+        return refused(Place::Nowhere, "no node is selected".to_owned());
+    };
+    if let Some(&other) = order.iter().find(|&&n| uses.graph_of(n) != Some(graph)) {
+        let [op, other_op] = [first, other].map(|n| model.text(body.nodes[n].op));
+        let message = format!("this `{other_op}` is in another graph than `{op}`, which is selected too");
+        let diagnostic = Diagnostic::new(&code::OUTLINE_SELECTION, Entity::Node(id, other), message);
+        return Err(vec![diagnostic.related(Entity::Node(id, first), "selected too")]);
+    }
+    Ok(graph)
+}
+
+/// All that belongs to selected nodes.
+struct Inside {
+    nodes: Set<NodeId>,
+    graphs: Set<GraphId>,
+    values: Set<ValueId>,
+}
+
+impl Inside {
+    fn of(body: &Body, nodes: &[NodeId]) -> Self {
+        let mut inside = Inside { nodes: Set::default(), graphs: Set::default(), values: Set::default() };
+        let mut open: Vec<GraphId> = Vec::new();
+        let add = |inside: &mut Inside, node: NodeId, open: &mut Vec<GraphId>| {
+            inside.nodes.insert(node);
+            inside.values.extend(body.nodes[node].outputs.iter().flatten());
+            open.extend(body.subgraphs(node).filter(|&g| inside.graphs.insert(g)));
+        };
+        nodes.iter().for_each(|&node| add(&mut inside, node, &mut open));
+        while let Some(graph) = open.pop() {
+            let graph = &body.graphs[graph];
+            inside.values.extend(graph.inputs.iter().filter_map(|p| p.value));
+            inside.values.extend(graph.initializers.iter().map(|i| i.value));
+            inside.values.extend(graph.sparse_initializers.iter().map(|i| i.value));
+            graph.nodes.iter().for_each(|&node| add(&mut inside, node, &mut open));
+        }
+        inside
+    }
+
+    /// What is read and not defined inside, in order.
+    fn reads(&self, body: &Body, nodes: &[NodeId]) -> Vec<ValueId> {
+        enum Step {
+            Node(NodeId),
+            Read(ValueId),
+            Graph(GraphId),
+        }
+        let (mut reads, mut seen, mut done) = (Vec::new(), Set::default(), Set::default());
+        let mut steps: Vec<Step> = nodes.iter().rev().map(|&n| Step::Node(n)).collect();
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Read(value) => {
+                    if !self.values.contains(&value) && seen.insert(value) {
+                        reads.push(value);
+                    }
+                }
+                Step::Node(node) => {
+                    let first = steps.len();
+                    steps.extend(body.nodes[node].inputs.iter().flatten().map(|&v| Step::Read(v)));
+                    steps.extend(body.subgraphs(node).map(Step::Graph));
+                    steps[first..].reverse();
+                }
+                Step::Graph(graph) => {
+                    if done.insert(graph) {
+                        let outputs = body.graphs[graph].outputs.iter().rev();
+                        steps.extend(outputs.filter_map(|p| p.value).map(Step::Read));
+                        steps.extend(body.graphs[graph].nodes.iter().rev().map(|&n| Step::Node(n)));
+                    }
+                }
+            }
+        }
+        reads
+    }
+}
+
+/// For the nodes of a graph and those nested in them, the node of the graph.
+fn tops(body: &Body, graph: GraphId) -> Map<NodeId, NodeId> {
+    let mut tops = Map::default();
+    let mut open: Vec<(NodeId, NodeId)> = body.graphs[graph].nodes.iter().map(|&n| (n, n)).collect();
+    while let Some((node, top)) = open.pop() {
+        if tops.insert(node, top).is_none() {
+            let inner = body.subgraphs(node).flat_map(|g| &body.graphs[g].nodes);
+            open.extend(inner.map(|&n| (n, top)));
+        }
+    }
+    tops
+}
+
+/// The nodes of the graph that need results of the region, directly or through others. It is an error if the region needs
+/// one of them.
+fn behind(
+    model: &Model,
+    id: BodyId,
+    region: &[NodeId],
+    uses: &Uses,
+    top: &Map<NodeId, NodeId>,
+) -> Result<Set<NodeId>, Vec<Diagnostic>> {
+    let body = &model.bodies[id];
+    let selected: Set<NodeId> = region.iter().copied().collect();
+    let mut came: Map<NodeId, NodeId> = Map::default();
+    let mut open: Vec<NodeId> = region.to_vec();
+    while let Some(node) = open.pop() {
+        let results = body.nodes[node].outputs.iter().flatten();
+        let users = results.flat_map(|&v| uses.of_value(v)).filter_map(|user| match user {
+            Use::Input(reader, _) => top.get(reader).copied(),
+            Use::Output(..) => None,
+        });
+        // What a nested graph gives is given by the node that holds it, which reads it in no way that counts here.
+        for reader in users.filter(|&reader| reader != node) {
+            match (selected.contains(&reader), selected.contains(&node)) {
+                (true, true) => {}
+                (true, false) => return Err(vec![path(model, id, &came, node, reader)]),
+                (false, _) => {
+                    if !came.contains_key(&reader) {
+                        came.insert(reader, node);
+                        open.push(reader);
+                    }
+                }
+            }
+        }
+    }
+    Ok(came.into_keys().collect())
+}
+
+/// The finding that a path leaves the region and comes back to `reader`, from `last`.
+fn path(model: &Model, id: BodyId, came: &Map<NodeId, NodeId>, last: NodeId, reader: NodeId) -> Diagnostic {
+    let op = |node: NodeId| model.text(model.bodies[id].nodes[node].op);
+    let message = format!(
+        "this `{}` needs the result of `{}`, which is not selected and needs a selected node",
+        op(reader),
+        op(last)
+    );
+    let mut diagnostic = Diagnostic::new(&code::OUTLINE_PATH, Entity::Node(id, reader), message);
+    let mut at = last;
+    for _ in 0..5 {
+        let Some(&before) = came.get(&at) else { break };
+        diagnostic = diagnostic.related(Entity::Node(id, at), format!("needs `{}`", op(before)));
+        at = before;
+    }
+    diagnostic.help("select these nodes as well")
+}

@@ -1,0 +1,81 @@
+//! Operators that are not of the standard, and that models nevertheless have: those that ONNX Runtime adds to it.
+
+use super::load::{Loaded, load};
+use crate::schema::Schema;
+use onnx_ir::normalize_domain;
+use std::sync::LazyLock;
+
+/// The documents by domain, each read when it is asked for first.
+static DOCUMENTS: [(&str, LazyLock<Loaded>); 2] = [
+    ("", LazyLock::new(|| read(include_str!("../../opsets/ai.onnx.onnxtxt")))),
+    ("com.microsoft", LazyLock::new(|| read(include_str!("../../opsets/com.microsoft.onnxtxt")))),
+];
+
+/// The operators of a domain that ONNX Runtime adds to the standard, if this crate describes any: those of
+/// `com.microsoft`, and the one of the default domain that its optimizer writes.
+pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
+    contributed_set(domain).map(|loaded| &*loaded.schemas)
+}
+
+/// The same with the functions that define some of them.
+pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
+    let domain = normalize_domain(domain);
+    DOCUMENTS.iter().find(|(name, _)| *name == domain).map(|(_, loaded)| &**loaded)
+}
+
+fn read(source: &str) -> Loaded {
+    load(onnx_text::read_operator_set(source).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{BodyKind, Lookup, Registry};
+    use onnx_ir::{Level, VerifyOptions};
+    use onnx_text::FormatOptions;
+
+    #[test]
+    fn documents_are_sound_and_formatted() {
+        for source in
+            [include_str!("../../opsets/ai.onnx.onnxtxt"), include_str!("../../opsets/com.microsoft.onnxtxt")]
+        {
+            let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
+            let checked = onnx_text::check_operator_set(source, &options);
+            assert!(checked.diagnostics.is_empty(), "{:#?}", checked.diagnostics);
+            let (parsed, options) = (&checked.parsed, FormatOptions::default());
+            let (comments, annotated) = (&parsed.comments, parsed.annotated);
+            let formatted =
+                onnx_text::format_operator_set(source, &parsed.tree, comments, annotated, &options);
+            assert!(formatted == source, "run `onnxtxt fmt crates/onnx-ops/opsets`");
+            let names = &checked.set.model.names;
+            for operator in &checked.set.operators {
+                let summary = operator.doc.and_then(|doc| names[doc].rsplit('\n').next()).unwrap();
+                assert!(summary.ends_with('.') && summary.len() < 120, "{summary}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_operator_is_found_in_a_registry() {
+        let schemas = contributed("com.microsoft").unwrap();
+        assert_eq!(schemas.len(), 136);
+        let registry = Registry::with(schemas.to_vec());
+        for schema in schemas {
+            assert!(matches!(registry.lookup("com.microsoft", &schema.name, 1), Lookup::Found(_)));
+        }
+        assert_eq!(contributed("ai.onnx").map(<[_]>::len), Some(1));
+        assert!(contributed("com.acme").is_none());
+    }
+
+    #[test]
+    fn operators_with_a_body_say_so() {
+        for domain in ["", "com.microsoft"] {
+            let loaded = contributed_set(domain).unwrap();
+            for (schema, body) in loaded.schemas.iter().zip(&loaded.bodies) {
+                let expected = if body.is_some() { BodyKind::Fixed } else { BodyKind::None };
+                assert_eq!(schema.body, expected, "{}", schema.name);
+            }
+            assert!(loaded.bodies.iter().any(Option::is_some));
+        }
+    }
+}
