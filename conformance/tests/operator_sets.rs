@@ -262,6 +262,56 @@ fn changed_texts_are_read_without_panic() {
     }
 }
 
+/// What can be read of damaged bytes is a set like any other.
+#[test]
+fn damaged_bytes_are_read_and_come_back() {
+    let sound = wire(&read(SAMPLES[0]).unwrap());
+    let mut random = Random::new(14);
+    for length in 0..sound.len() {
+        let (set, diagnostics) = read_operator_set(sound[..length].to_vec().into());
+        comes_back(&set).unwrap();
+        assert!(length == 0 || !diagnostics.is_empty() || wire(&set).len() == length);
+    }
+    for _ in 0..2000 {
+        let mut bytes = sound.clone();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len());
+            bytes[at] ^= 1 << random.below(8);
+        }
+        let (set, _) = read_operator_set(bytes.into());
+        comes_back(&set).unwrap();
+        check(&print(&set));
+    }
+}
+
+/// Twice as many operators take no more than about twice as long, whatever is wrong with them.
+#[test]
+fn time_is_linear() {
+    let text = |count: usize, item: &str| {
+        "operator_set <ir_version: 10, domain: \"d\", opset_version: 1>\n".to_owned() + &item.repeat(count)
+    };
+    for item in [
+        "operator A (U x) => (U x, T y)\n",
+        "<since_version: 1> operator A <a: int = 1> (T x) => (T y) where T: {float} { y = Abs(q) }\n",
+        "operator A <\n",
+        "<operator",
+        "operator A (T x",
+        "where T: {float",
+    ] {
+        let seconds = |count: usize| {
+            let text = text(count, item);
+            let start = std::time::Instant::now();
+            check(&text);
+            let (set, _) = onnx_text::read_operator_set(&text);
+            print(&set);
+            start.elapsed().as_secs_f64()
+        };
+        seconds(100);
+        let (few, many) = (seconds(500).min(seconds(500)), seconds(4000).min(seconds(4000)));
+        assert!(many < 30.0 * few + 0.05, "{item}: {few} s and {many} s");
+    }
+}
+
 /// One mistake in one operator costs no more than that operator.
 #[test]
 fn what_follows_a_broken_operator_is_read() {

@@ -5,6 +5,7 @@ use crate::opset::SetFile;
 use crate::session::Session;
 use crate::value::Value;
 use onnx_ir::{Diagnostic, VerifyOptions};
+use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 
 /// A file that holds no model.
@@ -18,8 +19,20 @@ pub(crate) enum Document {
 impl Input {
     /// What the file holds, if it is a value or an operator set.
     pub(crate) fn document(&self) -> Option<Document> {
+        if self.is_document_of_model() {
+            return None;
+        }
         let value = self.value().map(Document::Value);
         value.or_else(|| self.operator_set().map(Document::OperatorSet))
+    }
+
+    /// Whether the file is JSON or textproto that fits a model.
+    pub(crate) fn is_document_of_model(&self) -> bool {
+        match self.form {
+            Form::Json => onnx_proto::json::from_json(&self.bytes, FileKind::Model).is_ok(),
+            Form::Textproto => onnx_proto::textproto::from_text(&self.bytes, FileKind::Model).is_ok(),
+            Form::Text | Form::Binary => false,
+        }
     }
 }
 

@@ -39,7 +39,7 @@ impl Input {
 
     /// A document does not say which message it is: it is a set if it fits one and no model.
     fn set_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<SetFile> {
-        if from(&self.bytes, FileKind::Model).is_ok() {
+        if self.is_document_of_model() {
             return None;
         }
         from(&self.bytes, FileKind::OperatorSet).ok().map(|bytes| SetFile::read(bytes.into()))

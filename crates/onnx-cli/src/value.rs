@@ -47,7 +47,7 @@ impl Input {
 
     /// A document does not say which message it is: it is a value if it fits one and no model.
     fn value_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<Value> {
-        if from(&self.bytes, FileKind::Model).is_ok() {
+        if self.is_document_of_model() {
             return None;
         }
         KINDS.iter().find_map(|&kind| Some(Value::read(from(&self.bytes, kind).ok()?.into(), kind)))

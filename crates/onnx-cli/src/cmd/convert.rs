@@ -81,13 +81,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
     let mut loaded = input.load();
     let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
-    if !args.drop_unknown {
-        // What cannot be written back is no loss to be made in passing.
-        for diagnostic in diagnostics.iter_mut().filter(|d| d.code == &code::UNKNOWN_FIELD) {
-            diagnostic.severity = Severity::Error;
-            diagnostic.help = Some("use --drop-unknown to convert the model without it".to_owned());
-        }
-    }
+    refuse_unknown(args, &mut diagnostics);
     let is_partial = diagnostics.iter().any(Diagnostic::is_error);
     loaded.diagnostics.clone_from(&diagnostics);
     locate::report(session, &input, &loaded, &diagnostics);
@@ -108,6 +102,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(written)
 }
 
+/// What cannot be written back is no loss to be made in passing.
+fn refuse_unknown(args: &Args, diagnostics: &mut [Diagnostic]) {
+    for diagnostic in diagnostics.iter_mut().filter(|d| !args.drop_unknown && d.code == &code::UNKNOWN_FIELD)
+    {
+        diagnostic.severity = Severity::Error;
+        diagnostic.help = Some("use --drop-unknown to convert the model without it".to_owned());
+    }
+}
+
 /// A value or an operator set. It has no weights to move.
 fn convert_document(
     args: &Args,
@@ -117,8 +120,10 @@ fn convert_document(
     target: &Target,
     session: &mut Session,
 ) -> anyhow::Result<Status> {
-    document.report(session, input, document.diagnostics());
-    if document.is_partial() {
+    let mut diagnostics = document.diagnostics().to_vec();
+    refuse_unknown(args, &mut diagnostics);
+    document.report(session, input, &diagnostics);
+    if document.is_partial() || diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(Status::Findings);
     }
     let options = RaiseOptions { profile: args.profile.into(), ..RaiseOptions::default() };

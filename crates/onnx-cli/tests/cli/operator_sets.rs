@@ -71,4 +71,8 @@ fn what_cannot_be_read_is_reported() {
     let found = folder.run(&["check", "s.onnx"]).expect(1);
     assert!(found.stderr.contains("OperatorSetProto"), "{}", found.stderr);
     folder.run(&["infer", "s.onnx"]).expect(2);
+    // A field that the format does not know.
+    folder.write("s.onnx", b"\x0a\x09ONNXOPSET\xa2\x06\x01x");
+    folder.run(&["convert", "s.onnx", "-o", "s.json"]).expect(1);
+    folder.run(&["convert", "s.onnx", "-o", "s.json", "--drop-unknown"]).expect(0);
 }

@@ -127,6 +127,11 @@ fn attention(cx: &mut NodeCx<'_, '_>) -> Infer {
         let place = if cx.has_input(4) { cx.at_input(4) } else { cx.at_input(5) };
         return cx.fail(Diagnostic::new(&code::ARITY, place, message));
     }
+    let has_cache = (4..6).any(|i| cx.has_input(i)) || (1..3).any(|i| cx.has_output(i));
+    if cx.since() >= 25 && cx.has_input(6) && has_cache {
+        let message = "`nonpad_kv_seqlen` is for keys and values without past and present";
+        return cx.fail(Diagnostic::new(&code::ARITY, cx.at_input(6), message));
+    }
     let rank = rank_of_all(cx)?;
     let heads = if rank == 4 { Heads::of_rank_4(cx)? } else { packed(cx)? };
     let Heads { mut batch, queries, mut keys, length, kv_length, mut size, mut value_size } = heads;
@@ -287,7 +292,7 @@ fn rotary(cx: &mut NodeCx<'_, '_>) -> Infer {
     };
     let mut batch = Extent::of_input("batch size", 0, shape[0]);
     let mut length = Extent::of_input("length", 0, length);
-    let what = "half of what is rotated";
+    let what = "number of rotated pairs";
     let rotated = match int_or(cx, "rotary_embedding_dim", 0) {
         Some(0) => Extent::of_input(what, 0, size),
         Some(n) => Extent::of_attr(what, "rotary_embedding_dim", Dim::Const(n)),

@@ -89,7 +89,10 @@ fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axis = int_or(cx, "axis", 0)?;
     let axis = cx.axis(axis, shape.len(), place)?;
     let sizes = match sizes {
-        Some(sizes) => given_sizes(cx, sizes?, (axis, shape[axis]), count)?,
+        Some(sizes) => {
+            let sizes = sizes.unwrap_or_else(|| Shape::from_elem(Dim::Unknown, count));
+            given_sizes(cx, sizes, (axis, shape[axis]), count)?
+        }
         None => equal_sizes(cx, (axis, shape[axis]), count, is_counted)?,
     };
     let mut start = Some(0);

@@ -191,22 +191,25 @@ fn flatten(cx: &mut NodeCx<'_, '_>) -> Infer {
     keep_elements(cx)
 }
 
-/// Without axes, all of extent 1 go.
+/// Without axes, all of extent 1 go. Of an empty list of axes that is an input, the reference says that all stay, and
+/// runtimes take it for none.
 fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape(0)?;
-    let axes = match AXES.list(cx) {
-        List::Known(axes) => axes,
+    let list = AXES.list(cx);
+    let is_attr = cx.schema().inputs.len() == 1;
+    let axes = match list {
+        List::Known(axes) if !axes.is_empty() => axes,
         List::Unknown(count) => {
-            let rank = shape.len().checked_sub(count?)?;
+            // More than one may be the same one.
+            let rank = shape.len().checked_sub(count.filter(|&n| n == 1)?)?;
             let shape = cx.fresh_shape(0, rank);
             cx.set_shape(0, shape);
             return None;
         }
-        List::Absent => {
-            if !shape
-                .iter()
-                .all(|&d| d == Dim::Const(1) || cx.dims().known_equal(d, Dim::Const(1)) == Some(false))
-            {
+        List::Known(_) | List::Absent => {
+            let is_one = |cx: &mut NodeCx<'_, '_>, d| cx.dims().known_equal(d, Dim::Const(1));
+            let are_ones: Vec<bool> = shape.iter().map(|&d| is_one(cx, d)).collect::<Option<_>>()?;
+            if are_ones.contains(&true) && matches!(list, List::Known(_)) && !is_attr {
                 return None;
             }
             cx.set_shape(0, shape.into_iter().filter(|&d| d != Dim::Const(1)));

@@ -38,6 +38,9 @@ fn compress(cx: &mut NodeCx<'_, '_>) -> Infer {
         i64::try_from(chosen[..end].iter().filter(|&&c| c).count()).ok()
     };
     if !has_axis {
+        if cx.rank(0).is_some() {
+            cx.shape_of_ranks(0, 1, None)?;
+        }
         let all = cx.shape(0).map_or(Dim::Unknown, |s| cx.dims().product(&s));
         let count = count(all).map_or_else(|| cx.fresh(0), Dim::Const);
         cx.set_shape(0, [count]);
@@ -142,12 +145,13 @@ fn top_k(cx: &mut NodeCx<'_, '_>) -> Infer {
     let place = cx.at_attr("axis");
     let axis = cx.axis(axis, shape.len(), place)?;
     if let Dim::Const(k) = count {
+        let least = if cx.since() == 1 { 1 } else { 0 };
         let most = match shape[axis] {
             Dim::Const(n) => n,
             Dim::Unknown | Dim::Expr(_) => i64::MAX,
         };
-        if !(0..=most).contains(&k) {
-            let message = if k < 0 { format!("{k} elements") } else { format!("{k} elements of {most}") };
+        if !(least..=most).contains(&k) {
+            let message = if k < least { format!("{k} elements") } else { format!("{k} elements of {most}") };
             if cx.since() == 1 {
                 return cx.fail_at_attr("k", message);
             }

@@ -115,7 +115,9 @@ fn transform(cx: &mut NodeCx<'_, '_>, axis: Option<i64>, name: &str) -> Infer {
     let Some(axis) = axis else {
         // Nobody knows which axis changes, if one does.
         if given.is_some() || one_sided_of != Some(0) {
-            output[..rank - 1].fill(Dim::Unknown);
+            for dim in &mut output[..rank - 1] {
+                *dim = cx.fresh(0);
+            }
         }
         cx.set_shape(0, output);
         return Some(());

@@ -48,10 +48,10 @@ fn slice(cx: &mut NodeCx<'_, '_>) -> Infer {
         return cx.fail_at_input(STEPS, &code::CONSTANT_INPUT, "a step of 0".to_owned());
     }
     let input = cx.shape(0)?;
-    let axes = match AXES.list(cx) {
-        List::Known(axes) => axes,
-        List::Absent => (0..i64::try_from(count?).ok()?).collect(),
-        List::Unknown(_) => {
+    let axes = match (AXES.list(cx), count) {
+        (List::Known(axes), _) => axes,
+        (List::Absent, Some(count)) => (0..i64::try_from(count).ok()?).collect(),
+        (List::Absent, None) | (List::Unknown(_), _) => {
             // Whichever axes these are, the others stay, but nobody knows which.
             let shape = cx.fresh_shape(0, input.len());
             cx.set_shape(0, shape);

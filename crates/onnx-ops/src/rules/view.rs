@@ -113,7 +113,8 @@ fn tile(cx: &mut NodeCx<'_, '_>) -> Infer {
         return None;
     };
     let Some(repeats) = repeats else {
-        cx.set_rank(0, input.len());
+        let shape = cx.fresh_shape(0, input.len());
+        cx.set_shape(0, shape);
         return None;
     };
     if repeats.len() != input.len() {

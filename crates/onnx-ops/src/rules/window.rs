@@ -19,6 +19,7 @@ pub(super) struct Window {
     dilations: Shape,
     padding: Padding,
     rounding: Rounding,
+    is_pool: bool,
 }
 
 /// What is around the input.
@@ -89,7 +90,7 @@ pub(super) fn kernel(
 impl Window {
     /// The window of a convolution, where `pads` and `auto_pad` exclude each other.
     pub(super) fn of_convolution(cx: &mut NodeCx<'_, '_>, kernel: Shape) -> Option<Window> {
-        let window = Self::read(cx, kernel, Rounding::Down)?;
+        let window = Self::read(cx, kernel, Rounding::Down, false)?;
         let is_auto = !matches!(auto_pad(cx)?, Some("") | None);
         if is_auto && cx.has_attr("pads") {
             let message = format!("`pads` of `{}` does not go with `auto_pad`", cx.op());
@@ -108,10 +109,10 @@ impl Window {
             None if cx.has_attr("ceil_mode") => Rounding::Unknown,
             None => Rounding::Down,
         };
-        Self::read(cx, kernel, rounding)
+        Self::read(cx, kernel, rounding, true)
     }
 
-    fn read(cx: &mut NodeCx<'_, '_>, kernel: Shape, rounding: Rounding) -> Option<Window> {
+    fn read(cx: &mut NodeCx<'_, '_>, kernel: Shape, rounding: Rounding, is_pool: bool) -> Option<Window> {
         let axes = kernel.len();
         let strides = list_of(cx, "strides", axes, 1, 1)?;
         let dilations = list_of(cx, "dilations", axes, 1, 1)?;
@@ -124,7 +125,7 @@ impl Window {
             Some(_) if cx.has_attr("pads") => Padding::Unknown,
             Some(_) => Padding::Same,
         };
-        Some(Window { kernel, strides, dilations, padding, rounding })
+        Some(Window { kernel, strides, dilations, padding, rounding, is_pool })
     }
 
     /// How many places the window has on each spatial axis of an input.
@@ -143,17 +144,21 @@ impl Window {
         let span = span(dims, self.kernel[axis], self.dilations[axis]);
         let (before, behind) = (dims.add(extent, begin), dims.sub(end, span));
         let slack = dims.add(before, behind);
-        let steps = if self.rounding == Rounding::Down {
-            dims.floor_div(slack, stride)
-        } else {
-            dims.ceil_div(slack, stride)
-        };
-        let places = dims.add(steps, Dim::Const(1));
-        if dims.upper_bound(places).is_some_and(|most| most <= 0) && extent != Dim::Const(0) {
-            let padded = dims.add(before, end);
-            let [span, padded] = [span, padded].map(|d| dim_text(dims, d));
-            return self.too_large(cx, input, axis, &span, &padded).map(|()| places);
+        let down = dims.floor_div(slack, stride);
+        let up = dims.ceil_div(slack, stride);
+        if dims.upper_bound(slack).is_some_and(|most| most < 0) && extent != Dim::Const(0) {
+            // The window is larger than what it slides over. Pools that divide towards zero find places all the same.
+            if !self.is_pool || dims.upper_bound(up).is_some_and(|most| most < -1) {
+                let padded = dims.add(before, end);
+                let [span, padded] = [span, padded].map(|d| dim_text(dims, d));
+                return self.too_large(cx, input, axis, &span, &padded).map(|()| Dim::Unknown);
+            }
+            if self.rounding == Rounding::Down && down != up {
+                return Some(Dim::Unknown);
+            }
         }
+        let steps = if self.rounding == Rounding::Down { down } else { up };
+        let places = dims.add(steps, Dim::Const(1));
         let inside = dims.ceil_div(before, stride);
         let last = dims.add(behind, stride);
         let is_inside = dims.upper_bound(last).is_some_and(|most| most <= 0);

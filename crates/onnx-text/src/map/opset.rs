@@ -10,6 +10,8 @@ use onnx_ir::diag::{Entity, Span};
 pub struct OpsetMap<'a> {
     source: &'a str,
     tree: &'a ast::OperatorSet,
+    /// The operators of the tree.
+    operators: Vec<&'a ast::Operator>,
     set: &'a OperatorSet,
     /// The functions of the set, those that operators have as their body included.
     file: ast::File,
@@ -29,12 +31,12 @@ impl<'a> OpsetMap<'a> {
             graph: None,
             functions: functions.collect(),
         };
-        OpsetMap { source, tree, set, file }
+        OpsetMap { source, tree, operators: tree.operators().collect(), set, file }
     }
 
     /// Where an entity is written, the smallest part that stands for it.
     pub fn span(&self, entity: Entity) -> Option<Span> {
-        let operator = |o: u32| self.tree.operators().nth(o as usize);
+        let operator = |o: u32| self.operators.get(o as usize).copied();
         match entity {
             Entity::OpsetVersion => {
                 let is_version = |f: &&ast::Field| &self.source[f.key.range()] == "opset_version";
