@@ -93,6 +93,7 @@ fn hash(function: FunctionId, inputs: &[Fact], bindings: &Bindings) -> u64 {
                 Elem::Unknown => 0u8.hash(&mut hasher),
                 Elem::Int(dim) => dim.hash(&mut hasher),
                 Elem::Float(x) => x.to_bits().hash(&mut hasher),
+                Elem::Quotient(dim, by) => (dim, by).hash(&mut hasher),
             }
         }
     }

@@ -559,6 +559,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     pub fn resolved(&mut self, value: &Value) -> Value {
         let elems = value.elems.iter().map(|e| match e {
             Elem::Int(d) => Elem::Int(self.engine.dims.resolve(*d)),
+            Elem::Quotient(d, by) => Elem::Quotient(self.engine.dims.resolve(*d), *by),
             Elem::Unknown | Elem::Float(_) => *e,
         });
         Value { dims: value.dims.clone(), elems: elems.collect() }

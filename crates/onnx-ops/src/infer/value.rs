@@ -12,10 +12,12 @@ use smallvec::SmallVec;
 pub enum Elem {
     /// Nothing is known of it.
     Unknown,
-    /// An integer, or a boolean as 0 or 1.
+    /// An integer, or a boolean as 0 or 1. Among floating-point numbers, one that is an integer for sure.
     Int(Dim),
     /// A floating-point number.
     Float(f64),
+    /// A floating-point number that is an extent divided by a number greater than 1: `Cast(H) * 0.5`.
+    Quotient(Dim, i64),
 }
 
 impl Elem {
@@ -23,7 +25,7 @@ impl Elem {
     pub fn int(self) -> Dim {
         match self {
             Elem::Int(dim) => dim,
-            Elem::Unknown | Elem::Float(_) => Dim::Unknown,
+            Elem::Unknown | Elem::Float(_) | Elem::Quotient(..) => Dim::Unknown,
         }
     }
 
@@ -32,7 +34,7 @@ impl Elem {
         match self {
             Elem::Int(Dim::Const(n)) => Some(n as f64),
             Elem::Float(x) => Some(x),
-            Elem::Unknown | Elem::Int(_) => None,
+            Elem::Unknown | Elem::Int(_) | Elem::Quotient(..) => None,
         }
     }
 
@@ -114,7 +116,7 @@ impl Value {
             .iter()
             .map(|e| match e {
                 Elem::Int(Dim::Const(n)) => Some(*n),
-                Elem::Unknown | Elem::Int(_) | Elem::Float(_) => None,
+                Elem::Unknown | Elem::Int(_) | Elem::Float(_) | Elem::Quotient(..) => None,
             })
             .collect()
     }

@@ -3,6 +3,7 @@
 //! Sizes that pass through floating-point numbers (`Floor(Cast(H) * 2.0)`) stay symbolic as long as they are integers
 //! for sure.
 
+use super::fraction::Fraction;
 use super::{Row, row};
 use crate::dims::{Dim, Dims};
 use crate::infer::{Elem, Infer, NodeCx, Value, elem_text};
@@ -86,13 +87,24 @@ pub(super) fn is_float(elem: ElemType) -> bool {
 
 /// An element after a cast. Integers lose their higher bits, floating-point numbers are rounded, and those that become
 /// integers are cut off.
-pub(super) fn converted(dims: &Dims, elem: Elem, to: ElemType) -> Elem {
+pub(super) fn converted(dims: &mut Dims, elem: Elem, to: ElemType) -> Elem {
     match elem {
         Elem::Unknown | Elem::Int(Dim::Unknown) => Elem::Unknown,
         Elem::Int(Dim::Const(n)) => integer(n, to),
         Elem::Int(dim @ Dim::Expr(_)) => symbolic(dims, dim, to),
         Elem::Float(x) => float(x, to),
+        Elem::Quotient(..) => quotient(dims, elem, to),
     }
+}
+
+/// Part of a size.
+fn quotient(dims: &mut Dims, elem: Elem, to: ElemType) -> Elem {
+    if matches!(to, ElemType::FLOAT | ElemType::DOUBLE) {
+        return elem;
+    }
+    let Some(fraction) = Fraction::of(elem).filter(|_| !is_float(to)) else { return Elem::Unknown };
+    let whole = if to == ElemType::BOOL { fraction.over() } else { fraction.trunc(dims) };
+    converted(dims, Elem::Int(whole), to)
 }
 
 /// How many bits an integer type has, and whether one of them is a sign.
@@ -199,8 +211,8 @@ mod tests {
 
     #[test]
     fn integers_lose_their_higher_bits() {
-        let dims = Dims::new();
-        let cast = |elem, to| converted(&dims, elem, to);
+        let mut dims = Dims::new();
+        let mut cast = |elem, to| converted(&mut dims, elem, to);
         assert_eq!(cast(int(200), ElemType::INT8), int(-56));
         assert_eq!(cast(int(-1), ElemType::UINT16), int(65535));
         assert_eq!(cast(int(-1), ElemType::UINT64), Elem::Unknown);
@@ -214,8 +226,8 @@ mod tests {
 
     #[test]
     fn floats_are_cut_off_where_they_fit() {
-        let dims = Dims::new();
-        let cast = |x, to| converted(&dims, Elem::Float(x), to);
+        let mut dims = Dims::new();
+        let mut cast = |x, to| converted(&mut dims, Elem::Float(x), to);
         assert_eq!(cast(-2.7, ElemType::INT64), int(-2));
         assert_eq!(cast(-0.7, ElemType::UINT8), int(0));
         assert_eq!(cast(256.0, ElemType::UINT8), Elem::Unknown);
@@ -229,10 +241,10 @@ mod tests {
     fn sizes_keep_their_symbols_where_they_fit() {
         let mut dims = Dims::new();
         let n = dims.symbol("N");
-        assert_eq!(converted(&dims, Elem::Int(n), ElemType::INT32), Elem::Int(n));
-        assert_eq!(converted(&dims, Elem::Int(n), ElemType::FLOAT), Elem::Int(n));
-        assert_eq!(converted(&dims, Elem::Int(n), ElemType::UINT64), Elem::Int(n));
-        assert_eq!(converted(&dims, Elem::Int(n), ElemType::INT16), Elem::Unknown);
-        assert_eq!(converted(&dims, Elem::Int(n), ElemType::BOOL), Elem::Unknown);
+        assert_eq!(converted(&mut dims, Elem::Int(n), ElemType::INT32), Elem::Int(n));
+        assert_eq!(converted(&mut dims, Elem::Int(n), ElemType::FLOAT), Elem::Int(n));
+        assert_eq!(converted(&mut dims, Elem::Int(n), ElemType::UINT64), Elem::Int(n));
+        assert_eq!(converted(&mut dims, Elem::Int(n), ElemType::INT16), Elem::Unknown);
+        assert_eq!(converted(&mut dims, Elem::Int(n), ElemType::BOOL), Elem::Unknown);
     }
 }

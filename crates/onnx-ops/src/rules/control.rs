@@ -79,10 +79,7 @@ pub(super) fn single(cx: &mut NodeCx<'_, '_>, i: usize) -> Option<Elem> {
 
 /// A boolean input that is known.
 fn known_truth(elem: Option<Elem>) -> Option<bool> {
-    match elem? {
-        Elem::Int(Dim::Const(n)) => Some(n != 0),
-        Elem::Int(_) | Elem::Float(_) | Elem::Unknown => None,
-    }
+    if let Elem::Int(Dim::Const(n)) = elem? { Some(n != 0) } else { None }
 }
 
 fn is_known(fact: &Fact, truth: bool) -> bool {

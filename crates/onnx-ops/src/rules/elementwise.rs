@@ -2,6 +2,7 @@
 
 use super::broadcast::{broadcast, one_sided};
 use super::cast::{converted, is_float};
+use super::fraction::Fraction;
 use super::{Row, row};
 use crate::dims::{Dim, Dims};
 use crate::infer::{Elem, Infer, NodeCx, Value};
@@ -121,47 +122,59 @@ fn some_elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem
     Some(())
 }
 
-/// Two numbers of one kind. A floating-point number that is an integer goes with a size that is one.
+/// Two numbers of one kind.
 enum Pair {
-    Ints(Dim, Dim),
+    /// So many parts of a size that both share: 1 for integers, an integer part of 1 for fractions.
+    Parts(Dim, Dim, i64),
     Floats(f64, f64),
 }
 
 impl Pair {
-    fn of(operands: &[Elem]) -> Option<Pair> {
+    fn of(dims: &mut Dims, operands: &[Elem]) -> Option<Pair> {
         Some(match *operands {
-            [Elem::Int(a), Elem::Int(b)] => Pair::Ints(a, b),
+            [Elem::Int(a), Elem::Int(b)] => Pair::Parts(a, b, 1),
             [Elem::Float(a), Elem::Float(b)] => Pair::Floats(a, b),
-            [Elem::Int(a), Elem::Float(b)] => Pair::Ints(a, whole(b)?),
-            [Elem::Float(a), Elem::Int(b)] => Pair::Ints(whole(a)?, b),
+            [a, b] => {
+                let (a, b, under) = Fraction::of(a)?.common(dims, Fraction::of(b)?)?;
+                Pair::Parts(a, b, under)
+            }
             _ => return None,
         })
     }
 }
 
-/// A floating-point number that is an integer, of which the neighbours are floating-point numbers as well.
-fn whole(x: f64) -> Option<Dim> {
-    const EXACT: f64 = (1u64 << 53) as f64;
-    (x.trunc() == x && x.abs() < EXACT).then_some(Dim::Const(x as i64))
+/// A number of parts of the same size.
+fn parts(dims: &mut Dims, count: Dim, under: i64) -> Elem {
+    if under == 1 { Elem::Int(count) } else { Fraction::new(count, under).elem(dims) }
 }
 
+/// What holds for parts as for integers.
 fn binary(
     cx: &mut NodeCx<'_, '_>,
     ints: impl Fn(&mut Dims, Dim, Dim) -> Dim,
     floats: impl Fn(f64, f64) -> f64,
 ) -> Infer {
-    elements(cx, |dims, operands| match Pair::of(operands) {
-        Some(Pair::Ints(a, b)) => Elem::Int(ints(dims, a, b)),
+    elements(cx, |dims, operands| match Pair::of(dims, operands) {
+        Some(Pair::Parts(a, b, under)) => {
+            let count = ints(dims, a, b);
+            parts(dims, count, under)
+        }
         Some(Pair::Floats(a, b)) => Elem::Float(floats(a, b)),
         None => Elem::Unknown,
     })
 }
 
-fn unary(cx: &mut NodeCx<'_, '_>, int: impl Fn(&mut Dims, Dim) -> Dim, float: impl Fn(f64) -> f64) -> Infer {
+fn unary(
+    cx: &mut NodeCx<'_, '_>,
+    int: impl Fn(&mut Dims, Dim) -> Dim,
+    float: impl Fn(f64) -> f64,
+    fraction: impl Fn(&mut Dims, Fraction) -> Elem,
+) -> Infer {
     same_shape(cx)?;
     some_elements(cx, |dims, operands| match *operands {
         [Elem::Int(d)] => Elem::Int(int(dims, d)),
         [Elem::Float(x)] => Elem::Float(float(x)),
+        [elem @ Elem::Quotient(..)] => Fraction::of(elem).map_or(Elem::Unknown, |f| fraction(dims, f)),
         _ => Elem::Unknown,
     })
 }
@@ -175,27 +188,39 @@ fn sub(cx: &mut NodeCx<'_, '_>) -> Infer {
 }
 
 fn mul(cx: &mut NodeCx<'_, '_>) -> Infer {
-    binary(cx, Dims::mul, |a, b| a * b)
+    elements(cx, |dims, operands| match *operands {
+        [Elem::Int(a), Elem::Int(b)] => Elem::Int(dims.mul(a, b)),
+        [Elem::Float(a), Elem::Float(b)] => Elem::Float(a * b),
+        [a, b] => by_fractions(dims, a, b, |dims, a, b| a.times(dims, b)),
+        _ => Elem::Unknown,
+    })
+}
+
+fn by_fractions(
+    dims: &mut Dims,
+    a: Elem,
+    b: Elem,
+    f: impl Fn(&mut Dims, Fraction, Fraction) -> Option<Fraction>,
+) -> Elem {
+    let (Some(a), Some(b)) = (Fraction::of(a), Fraction::of(b)) else { return Elem::Unknown };
+    f(dims, a, b).map_or(Elem::Unknown, |result| result.elem(dims))
 }
 
 /// Integers are divided towards zero.
 fn div(cx: &mut NodeCx<'_, '_>) -> Infer {
-    let is_exact = cx.elem(0).is_none_or(is_float);
-    binary(
-        cx,
-        |dims, a, b| match (a, b) {
-            _ if is_exact => exact_quotient(dims, a, b),
-            (Dim::Const(a), Dim::Const(b)) => a.checked_div(b).map_or(Dim::Unknown, Dim::Const),
-            _ if is_natural(dims, a) && is_natural(dims, b) => dims.floor_div(a, b),
-            _ => Dim::Unknown,
-        },
-        |a, b| a / b,
-    )
-}
-
-/// The quotient of sizes that are floating-point numbers, where it is an integer whatever they are.
-fn exact_quotient(dims: &mut Dims, a: Dim, b: Dim) -> Dim {
-    if dims.modulo(a, b) == Dim::Const(0) { dims.div_exact(a, b) } else { Dim::Unknown }
+    let is_integer = !cx.elem(0).is_none_or(is_float);
+    elements(cx, |dims, operands| match *operands {
+        [Elem::Int(Dim::Const(a)), Elem::Int(Dim::Const(b))] if is_integer => {
+            a.checked_div(b).map_or(Elem::Unknown, |n| Elem::Int(Dim::Const(n)))
+        }
+        [Elem::Int(a), Elem::Int(b)] if is_integer => {
+            let is_floor = is_natural(dims, a) && is_natural(dims, b);
+            if is_floor { Elem::Int(dims.floor_div(a, b)) } else { Elem::Unknown }
+        }
+        [Elem::Float(a), Elem::Float(b)] => Elem::Float(a / b),
+        [a, b] => by_fractions(dims, a, b, |dims, a, b| a.divided(dims, b)),
+        _ => Elem::Unknown,
+    })
 }
 
 fn is_natural(dims: &Dims, dim: Dim) -> bool {
@@ -272,8 +297,11 @@ fn fold(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, Elem, Elem) -> Elem) -> I
 
 /// The larger of two numbers.
 pub(super) fn larger(dims: &mut Dims, a: Elem, b: Elem) -> Elem {
-    match Pair::of(&[a, b]) {
-        Some(Pair::Ints(a, b)) => Elem::Int(dims.max(a, b)),
+    match Pair::of(dims, &[a, b]) {
+        Some(Pair::Parts(a, b, under)) => {
+            let count = dims.max(a, b);
+            parts(dims, count, under)
+        }
         Some(Pair::Floats(a, b)) if !a.is_nan() && !b.is_nan() => Elem::Float(a.max(b)),
         Some(Pair::Floats(..)) | None => Elem::Unknown,
     }
@@ -281,35 +309,38 @@ pub(super) fn larger(dims: &mut Dims, a: Elem, b: Elem) -> Elem {
 
 /// The smaller of two numbers.
 pub(super) fn smaller(dims: &mut Dims, a: Elem, b: Elem) -> Elem {
-    match Pair::of(&[a, b]) {
-        Some(Pair::Ints(a, b)) => Elem::Int(dims.min(a, b)),
+    match Pair::of(dims, &[a, b]) {
+        Some(Pair::Parts(a, b, under)) => {
+            let count = dims.min(a, b);
+            parts(dims, count, under)
+        }
         Some(Pair::Floats(a, b)) if !a.is_nan() && !b.is_nan() => Elem::Float(a.min(b)),
         Some(Pair::Floats(..)) | None => Elem::Unknown,
     }
 }
 
 fn neg(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, Dims::neg, |x| -x)
+    unary(cx, Dims::neg, |x| -x, |dims, f| f.map(dims, Dims::neg))
 }
 
 fn abs(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, Dims::abs, f64::abs)
+    unary(cx, Dims::abs, f64::abs, |dims, f| f.map(dims, Dims::abs))
 }
 
 fn ceil(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, |_, d| d, f64::ceil)
+    unary(cx, |_, d| d, f64::ceil, |dims, f| Elem::Int(f.ceil(dims)))
 }
 
 fn floor(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, |_, d| d, f64::floor)
+    unary(cx, |_, d| d, f64::floor, |dims, f| Elem::Int(f.floor(dims)))
 }
 
 fn round(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, |_, d| d, f64::round_ties_even)
+    unary(cx, |_, d| d, f64::round_ties_even, |dims, f| Elem::Int(f.round(dims)))
 }
 
 fn sqrt(cx: &mut NodeCx<'_, '_>) -> Infer {
-    unary(cx, |_, _| Dim::Unknown, f64::sqrt)
+    unary(cx, |_, _| Dim::Unknown, f64::sqrt, |_, _| Elem::Unknown)
 }
 
 fn sign(cx: &mut NodeCx<'_, '_>) -> Infer {
@@ -319,7 +350,7 @@ fn sign(cx: &mut NodeCx<'_, '_>) -> Infer {
         (Some(0), Some(0)) => Dim::Const(0),
         _ => Dim::Unknown,
     };
-    unary(cx, sign, |x| if x == 0.0 { 0.0 } else { x.signum() })
+    unary(cx, sign, |x| if x == 0.0 { 0.0 } else { x.signum() }, |dims, f| Elem::Int(sign(dims, f.over())))
 }
 
 fn truth(known: Option<bool>) -> Elem {
@@ -330,7 +361,7 @@ fn truth(known: Option<bool>) -> Elem {
 pub(super) fn boolean(elem: Elem) -> Option<bool> {
     match elem {
         Elem::Int(Dim::Const(n)) => Some(n != 0),
-        Elem::Unknown | Elem::Int(_) | Elem::Float(_) => None,
+        Elem::Unknown | Elem::Int(_) | Elem::Float(_) | Elem::Quotient(..) => None,
     }
 }
 
@@ -339,8 +370,8 @@ fn compare(
     ints: impl Fn(&mut Dims, Dim, Dim) -> Option<bool>,
     floats: impl Fn(f64, f64) -> bool,
 ) -> Infer {
-    elements(cx, |dims, operands| match Pair::of(operands) {
-        Some(Pair::Ints(a, b)) => truth(ints(dims, a, b)),
+    elements(cx, |dims, operands| match Pair::of(dims, operands) {
+        Some(Pair::Parts(a, b, _)) => truth(ints(dims, a, b)),
         Some(Pair::Floats(a, b)) => truth(Some(floats(a, b))),
         None => Elem::Unknown,
     })
@@ -474,12 +505,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_two_kinds_go_together_where_both_are_integers() {
+    fn numbers_of_two_kinds_are_parts_of_one_size() {
         let mut dims = Dims::new();
         let n = dims.symbol("N");
-        assert!(matches!(Pair::of(&[Elem::Int(n), Elem::Float(2.0)]), Some(Pair::Ints(_, Dim::Const(2)))));
-        assert!(Pair::of(&[Elem::Int(n), Elem::Float(0.5)]).is_none());
-        assert!(Pair::of(&[Elem::Int(n), Elem::Float(f64::NAN)]).is_none());
-        assert!(Pair::of(&[Elem::Int(n), Elem::Float(1e300)]).is_none());
+        let mut pair = |x| Pair::of(&mut dims, &[Elem::Int(n), Elem::Float(x)]);
+        assert!(matches!(pair(2.0), Some(Pair::Parts(_, Dim::Const(2), 1))));
+        assert!(matches!(pair(0.5), Some(Pair::Parts(_, Dim::Const(1), 2))));
+        assert!(pair(f64::NAN).is_none());
+        assert!(pair(1e300).is_none());
     }
 }

@@ -110,16 +110,11 @@ fn gemm(cx: &mut NodeCx<'_, '_>) -> Infer {
     let output = [a.map_or(Dim::Unknown, |a| a.0), b.map_or(Dim::Unknown, |b| b.1)];
     let is_broadcast = cx.since() >= 7 || cx.int("broadcast").is_some_and(|b| b != 0);
     if is_broadcast && a.is_some() && b.is_some() {
-        broadcast_to_product(cx, &output)?;
+        // The last axis comes from the second input, which is the likelier cause.
+        broadcasts_to(cx, 2, (1, &output))?;
     }
     cx.set_shape(0, output);
     Some(())
-}
-
-/// Holds that the third input broadcasts to the product of the first two.
-fn broadcast_to_product(cx: &mut NodeCx<'_, '_>, output: &[Dim; 2]) -> Infer {
-    // The last axis comes from the second input, which is the likelier cause.
-    broadcasts_to(cx, 2, (1, output))
 }
 
 /// Matrices are square; their axes vanish.

@@ -16,6 +16,7 @@ mod conv;
 mod einsum;
 mod elementwise;
 mod fit;
+mod fraction;
 mod gather;
 mod loss;
 mod matmul;

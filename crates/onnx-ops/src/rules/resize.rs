@@ -353,3 +353,31 @@ fn image_decoder(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_shape(0, image);
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_are_scaled_as_floats() {
+        let mut dims = Dims::new();
+        let mut known = |n, scale| scaled(&mut dims, Dim::Const(n), scale);
+        assert_eq!(known(5, 0.6), Some(Dim::Const(3)));
+        assert_eq!(known(3, 1.0 / 3.0), Some(Dim::Const(1)));
+        assert_eq!(known(5, 1.7), Some(Dim::Const(8)));
+        assert_eq!(known(i64::MAX, 2.0), None);
+        assert_eq!(known(5, f32::NAN), None);
+    }
+
+    #[test]
+    fn symbols_are_scaled_by_small_fractions() {
+        let mut dims = Dims::new();
+        let n = dims.symbol("N");
+        let mut text = |scale| scaled(&mut dims, n, scale).map(|d| dims.text(d));
+        assert_eq!(text(2.0).as_deref(), Some("N*2"));
+        assert_eq!(text(0.5).as_deref(), Some("floor(N/2)"));
+        assert_eq!(text(1.5).as_deref(), Some("N+floor(N/2)"));
+        assert_eq!(text(0.3), None);
+        assert_eq!(text(f32::INFINITY), None);
+    }
+}

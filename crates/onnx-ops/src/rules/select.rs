@@ -74,12 +74,12 @@ fn non_zero(cx: &mut NodeCx<'_, '_>) -> Infer {
         match value.broadcast_at(at) {
             Some(Elem::Int(Dim::Const(0))) => {}
             Some(Elem::Int(Dim::Const(_))) => columns.push(at.to_vec()),
-            Some(Elem::Float(x)) if x == 0.0 => {}
+            Some(Elem::Float(0.0)) => {}
             Some(Elem::Float(_)) => columns.push(at.to_vec()),
             Some(Elem::Int(d)) if cx.dims().lower_bound(d).is_some_and(|n| n > 0) => {
                 columns.push(at.to_vec())
             }
-            Some(Elem::Unknown | Elem::Int(_)) | None => is_known = false,
+            Some(Elem::Unknown | Elem::Int(_) | Elem::Quotient(..)) | None => is_known = false,
         }
         Elem::Int(Dim::Const(0))
     })?;

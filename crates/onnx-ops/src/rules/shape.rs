@@ -3,8 +3,9 @@
 use super::axes::int_or;
 use super::cast::{converted, dtype};
 use super::elementwise::{extent, extents};
+use super::fraction::Fraction;
 use super::{Row, row};
-use crate::dims::Dim;
+use crate::dims::{Dim, Dims};
 use crate::infer::{Elem, Infer, NodeCx, Shape, TensorTy, Ty, Value};
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{ElemType, Tensor};
@@ -184,13 +185,11 @@ fn range(cx: &mut NodeCx<'_, '_>) -> Infer {
         return cx.fail_at_input(2, &code::CONSTANT_INPUT, "the step is 0".to_owned());
     }
     let count = match (start, limit, delta) {
-        (Some(Elem::Int(start)), Some(Elem::Int(limit)), Some(Elem::Int(delta))) => {
-            let span = cx.dims().sub(limit, start);
-            let steps = cx.dims().ceil_div(span, delta);
-            cx.dims().max(steps, Dim::Const(0))
-        }
         (Some(Elem::Float(start)), Some(Elem::Float(limit)), Some(Elem::Float(delta))) => {
             float_count(start, limit, delta, cx.elem(0)?)
+        }
+        (Some(start), Some(limit), Some(delta)) => {
+            steps(cx.dims(), start, limit, delta).unwrap_or(Dim::Unknown)
         }
         _ => Dim::Unknown,
     };
@@ -205,6 +204,15 @@ fn range(cx: &mut NodeCx<'_, '_>) -> Infer {
     })?;
     cx.set_value(0, value);
     Some(())
+}
+
+/// How many steps there are between two numbers.
+fn steps(dims: &mut Dims, start: Elem, limit: Elem, delta: Elem) -> Option<Dim> {
+    let (start, limit, under) = Fraction::of(start)?.common(dims, Fraction::of(limit)?)?;
+    let span = Fraction::new(dims.sub(limit, start), under);
+    let (span, delta, _) = span.common(dims, Fraction::of(delta)?)?;
+    let steps = dims.ceil_div(span, delta);
+    Some(dims.max(steps, Dim::Const(0)))
 }
 
 /// The limits are subtracted in their own precision, in that of float at least.

@@ -93,8 +93,7 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
     Some(output)
 }
 
-/// The extents that an input says, of which there are as many as `rank`; those that depend on data are anonymous.
-/// `None` if not even their number is known.
+/// The extents that an input holds; those that depend on data are anonymous. `None` if not even their number is known.
 fn said(cx: &mut NodeCx<'_, '_>, input: usize) -> Option<Shape> {
     let extents = cx.extents_of(input)?;
     Some(extents.into_iter().map(|d| if d == Dim::Unknown { cx.fresh(0) } else { d }).collect())

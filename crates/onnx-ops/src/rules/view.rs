@@ -232,7 +232,7 @@ fn trilu(cx: &mut NodeCx<'_, '_>) -> Infer {
             return value.broadcast_at(at).unwrap_or(Elem::Unknown);
         }
         match value.elems.first() {
-            Some(Elem::Float(_)) => Elem::Float(0.0),
+            Some(Elem::Float(_) | Elem::Quotient(..)) => Elem::Float(0.0),
             Some(Elem::Int(_)) => Elem::Int(Dim::Const(0)),
             Some(Elem::Unknown) | None => Elem::Unknown,
         }

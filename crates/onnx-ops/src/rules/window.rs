@@ -48,7 +48,7 @@ pub(super) enum Rounding {
 /// The values of `auto_pad`. The empty string is not documented and taken everywhere.
 const AUTO_PADS: &[&str] = &["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""];
 
-/// Whether `auto_pad` asks for something: `Some("")` if not, `None` if that is not known.
+/// What `auto_pad` asks for: `Some("")` is nothing, and `None` inside is not known.
 pub(super) fn auto_pad(cx: &mut NodeCx<'_, '_>) -> Option<Option<&'static str>> {
     choice(cx, "auto_pad", AUTO_PADS)?;
     let known = cx.string("auto_pad").and_then(|text| AUTO_PADS.iter().copied().find(|a| *a == text));

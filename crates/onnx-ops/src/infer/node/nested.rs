@@ -129,6 +129,7 @@ impl NodeCx<'_, '_> {
         let elems = a.elems.iter().zip(&b.elems).map(|(&x, &y)| match (x, y) {
             (Elem::Int(d), Elem::Int(e)) if self.engine.dims.known_equal(d, e) == Some(true) => x,
             (Elem::Float(d), Elem::Float(e)) if d.to_bits() == e.to_bits() => x,
+            (Elem::Quotient(..), Elem::Quotient(..)) if x == y => x,
             _ => Elem::Unknown,
         });
         Value::new(a.dims.iter().copied(), elems.collect()).map(Arc::new)
