@@ -47,9 +47,9 @@ fn nested_loops(depth: usize, step: &str) -> String {
     let mut text = format!("{HEADER}g (int64 n, bool c, float[2,N] x0) => (y0)\n{{\n");
     for i in 0..depth {
         let next = i + 1;
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "y{i} = Loop <body = b{i} (int64 i{i}, bool k{i}, x{next}) => (l{i}, z{i}) {{ l{i} = Identity(k{i})\n"
+            "y{i} = Loop <body = b{i} (int64 i{i}, bool k{i}, x{next}) => (l{i}, z{i}) {{ l{i} = Identity(k{i})"
         );
     }
     let _ = writeln!(text, "x = Identity(x{depth})\n {step}\n y{depth} = Identity(y)");

@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "onnx-text",
             "onnx-proto",
+            "onnx-ops",
             "onnx-cli",
             "logos",
             "chumsky",
@@ -30,8 +31,9 @@ const LAYERS: &[(&str, &[&str])] = &[
             "serde_json",
         ],
     ),
-    ("crates/onnx-text", &["onnx-proto", "onnx-cli", "prost", "prost-reflect"]),
-    ("crates/onnx-proto", &["onnx-text", "onnx-cli", "logos", "chumsky", "ariadne", "pretty"]),
+    ("crates/onnx-text", &["onnx-proto", "onnx-ops", "onnx-cli", "prost", "prost-reflect"]),
+    ("crates/onnx-ops", &["onnx-proto", "onnx-cli", "logos", "chumsky", "ariadne", "pretty", "prost"]),
+    ("crates/onnx-proto", &["onnx-text", "onnx-ops", "onnx-cli", "logos", "chumsky", "ariadne", "pretty"]),
 ];
 
 const IO: &[&str] = &[
