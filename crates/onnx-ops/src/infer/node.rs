@@ -27,6 +27,10 @@ use std::sync::Arc;
 /// `None` where a rule could not go on, which is no mistake.
 pub type Infer = Option<()>;
 
+/// Tensors of a higher rank have no shape that is known: no runtime has them, and each Gather of a chain would double
+/// the rank of the one before.
+const MOST_AXES: usize = 64;
+
 /// A node, what is known of its inputs, and what will be known of its outputs.
 pub struct NodeCx<'e, 'm> {
     engine: &'e mut Engine<'m>,
@@ -149,7 +153,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// The shape of an input tensor, in the best known terms.
     pub fn shape(&mut self, i: usize) -> Option<Shape> {
-        let mut shape = self.ty(i).shape()?.clone();
+        let mut shape = self.ty(i).shape().filter(|s| s.len() <= MOST_AXES)?.clone();
         for dim in &mut shape {
             if matches!(dim, Dim::Expr(_)) {
                 *dim = self.engine.dims.resolve(*dim);
@@ -417,7 +421,8 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     /// Sets the shape of an output; its element type stays.
     pub fn set_shape(&mut self, i: usize, shape: impl IntoIterator<Item = Dim>) {
         if let Some(fact) = self.outputs.get_mut(i) {
-            let tensor = |elem| TensorTy { elem, shape: Some(shape.into_iter().collect()) };
+            let shape: Shape = shape.into_iter().take(MOST_AXES + 1).collect();
+            let tensor = |elem| TensorTy { elem, shape: Some(shape).filter(|s| s.len() <= MOST_AXES) };
             fact.ty = match &fact.ty {
                 Ty::Sparse(t) => Ty::Sparse(tensor(t.elem)),
                 ty => Ty::Tensor(tensor(ty.elem())),
