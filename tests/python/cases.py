@@ -14,6 +14,7 @@ function, node, and for binary forms also tensor, attribute, type, value_info, s
 | infer | a model's "path"; "strip" what it declares; "data_prop" | "types" of values as text |
 | stripped | a model's "path", "out" | the model that "strip" infers |
 | runtime | a model's "path", "inputs" as .npz | "shapes" of all values, as onnxruntime computes them |
+| results | "models" and inputs, see evaluate.py | "equal", and "difference" |
 | texts, sleep | used by corpus_texts.py and selftest.py | |
 """
 
@@ -30,6 +31,7 @@ import onnx.serialization
 
 import compare
 import corpus_texts
+import evaluate
 import infer
 
 MESSAGES = {
@@ -118,6 +120,7 @@ OPS = {
     "check": check,
     "equal": equal,
     "convert": convert,
+    "results": evaluate.results,
     "infer": infer.infer,
     "stripped": infer.stripped,
     "runtime": infer.runtime,

@@ -97,6 +97,28 @@ def storage_has_one_canonical_form():
     assert compare.raw_bytes(negative, compare.Ignore([])) == b"\xff\x7f"
 
 
+def results_are_compared_with_those_of_the_first():
+    def model(body, functions=""):
+        head = '<ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[3] x) => (float[3] y)'
+        (parsed,) = ask({"op": "parse", "text": f"{head} {{ {body} }} {functions}"})
+        return {"base64": parsed["base64"]}
+
+    relu, neg, random = model("y = Relu(x)"), model("y = Neg(x)"), model("y = RandomNormalLike(x)")
+    function = '<domain: "l", opset_import: ["": 21]> f <p: float = 2.0> (a, b, c) => (d, a) '
+    called = model("t, y = l.f(x)", function + "{ d = Clip(a, b, c) }")
+    scaled = model("y, t = l.f(x)", function + "{ d = LeakyRelu<alpha: float = @p>(a) }")
+    cases = [
+        ([relu, relu, neg], {}, "which", 2),
+        ([random, random], {}, "unfit", "other results each time"),
+        ([called, model("y = Identity(x)")], {"engine": "functions"}, "equal", True),
+        ([scaled, model("y = LeakyRelu<alpha = 2.0>(x)")], {"engine": "functions"}, "equal", True),
+        ([relu, relu], {"engine": "onnxruntime", "inline": True}, "equal", True),
+    ]
+    for models, options, key, expected in cases:
+        (answer,) = ask({"op": "results", "models": models, "seed": 1, **options})
+        assert answer.get(key) == expected, answer
+
+
 def eliding_keeps_everything_but_large_tensors():
     graph = helper.make_graph([], "g", [], [])
     graph.initializer.append(numpy_helper.from_array(np.zeros(10_000, np.float32), "large"))
