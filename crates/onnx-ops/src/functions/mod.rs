@@ -1,9 +1,43 @@
 //! Operators that a function body defines, with the bodies in ONNX text.
+//!
+//! A body that fits all uses of an operator is a file in `text`, one that depends on attributes, types or on which
+//! inputs are given is put together by a function of this module. Both carry the version from which on they are
+//! valid, as the operators that they use come and change with versions; the newest that is not too new is taken, and
+//! imports what its user imports.
+//!
+//! ```text
+//! <domain: "ai.onnx", opset_import: ["": 24]>
+//! Swish <alpha: float = 1.0> (X) => (Y)
+//! {
+//!     alpha_float = Constant <value_float: float = @alpha> ()
+//!     alpha = CastLike (alpha_float, X)
+//!     scaled = Mul (alpha, X)
+//!     gate = Sigmoid (scaled)
+//!     Y = Mul (X, gate)
+//! }
+//! ```
+//!
+//! Inference goes through a body where there is no rule, and bodies can be inlined.
 
-use crate::infer::NodeCx;
-use crate::schema::SchemaId;
-use onnx_ir::{FunctionId, Model};
-use std::sync::Arc;
+mod attention;
+mod draft;
+mod elements;
+mod graphs;
+mod layout;
+mod losses;
+mod norms;
+mod recurrent;
+mod rotary;
+mod site;
+mod table;
+
+use crate::infer::{Facts, NodeCx};
+use crate::schema::{BodyKind, Lookup, Registry, Schema, SchemaId};
+use draft::Draft;
+use foldhash::HashMap;
+use onnx_ir::{Body, BodyId, FunctionId, Model, NodeId, OpsetImport, normalize_domain};
+use site::Site;
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// A function that stands for a node of an operator, in a model of its own.
 #[derive(Clone, Debug)]
@@ -14,7 +48,106 @@ pub struct FunctionBody {
     pub id: FunctionId,
 }
 
-/// The body of an operator at a node, if the operator has one.
-pub(crate) fn body(_cx: &NodeCx<'_, '_>, _schema: SchemaId) -> Option<FunctionBody> {
-    None
+/// Where a body comes from.
+enum Source {
+    Text(&'static str),
+    /// `None` where too little is known of the node.
+    Draft(fn(&Site<'_>) -> Option<Draft>),
+}
+
+/// A body of an operator, from a version of ai.onnx on.
+struct Row {
+    name: &'static str,
+    since: i64,
+    source: Source,
+}
+
+/// The body of an operator at a node that is being inferred, if the operator has one.
+pub(crate) fn body(cx: &NodeCx<'_, '_>, _schema: SchemaId) -> Option<FunctionBody> {
+    of(&Site::of_cx(cx)?)
+}
+
+/// The body of the operator that a node applies, if that has one and enough is known of the node.
+///
+/// `facts` says which types the node's inputs have; operators whose body does not depend on types have one without.
+/// The function has the attributes as parameters, or was made for the values that they have: either way it stands for
+/// the node with its attributes. It imports what the body around the node imports.
+pub fn body_of(
+    model: &Model,
+    registry: &Registry,
+    facts: &Facts,
+    body: BodyId,
+    node: NodeId,
+) -> Option<FunctionBody> {
+    let function = model.functions.values().find(|f| f.body == body);
+    let imports = function.map_or(&model.header.opset_imports, |f| &f.opset_imports);
+    let version = |domain: &str| version_of(model, imports, domain);
+    let n = &model.bodies[body].nodes[node];
+    let domain = normalize_domain(model.text(n.domain));
+    let Lookup::Found(id) = registry.lookup(domain, model.text(n.op), version(domain)?) else { return None };
+    of(&Site::of_node(model, facts, body, function, node, registry.get(id), version("")?))
+}
+
+fn version_of(model: &Model, imports: &[OpsetImport], domain: &str) -> Option<i64> {
+    let of_domain = imports.iter().filter(|i| normalize_domain(model.text(i.domain)) == domain);
+    of_domain.filter_map(|i| i.version).max()
+}
+
+/// Whether an operator has a body that is valid in a version of ai.onnx. Of some nodes, too little may be known for it.
+pub fn has_body(schema: &Schema, version: i64) -> bool {
+    row(schema, version).is_some()
+}
+
+/// The newest body that is not too new.
+fn row(schema: &Schema, version: i64) -> Option<&'static Row> {
+    if schema.body == BodyKind::None {
+        return None;
+    }
+    let rows = table::ROWS.iter().filter(|r| r.name == schema.name && r.since <= version);
+    rows.max_by_key(|r| r.since)
+}
+
+fn of(site: &Site<'_>) -> Option<FunctionBody> {
+    match row(site.schema, site.version)?.source {
+        Source::Text(text) => read(text, site.version),
+        Source::Draft(draft) => read(&draft(site)?.text(site), site.version),
+    }
+}
+
+/// Bodies that have been read are kept, as long as they are few and short.
+const MOST_KEPT: usize = 512;
+const LONGEST_KEPT: usize = 1 << 14;
+
+/// Reads the text of a function, which imports `version` of ai.onnx.
+fn read(text: &str, version: i64) -> Option<FunctionBody> {
+    static KEPT: LazyLock<Mutex<HashMap<(String, i64), FunctionBody>>> = LazyLock::new(Mutex::default);
+    let may_keep = text.len() <= LONGEST_KEPT;
+    let key = (text.to_owned(), version);
+    if let Ok(kept) = KEPT.lock()
+        && let Some(body) = kept.get(&key)
+    {
+        return Some(body.clone());
+    }
+    let mut model = Model::new();
+    let (function, diagnostics) = onnx_text::read_function(text, &mut model);
+    debug_assert!(diagnostics.is_empty(), "{diagnostics:?}\n{text}");
+    let id = function.filter(|_| diagnostics.is_empty())?;
+    for import in &mut model.functions[id].opset_imports {
+        import.version = Some(version);
+    }
+    let body = FunctionBody { model: Arc::new(model), id };
+    if may_keep
+        && let Ok(mut kept) = KEPT.lock()
+        && kept.len() < MOST_KEPT
+    {
+        kept.insert(key, body.clone());
+    }
+    Some(body)
+}
+
+impl FunctionBody {
+    /// The nodes and values of the function.
+    pub fn body(&self) -> &Body {
+        &self.model.bodies[self.model.functions[self.id].body]
+    }
 }

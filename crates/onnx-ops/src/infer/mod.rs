@@ -31,6 +31,7 @@ mod ty;
 mod value;
 
 pub use apply::apply;
+pub(crate) use attrs::{Attrs, Bindings, Given, Scope};
 pub use engine::{InferOptions, Inference, infer};
 pub use facts::{Fact, Facts, Source};
 pub use node::{Infer, NodeCx};

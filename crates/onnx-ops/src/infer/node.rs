@@ -111,6 +111,11 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.schema.since
     }
 
+    /// The version of a domain that is imported where the node is.
+    pub(crate) fn version_of(&self, domain: &str) -> Option<i64> {
+        self.engine.version_of(domain)
+    }
+
     /// How many inputs the node has, left-out ones included.
     pub fn input_count(&self) -> usize {
         self.node.inputs.len()

@@ -34,6 +34,9 @@ pub(super) const ROWS: &[Row] = &[
 
 const AXES: Param = Param::new("axes", 1);
 
+/// Before this version, nobody says in which range axes are, and those of a scalar count for nothing.
+const RANGE_SINCE: u32 = 11;
+
 /// Which axes are reduced.
 enum Reduced {
     /// It is not known; of how many, as far as known.
@@ -58,6 +61,9 @@ fn reduced(cx: &mut NodeCx<'_, '_>, rank: Option<usize>) -> Option<Reduced> {
     }
     let place = AXES.place(cx);
     let Some(rank) = rank else { return Some(Reduced::Unknown(Some(axes.len()))) };
+    if rank == 0 && cx.since() < RANGE_SINCE {
+        return Some(Reduced::All);
+    }
     Some(Reduced::These(positions(cx, &axes, rank, place)?.into_vec()))
 }
 
@@ -165,6 +171,10 @@ fn arg_min(cx: &mut NodeCx<'_, '_>) -> Infer {
 
 fn arg_extreme(cx: &mut NodeCx<'_, '_>, wanted: Ordering) -> Infer {
     let mut shape = cx.shape(0)?;
+    if shape.is_empty() && cx.since() < RANGE_SINCE {
+        cx.set_shape(0, []);
+        return Some(());
+    }
     let axis = cx.int("axis")?;
     let place = cx.at_attr("axis");
     let axis = cx.axis(axis, shape.len(), place)?;

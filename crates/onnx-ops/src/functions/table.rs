@@ -1,0 +1,78 @@
+//! Which operators have a body, and from which version of ai.onnx on each is valid.
+//!
+//! A body may be valid from a later version on than the operator that it defines: it uses what came later, such as
+//! `CastLike`, which gives constants the type of an input.
+
+use super::draft::Draft;
+use super::site::Site;
+use super::{Row, Source};
+use super::{attention, elements, graphs, layout, losses, norms, recurrent, rotary};
+
+/// A body that is a file.
+macro_rules! text {
+    ($name:literal, $since:literal) => {
+        Row {
+            name: $name,
+            since: $since,
+            source: Source::Text(include_str!(concat!("text/", $name, "-", $since, ".onnxtxt"))),
+        }
+    };
+}
+
+/// A body that is put together.
+const fn draft(name: &'static str, since: i64, draft: fn(&Site<'_>) -> Option<Draft>) -> Row {
+    Row { name, since, source: Source::Draft(draft) }
+}
+
+pub(super) const ROWS: &[Row] = &[
+    text!("AffineGrid", 20),
+    draft("Attention", 23, attention::attention),
+    draft("Bernoulli", 15, elements::bernoulli),
+    text!("BlackmanWindow", 17),
+    draft("CastLike", 15, elements::cast_like),
+    draft("CausalConvWithState", 27, recurrent::causal_convolution),
+    text!("Celu", 12),
+    text!("Celu", 28),
+    draft("CenterCropPad", 18, layout::center_crop_pad),
+    draft("Clip", 13, elements::clip),
+    draft("DepthToSpace", 28, layout::depth_to_space),
+    text!("DynamicQuantizeLinear", 11),
+    text!("Elu", 15),
+    draft("FlexAttention", 26, attention::flex_attention),
+    draft("Gelu", 20, elements::gelu),
+    text!("GreaterOrEqual", 12),
+    draft("GroupNormalization", 18, norms::group_normalization),
+    text!("HammingWindow", 17),
+    text!("HannWindow", 17),
+    text!("HardSigmoid", 15),
+    text!("HardSwish", 14),
+    draft("LayerNormalization", 17, norms::layer_normalization),
+    text!("LeakyRelu", 16),
+    text!("LessOrEqual", 12),
+    draft("LinearAttention", 27, recurrent::linear_attention),
+    draft("LogSoftmax", 13, norms::log_softmax),
+    draft("MeanVarianceNormalization", 9, norms::mean_variance_normalization),
+    text!("Mish", 18),
+    draft("NegativeLogLikelihoodLoss", 12, losses::negative_log_likelihood),
+    text!("PRelu", 16),
+    draft("RMSNormalization", 23, norms::rms_normalization),
+    draft("Range", 11, elements::range),
+    text!("ReduceL1", 18),
+    text!("ReduceL2", 18),
+    text!("ReduceLogSum", 18),
+    text!("ReduceLogSumExp", 18),
+    text!("ReduceSumSquare", 18),
+    text!("Relu", 15),
+    draft("RotaryEmbedding", 23, rotary::rotary_embedding),
+    text!("Selu", 15),
+    draft("SequenceMap", 17, graphs::sequence_map),
+    text!("Shrink", 15),
+    draft("Softmax", 13, norms::softmax),
+    draft("SoftmaxCrossEntropyLoss", 12, losses::softmax_cross_entropy),
+    text!("Softplus", 15),
+    text!("Softsign", 15),
+    draft("SpaceToDepth", 28, layout::space_to_depth),
+    text!("SwiGLU", 28),
+    text!("Swish", 24),
+    text!("ThresholdedRelu", 15),
+];
