@@ -170,6 +170,5 @@ fn bodies_compute_what_the_operators_compute() {
         .map(|(case, what)| format!("{case}: {what}"))
         .collect();
     assert!(contradictions.is_empty(), "{}", contradictions.join("\n"));
-    println!("{written} models, {} operators and versions", used.len());
     assert!(wrong.is_empty(), "{} of {written}:\n{}", wrong.len(), wrong.join("\n"));
 }
