@@ -4,7 +4,7 @@ use crate::directives::{self, Directive};
 use crate::{Case, claims, opsets, passes, snapshots};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
-use onnx_ops::schema::Registry;
+use onnx_ops::opset::registry_of;
 use onnx_text::render::{Of, Source, Style, human, json};
 use onnx_text::{
     Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, ast, check, check_value, check_with,
@@ -50,7 +50,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
             Directive::Roundtrip => roundtrip(case)?,
             Directive::Infer => {
                 let mut model = sound(&case.text)?.model;
-                let mut inference = infer(&model, Registry::builtin(), &InferOptions::default());
+                let mut inference = infer(&model, registry_of(&model), &InferOptions::default());
                 apply(&mut model, &mut inference.facts);
                 snapshot(case, "infer", print(&model, &RaiseOptions::default()).trim_end());
             }
@@ -81,7 +81,7 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnost
 
 /// A text, judged by every rule.
 pub(crate) fn judged(text: &str, options: &VerifyOptions) -> Checked {
-    check_with(text, options.level, |model| onnx_ops::check::check(model, Registry::builtin(), options))
+    check_with(text, options.level, |model| onnx_ops::check::check(model, registry_of(model), options))
 }
 
 /// The text, read without errors.

@@ -46,5 +46,5 @@ pub use raise::{
     Profile, RaiseOptions, Raised, print_attribute, print_function, print_graph, print_model, print_node,
     print_operator_set, print_tensor, print_type, print_value, print_value_info, raise,
 };
-pub use signature::{sign, signatures};
+pub use signature::{description, sign, signatures};
 pub use sniff::{TextKind, sniff_text};

@@ -44,6 +44,16 @@ pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
     (signatures, diagnostics)
 }
 
+/// What the documentation of an operator says beside its signature.
+pub fn description(set: &OperatorSet, operator: usize) -> Option<&str> {
+    let doc = set.model.names.bytes(set.operators.get(operator)?.doc?);
+    let description = match split(doc) {
+        Some((_, rest)) => rest?,
+        None => doc,
+    };
+    std::str::from_utf8(description).ok()
+}
+
 /// Puts a signature at the head of the documentation of an operator, in place of one that is there. Names, types and
 /// bodies of the signature are those of `model`, to which the name of the operator is added.
 ///

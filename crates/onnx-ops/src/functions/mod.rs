@@ -63,7 +63,10 @@ struct Row {
 }
 
 /// The body of an operator at a node that is being inferred, if the operator has one.
-pub(crate) fn body(cx: &NodeCx<'_, '_>, _schema: SchemaId) -> Option<FunctionBody> {
+pub(crate) fn body(cx: &NodeCx<'_, '_>, schema: SchemaId) -> Option<FunctionBody> {
+    if let Some(body) = cx.registry().body(schema) {
+        return Some(body.clone());
+    }
     of(&Site::of_cx(cx)?)
 }
 
@@ -71,7 +74,8 @@ pub(crate) fn body(cx: &NodeCx<'_, '_>, _schema: SchemaId) -> Option<FunctionBod
 ///
 /// `facts` says which types the node's inputs have; operators whose body does not depend on types have one without.
 /// The function has the attributes as parameters, or was made for the values that they have: either way it stands for
-/// the node with its attributes. It imports what the body around the node imports.
+/// the node with its attributes. It imports what the body around the node imports; that of an operator of a document what
+/// the document says.
 pub fn body_of(
     model: &Model,
     registry: &Registry,
@@ -85,6 +89,9 @@ pub fn body_of(
     let n = &model.bodies[body].nodes[node];
     let domain = normalize_domain(model.text(n.domain));
     let Lookup::Found(id) = registry.lookup(domain, model.text(n.op), version(domain)?) else { return None };
+    if let Some(body) = registry.body(id) {
+        return Some(body.clone());
+    }
     of(&Site::of_node(model, facts, body, function, node, registry.get(id), version("")?))
 }
 
@@ -100,7 +107,7 @@ pub fn has_body(schema: &Schema, version: i64) -> bool {
 
 /// The newest body that is not too new.
 fn row(schema: &Schema, version: i64) -> Option<&'static Row> {
-    if schema.body == BodyKind::None {
+    if schema.body == BodyKind::None || !normalize_domain(&schema.domain).is_empty() {
         return None;
     }
     let rows = table::ROWS.iter().filter(|r| r.name == schema.name && r.since <= version);

@@ -325,7 +325,7 @@ impl<'m> Engine<'m> {
         let schema = registry.get(id);
         let checked = signature::check(self, node, schema);
         let outputs = if checked.is_sound {
-            let rule = self.rules.of(id);
+            let rule = self.rules.of(id, schema);
             let cx = NodeCx::new(self, node, schema, checked.outputs);
             match rule {
                 Some(rule) => cx.run(rule),

@@ -17,7 +17,7 @@ use super::merge;
 use super::ty::{Shape, TensorTy, Ty};
 use super::value::{Elem, Value};
 use crate::dims::{Dim, Dims};
-use crate::schema::{Schema, SchemaId};
+use crate::schema::{Registry, Schema, SchemaId};
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
 use smallvec::SmallVec;
@@ -104,6 +104,11 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     /// The schema that the node is held against.
     pub fn schema(&self) -> &'m Schema {
         self.schema
+    }
+
+    /// The operators that are known.
+    pub(crate) fn registry(&self) -> &'m Registry {
+        self.engine.registry
     }
 
     /// The version of the schema.

@@ -1,8 +1,8 @@
 //! Operators that are not of the standard, and that models nevertheless have: those that ONNX Runtime adds to it.
 
 use super::load::{Loaded, load};
-use crate::schema::Schema;
-use onnx_ir::normalize_domain;
+use crate::schema::{Registry, Schema};
+use onnx_ir::{Model, normalize_domain};
 use std::sync::LazyLock;
 
 /// The documents by domain, each read when it is asked for first.
@@ -21,6 +21,30 @@ pub fn contributed(domain: &str) -> Option<&'static [Schema]> {
 pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
     let domain = normalize_domain(domain);
     DOCUMENTS.iter().find(|(name, _)| *name == domain).map(|(_, loaded)| &**loaded)
+}
+
+/// The built-in operators, and those that ONNX Runtime adds if a part of the model imports the domain of them.
+///
+/// Who imports it has been written for that runtime, so that what it adds to the default domain is known as well.
+pub fn registry_of(model: &Model) -> &'static Registry {
+    let functions = model.functions.values().flat_map(|f| &f.opset_imports);
+    let mut imports = model.header.opset_imports.iter().chain(functions);
+    if imports.any(|import| model.text(import.domain) == "com.microsoft") {
+        whole_registry()
+    } else {
+        Registry::builtin()
+    }
+}
+
+/// The built-in operators and all that ONNX Runtime adds to them.
+pub fn whole_registry() -> &'static Registry {
+    static WHOLE: LazyLock<Registry> = LazyLock::new(|| Registry::with_sets(contributed_sets()));
+    &WHOLE
+}
+
+/// What ONNX Runtime adds, for a registry that has more.
+pub fn contributed_sets() -> impl Iterator<Item = &'static Loaded> {
+    DOCUMENTS.iter().map(|(_, loaded)| &**loaded)
 }
 
 fn read(source: &str) -> Loaded {

@@ -17,6 +17,8 @@ pub struct Loaded {
     pub schemas: Vec<Schema>,
     /// For each of them the function that defines it, if the set has one.
     pub bodies: Vec<Option<FunctionId>>,
+    /// For each of them what the set says of it in words.
+    pub docs: Vec<Option<String>>,
     /// The model that has the functions.
     pub model: Arc<Model>,
     /// What is wrong with the set. Places are entities of the set.
@@ -34,16 +36,16 @@ pub struct Loaded {
 ///     <since_version: 1> operator Scale <axis: int = -1> (T x, T? scale) => (T y) where T: {float, float16}"#;
 /// let loaded = load(onnx_text::read_operator_set(source).0);
 /// assert!(loaded.diagnostics.is_empty());
-/// let registry = Registry::with(loaded.schemas);
+/// let registry = Registry::with_sets([&loaded]);
 /// assert!(matches!(registry.lookup("com.acme", "Scale", 1), Lookup::Found(_)));
 /// ```
 pub fn load(set: OperatorSet) -> Loaded {
     let (signatures, mut diagnostics) = onnx_text::signatures(&set);
     let options = VerifyOptions { level: Level::Spec, payloads: true };
     diagnostics.extend(verify_operator_set(&set, &signatures, &options));
-    let (mut schemas, mut bodies) = (Vec::new(), Vec::new());
+    let (mut schemas, mut bodies, mut docs) = (Vec::new(), Vec::new(), Vec::new());
     let parts = set.operators.iter().zip(set.definitions()).zip(&signatures.list);
-    for ((operator, definition), signature) in parts {
+    for (i, ((operator, definition), signature)) in parts.enumerate() {
         let since =
             operator.since_version.and_then(|since| u32::try_from(since).ok()).filter(|&since| since > 0);
         let (Some(name), Some(since), Some(signature)) = (operator.name, since, signature) else { continue };
@@ -59,8 +61,9 @@ pub fn load(set: OperatorSet) -> Loaded {
         }
         schemas.push(schema);
         bodies.push(definition.function);
+        docs.push(onnx_text::description(&set, i).map(str::to_owned));
     }
-    Loaded { schemas, bodies, model: Arc::new(set.model), diagnostics }
+    Loaded { schemas, bodies, docs, model: Arc::new(set.model), diagnostics }
 }
 
 /// The schemas of a set, and what is wrong with it; see [`load`].

@@ -72,7 +72,7 @@ pub(super) fn group(cx: &mut NodeCx<'_, '_>) -> Option<Dim> {
     Some(int_or(cx, "group", 1).map_or(Dim::Unknown, Dim::Const))
 }
 
-fn conv(cx: &mut NodeCx<'_, '_>) -> Infer {
+pub(super) fn conv(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut channels = convolve(cx, 0, 1)?;
     hold(cx, 2, &mut [&mut channels])
 }
@@ -115,7 +115,7 @@ fn integer(cx: &mut NodeCx<'_, '_>) -> Infer {
     one_or_each(cx, 3, &mut channels)
 }
 
-fn quantized(cx: &mut NodeCx<'_, '_>) -> Infer {
+pub(super) fn quantized(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut channels = convolve(cx, 0, 3)?;
     for scalar in [1, 2, 6, 7] {
         single(cx, scalar)?;

@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     row("QLinearMatMul", 10, quantized),
 ];
 
-fn matmul(cx: &mut NodeCx<'_, '_>) -> Infer {
+pub(super) fn matmul(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (output, _, _) = product(cx, 0, 1)?;
     cx.set_shape(0, output);
     Some(())
@@ -22,7 +22,7 @@ fn matmul(cx: &mut NodeCx<'_, '_>) -> Infer {
 /// The product of two inputs like that of `numpy.matmul`: a list is a row on the left and a column on the right, and
 /// not an axis of the output; axes before the last two broadcast. Also returns the rows of the left, and the columns
 /// of the right, where they are lists or matrices.
-fn product(cx: &mut NodeCx<'_, '_>, left: usize, right: usize) -> Option<(Shape, Dim, Dim)> {
+pub(super) fn product(cx: &mut NodeCx<'_, '_>, left: usize, right: usize) -> Option<(Shape, Dim, Dim)> {
     let a = cx.shape_of_ranks(left, 1, None)?;
     let b = cx.shape_of_ranks(right, 1, None)?;
     let (rows, inner_a) = match a[..] {
@@ -89,7 +89,17 @@ fn each(cx: &mut NodeCx<'_, '_>, input: usize, (what, of, dim): (&'static str, u
 /// `A, B, C`, of which the first two may be transposed. The third broadcasts to the product, up to version 6 if the
 /// attribute `broadcast` says so.
 fn gemm(cx: &mut NodeCx<'_, '_>) -> Infer {
-    let sides: Vec<Option<(Dim, Dim)>> = [(0, "transA"), (1, "transB")]
+    let is_broadcast = cx.since() >= 7 || cx.int("broadcast").is_some_and(|b| b != 0);
+    gemm_with(cx, (0, 1, 2), is_broadcast)
+}
+
+/// [`gemm`] with the operands at these positions.
+pub(super) fn gemm_with(
+    cx: &mut NodeCx<'_, '_>,
+    (left, right, third): (usize, usize, usize),
+    is_broadcast: bool,
+) -> Infer {
+    let sides: Vec<Option<(Dim, Dim)>> = [(left, "transA"), (right, "transB")]
         .into_iter()
         .map(|(input, name)| match cx.rank(input) {
             None => Some(None),
@@ -105,13 +115,12 @@ fn gemm(cx: &mut NodeCx<'_, '_>) -> Infer {
         .collect::<Option<_>>()?;
     let (a, b) = (sides[0], sides[1]);
     if let (Some((_, inner_a)), Some((inner_b, _))) = (a, b) {
-        cx.equate((0, inner_a), (1, inner_b), |a, b| format!("the inner dimensions are {a} and {b}"))?;
+        cx.equate((left, inner_a), (right, inner_b), |a, b| format!("the inner dimensions are {a} and {b}"))?;
     }
     let output = [a.map_or(Dim::Unknown, |a| a.0), b.map_or(Dim::Unknown, |b| b.1)];
-    let is_broadcast = cx.since() >= 7 || cx.int("broadcast").is_some_and(|b| b != 0);
     if is_broadcast && a.is_some() && b.is_some() {
         // The last axis comes from the second input, which is the likelier cause.
-        broadcasts_to(cx, 2, (1, &output))?;
+        broadcasts_to(cx, third, (right, &output))?;
     }
     cx.set_shape(0, output);
     Some(())

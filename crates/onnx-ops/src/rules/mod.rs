@@ -11,6 +11,7 @@ mod attention;
 mod axes;
 mod broadcast;
 mod cast;
+mod contributed;
 mod control;
 mod conv;
 mod einsum;
@@ -45,8 +46,9 @@ mod view;
 mod window;
 
 use crate::infer::{Infer, NodeCx};
-use crate::schema::{Registry, SchemaId};
+use crate::schema::{Registry, Schema, SchemaId};
 use foldhash::HashMap;
+use onnx_ir::normalize_domain;
 use std::sync::LazyLock;
 
 /// Infers the outputs of a node.
@@ -101,7 +103,10 @@ const FAMILIES: &[&[Row]] = &[
 
 /// The rules by schema.
 pub(crate) struct Rules {
+    /// Those of built-in schemas, by their ids.
     rules: Vec<Option<Rule>>,
+    /// Those of other operators, which hold for every version of them.
+    contributed: HashMap<(&'static str, &'static str), Rule>,
 }
 
 impl Rules {
@@ -123,7 +128,9 @@ impl Rules {
             }
         }
         let len = rules.keys().map(|id| id.index() + 1).max().unwrap_or(0);
-        let mut table = Rules { rules: vec![None; len] };
+        let contributed =
+            contributed::FAMILIES.iter().copied().flatten().map(|r| ((r.domain, r.name), r.rule));
+        let mut table = Rules { rules: vec![None; len], contributed: contributed.collect() };
         for (id, (_, rule)) in rules {
             table.rules[id.index()] = Some(rule);
         }
@@ -131,7 +138,10 @@ impl Rules {
     }
 
     /// The rule of a schema.
-    pub(crate) fn of(&self, id: SchemaId) -> Option<Rule> {
-        self.rules.get(id.index()).copied().flatten()
+    pub(crate) fn of(&self, id: SchemaId, schema: &Schema) -> Option<Rule> {
+        match self.rules.get(id.index()) {
+            Some(rule) => *rule,
+            None => self.contributed.get(&(normalize_domain(&schema.domain), &*schema.name)).copied(),
+        }
     }
 }

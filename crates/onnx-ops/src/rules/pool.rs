@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// `N, C, …` to `N, C` and the places of the window.
-fn pool(cx: &mut NodeCx<'_, '_>) -> Infer {
+pub(super) fn pool(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axes = match cx.rank(0) {
         Some(_) => cx.shape_of_ranks(0, 3, None)?.len() - 2,
         None => cx.ints("kernel_shape")?.len(),

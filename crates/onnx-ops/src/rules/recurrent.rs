@@ -36,6 +36,27 @@ fn lstm(cx: &mut NodeCx<'_, '_>) -> Infer {
     layer(cx, 4)
 }
 
+/// [`lstm`] with weights whose rows are the inputs.
+pub(super) fn lstm_transposed(cx: &mut NodeCx<'_, '_>) -> Infer {
+    choice(cx, "direction", &["forward", "reverse", "bidirectional"])?;
+    activations(cx)?;
+    let directions = if cx.string("direction")? == "bidirectional" { 2 } else { 1 };
+    let mut directions = Extent::of_attr("number of directions", "direction", Dim::Const(directions));
+    let hidden = cx.int("hidden_size").map_or(Dim::Unknown, Dim::Const);
+    let mut hidden = Extent::of_attr("hidden size", "hidden_size", hidden);
+    let [mut length, mut batch, mut input] =
+        ["length of the sequences", "batch size", "input size"].map(Extent::unknown);
+    hold(cx, 0, &mut [&mut length, &mut batch, &mut input])?;
+    let mut columns = Extent::unknown("number of columns of the gates");
+    hold(cx, 1, &mut [&mut directions, &mut input, &mut columns])?;
+    hold(cx, 2, &mut [&mut directions, &mut hidden, &mut columns])?;
+    let last = [directions.dim, batch.dim, hidden.dim];
+    cx.set_shape(0, [length.dim, directions.dim, batch.dim, hidden.dim]);
+    cx.set_shape(1, last);
+    cx.set_shape(2, last);
+    Some(())
+}
+
 /// `X, W, R, B, sequence_lens, initial_h`, and of the LSTM `initial_c, P`, to all hidden states, the last one, and the
 /// last cell. W and R have rows for each gate.
 fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {

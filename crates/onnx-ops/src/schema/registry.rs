@@ -1,12 +1,14 @@
 //! Finding the schema that a node means: by domain, operator and the version that the model imports.
 
-use super::{Schema, table};
+use super::{Schema, docs, table};
+use crate::functions::FunctionBody;
+use crate::opset::Loaded;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use onnx_ir::normalize_domain;
 use std::hash::BuildHasher as _;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// A schema of a [`Registry`]. Ids of built-in schemas are the same in every registry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,7 +41,7 @@ pub enum Lookup {
 #[derive(Clone, Debug)]
 pub struct Registry {
     /// Loaded schemas; their ids follow those of the built-in ones.
-    extra: Vec<Schema>,
+    extra: Vec<Extra>,
     /// Every schema in force, by domain, name and `since`.
     ids: Vec<SchemaId>,
     /// Every operator, by domain and name.
@@ -49,6 +51,14 @@ pub struct Registry {
     /// Positions in `operators`, by the hash of domain and name.
     table: HashTable<u32>,
     hasher: RandomState,
+}
+
+/// A loaded schema, with what its document has beside it.
+#[derive(Clone, Debug)]
+struct Extra {
+    schema: Schema,
+    body: Option<FunctionBody>,
+    doc: Option<String>,
 }
 
 /// A range of `ids`, and the position of its domain in `domains`.
@@ -75,6 +85,26 @@ impl Registry {
     /// The built-in schemas and these. One of the same domain, name and `since` as another stands in for it, also for
     /// a built-in one.
     pub fn with(extra: Vec<Schema>) -> Registry {
+        let bare = |schema| Extra { schema, body: None, doc: None };
+        Registry::of(extra.into_iter().map(bare).collect())
+    }
+
+    /// The built-in schemas and those of operator sets, with the functions that define them. Of operators that are equal
+    /// in domain, name and `since`, the last one stands in for the others.
+    pub fn with_sets<'s>(sets: impl IntoIterator<Item = &'s Loaded>) -> Registry {
+        let mut extra = Vec::new();
+        for set in sets {
+            let parts = set.schemas.iter().zip(&set.bodies).zip(&set.docs);
+            extra.extend(parts.map(|((schema, body), doc)| Extra {
+                schema: schema.clone(),
+                body: body.map(|id| FunctionBody { model: Arc::clone(&set.model), id }),
+                doc: doc.clone(),
+            }));
+        }
+        Registry::of(extra)
+    }
+
+    fn of(extra: Vec<Extra>) -> Registry {
         let count = small(table::SCHEMAS.len() + extra.len());
         let mut registry = Registry {
             extra,
@@ -137,7 +167,24 @@ impl Registry {
     /// If another registry gave it, and this one has fewer schemas.
     pub fn get(&self, id: SchemaId) -> &Schema {
         let at = id.0 as usize;
-        table::SCHEMAS.get(at).unwrap_or_else(|| &self.extra[at - table::SCHEMAS.len()])
+        table::SCHEMAS.get(at).unwrap_or_else(|| &self.extra[at - table::SCHEMAS.len()].schema)
+    }
+
+    /// The function that defines a loaded schema, if its document has one.
+    pub fn body(&self, id: SchemaId) -> Option<&FunctionBody> {
+        self.extra(id)?.body.as_ref()
+    }
+
+    /// What a schema is for, in words.
+    pub fn summary(&self, id: SchemaId) -> Option<&str> {
+        match self.extra(id) {
+            Some(extra) => extra.doc.as_deref(),
+            None => docs::summary(&self.get(id).domain, &self.get(id).name),
+        }
+    }
+
+    fn extra(&self, id: SchemaId) -> Option<&Extra> {
+        self.extra.get((id.0 as usize).checked_sub(table::SCHEMAS.len())?)
     }
 
     /// The schema of an operator that is in force where its domain is imported in `version`.

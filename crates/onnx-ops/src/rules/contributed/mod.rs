@@ -1,0 +1,141 @@
+//! Operators that ONNX Runtime adds to the standard, as far as no function body in `opsets` defines them.
+//!
+//! Shapes are those of its documentation of contributed operators. Where a layout or a packing is chosen by an attribute
+//! that is not at its default, only what holds for all of them is said.
+
+mod attention;
+mod matmul;
+mod quantized;
+
+use super::Row;
+use super::elementwise::same_shape;
+use super::fit::{Extent, hold};
+use crate::dims::Dim;
+use crate::infer::{Infer, NodeCx};
+
+/// A row of com.microsoft, whose operators have one version.
+const fn row(name: &'static str, rule: super::Rule) -> Row {
+    Row { domain: "com.microsoft", name, since: 1, rule }
+}
+
+pub(super) const FAMILIES: &[&[Row]] = &[attention::ROWS, matmul::ROWS, quantized::ROWS, ROWS];
+
+const ROWS: &[Row] = &[
+    row("BiasDropout", dropout),
+    row("BiasSoftmax", same_shape),
+    row("CDist", distances),
+    row("EmbedLayerNormalization", embed),
+    row("FastGelu", same_shape),
+    row("FusedConv", super::conv::conv),
+    row("GroupNorm", same_shape),
+    row("Inverse", same_shape),
+    row("IsAllFinite", scalar),
+    row("MaxpoolWithMask", super::pool::pool),
+    row("MoE", same_shape),
+    row("NGramRepeatBlock", like_second),
+    row("QMoE", same_shape),
+    row("Range", range),
+    row("RelativePositionBias", relative_positions),
+    row("SkipGroupNorm", two_of_same_shape),
+    row("SkipLayerNormalization", skip_norm),
+    row("SkipSimplifiedLayerNormalization", skip_norm),
+    row("Tokenizer", tokens),
+    row("Unique", unique),
+];
+
+/// The result and its mask.
+fn dropout(cx: &mut NodeCx<'_, '_>) -> Infer {
+    two_of_same_shape(cx)
+}
+
+fn two_of_same_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
+    cx.copy_shape(0, 1)?;
+    cx.copy_shape(0, 0)
+}
+
+fn like_second(cx: &mut NodeCx<'_, '_>) -> Infer {
+    cx.copy_shape(1, 0)
+}
+
+fn scalar(cx: &mut NodeCx<'_, '_>) -> Infer {
+    cx.set_shape(0, []);
+    Some(())
+}
+
+fn range(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let length = cx.fresh(0);
+    cx.set_shape(0, [length]);
+    Some(())
+}
+
+/// Each row of the first with each row of the second.
+fn distances(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let mut width = Extent::unknown("number of columns");
+    let mut rows = [(); 2].map(|()| Extent::unknown("number of rows"));
+    hold(cx, 0, &mut [&mut rows[0], &mut width])?;
+    hold(cx, 1, &mut [&mut rows[1], &mut width])?;
+    cx.set_shape(0, rows.map(|r| r.dim));
+    Some(())
+}
+
+/// `input_ids, segment_ids, word_embedding, …, gamma, beta, mask` to the embeddings, a list for the masks, and the sums.
+/// The quantized variant has its weights at the same places.
+pub(super) fn embed(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let [mut batch, mut length] = ["batch size", "length"].map(Extent::unknown);
+    let mut hidden = Extent::unknown("hidden size");
+    hold(cx, 0, &mut [&mut batch, &mut length])?;
+    hold(cx, 1, &mut [&mut batch, &mut length])?;
+    for table in [2, 3, 4] {
+        hold(cx, table, &mut [&mut Extent::unknown("number of embeddings"), &mut hidden])?;
+    }
+    for scale in [5, 6] {
+        hold(cx, scale, &mut [&mut hidden])?;
+    }
+    let shape = [batch.dim, length.dim, hidden.dim];
+    cx.set_shape(0, shape);
+    cx.set_shape(1, [batch.dim]);
+    cx.set_shape(2, shape);
+    Some(())
+}
+
+/// `input, skip, gamma, …` to the result, mean and inverse deviation of each row, and the sum that is normalized.
+fn skip_norm(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let shape = cx.shape_of_ranks(0, 2, Some(3))?;
+    let width = shape.len() - 1;
+    let mut hidden = Extent::of_input("hidden size", 0, shape[width]);
+    hold(cx, 2, &mut [&mut hidden])?;
+    let row = shape[..width].iter().copied().chain([Dim::Const(1)]);
+    let rows: Vec<Dim> = row.collect();
+    cx.set_shape(1, rows.iter().copied());
+    cx.set_shape(2, rows);
+    cx.set_shape(3, shape.iter().copied());
+    cx.set_shape(0, shape);
+    Some(())
+}
+
+/// `bias_table, query_length, key_length` to a bias for each head.
+fn relative_positions(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let mut heads = Extent::unknown("number of heads");
+    hold(cx, 0, &mut [&mut Extent::unknown("number of buckets"), &mut heads])?;
+    let lengths = [1, 2].map(|i| cx.extents_of(i).and_then(|l| l.first().copied()).unwrap_or(Dim::Unknown));
+    cx.set_shape(0, [Dim::Const(1), heads.dim, lengths[0], lengths[1]]);
+    Some(())
+}
+
+/// Each text becomes a list, as long as the longest.
+fn tokens(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let shape = cx.shape_of_ranks(0, 1, Some(2))?;
+    let longest = cx.fresh(0);
+    cx.set_shape(0, shape.into_iter().chain([longest]));
+    Some(())
+}
+
+/// The distinct elements of a list, for each element which it is, and how often each is there.
+fn unique(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let count = cx.fresh(0);
+    cx.set_shape(0, [count]);
+    cx.set_shape(2, [count]);
+    let length = cx.shape_of_rank(0, 1)?;
+    cx.set_shape(1, length);
+    Some(())
+}
