@@ -12,6 +12,7 @@ mod files;
 mod fixes;
 mod input;
 mod locate;
+mod operators;
 mod opset;
 mod output;
 mod progress;

@@ -2,13 +2,13 @@
 
 use super::fmt::diff;
 use crate::input::{Form, Input, Loaded, undecodable};
+use crate::operators::{Operators, OpsetArgs};
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use crate::{files, fixes, locate, output};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code};
 use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
-use onnx_ops::schema::Registry;
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
 use std::path::PathBuf;
@@ -21,7 +21,8 @@ Examples:
   onnxtxt check --fix model.onnxtxt            mend what is certain
   onnxtxt check --fix --diff model.onnxtxt     show what would be mended
   onnxtxt check --level strict --ignore G11,W06 models/
-  onnxtxt check --deny warnings --format github models/")]
+  onnxtxt check --deny warnings --format github models/
+  onnxtxt check --opset acme.onnxtxt model.onnx   with operators of a domain of your own")]
 pub(crate) struct Args {
     /// Models of any form, and folders; - is stdin
     #[arg(value_name = "FILES", required = true)]
@@ -47,6 +48,8 @@ pub(crate) struct Args {
     /// Compare the SHA-1 of external data with the checksums that the model states
     #[arg(long)]
     verify_checksums: bool,
+    #[command(flatten)]
+    opset: OpsetArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -83,6 +86,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     {
         ensure!(diag::ALL.iter().any(|code| is_meant(key, code)), "there is no code `{key}`");
     }
+    let operators = match args.opset.load(session)? {
+        Ok(operators) => operators,
+        Err(status) => return Ok(status),
+    };
     let files = files::expand(&args.files, EXTENSIONS)?;
     let work = Work::begin(session, "checking");
     let mut status = Status::Clean;
@@ -90,7 +97,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         work.now(format!("checking {}", path.display()));
         let input = Input::open(path)?;
         session.detail(&format!("checking {}, {}", input.name, input.form.name()));
-        let input = if args.fix || args.diff { fix(args, session, input, &mut status)? } else { input };
+        let input =
+            if args.fix || args.diff { fix(args, &operators, session, input, &mut status)? } else { input };
         if let Some(document) = input.document() {
             let options = VerifyOptions { level: args.level.level(), ..VerifyOptions::default() };
             let found = asked_for(args, document.check(&input, &options));
@@ -98,7 +106,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             document.report(session, &input, &found);
             continue;
         }
-        let (loaded, found) = findings(args, &input);
+        let (loaded, found) = findings(args, &operators, &input);
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
         locate::report(session, &input, &loaded, &found);
     }
@@ -108,7 +116,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 }
 
 /// Everything that is wrong with a file, as far as it was asked for, in the order of the text.
-fn findings(args: &Args, input: &Input) -> (Loaded, Vec<Diagnostic>) {
+fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<Diagnostic>) {
     if input.kind != FileKind::Model {
         return other_message(input);
     }
@@ -116,7 +124,7 @@ fn findings(args: &Args, input: &Input) -> (Loaded, Vec<Diagnostic>) {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let loaded = if input.form == Form::Text && input.no_text().is_none() {
         let mut checked = onnx_text::check_with(input.text(), level, |model| {
-            onnx_ops::check::check(model, Registry::builtin(), &options)
+            onnx_ops::check::check(model, operators.of(model), &options)
         });
         if level > Level::Syntax {
             let found = external(args, input, &checked.model);
@@ -126,7 +134,7 @@ fn findings(args: &Args, input: &Input) -> (Loaded, Vec<Diagnostic>) {
     } else {
         let mut loaded = input.load();
         if level > Level::Syntax && !loaded.is_partial() {
-            let registry = Registry::builtin();
+            let registry = operators.of(&loaded.model);
             loaded.diagnostics.extend(onnx_ops::check::check(&loaded.model, registry, &options));
             loaded.diagnostics.extend(external(args, input, &loaded.model));
         }
@@ -180,7 +188,13 @@ fn external(args: &Args, input: &Input, model: &Model) -> Vec<Diagnostic> {
 }
 
 /// The file with its fixes, applied or shown.
-fn fix(args: &Args, session: &Session, input: Input, status: &mut Status) -> anyhow::Result<Input> {
+fn fix(
+    args: &Args,
+    operators: &Operators,
+    session: &Session,
+    input: Input,
+    status: &mut Status,
+) -> anyhow::Result<Input> {
     if input.form != Form::Text || input.no_text().is_some() || input.document().is_some() {
         session.note(&format!("{} is no text of a model: nothing is fixed in it", input.name));
         return Ok(input);
@@ -190,7 +204,7 @@ fn fix(args: &Args, session: &Session, input: Input, status: &mut Status) -> any
         Input { bytes: input.bytes.clone(), name: input.name.clone(), path: input.path.clone(), ..input };
     let mut total = 0;
     for _ in 0..MAX_ROUNDS {
-        let (_, found) = findings(args, &fixed);
+        let (_, found) = findings(args, operators, &fixed);
         let (text, applied) = fixes::apply(fixed.text(), &found);
         if applied == 0 {
             break;

@@ -2,6 +2,7 @@
 
 use super::ops::card::card;
 use super::ops::spec::Spec;
+use crate::operators::{Operators, OpsetArgs};
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::bail;
@@ -25,14 +26,20 @@ pub(crate) struct Args {
     /// List all codes
     #[arg(long, conflicts_with = "code")]
     list: bool,
+    #[command(flatten)]
+    opset: OpsetArgs,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let operators = match args.opset.load(session)? {
+        Ok(operators) => operators,
+        Err(status) => return Ok(status),
+    };
     let text = match &args.code {
         None => list(),
         Some(key) => match diag::find(key) {
             Some(code) => explain(code, session.colors_data()),
-            None => operator(key, session.colors_data())?,
+            None => operator(key, &operators, session.colors_data())?,
         },
     };
     output::to_stdout(|out| out.write_all(text.as_bytes()))?;
@@ -40,8 +47,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 }
 
 /// What is no code may be an operator.
-fn operator(key: &str, color: bool) -> anyhow::Result<String> {
-    let registry = Registry::builtin();
+fn operator(key: &str, operators: &Operators, color: bool) -> anyhow::Result<String> {
+    let registry = operators.all();
     let spec = Spec::parse(key)?;
     match spec.find(registry) {
         Ok(operator) => Ok(card(registry, &operator, color)),

@@ -3,12 +3,12 @@
 use crate::deliver::{OutArgs, deliver};
 use crate::input::Input;
 use crate::locate;
+use crate::operators::OpsetArgs;
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::ensure;
 use onnx_ir::Diagnostic;
 use onnx_ops::infer::{InferOptions, apply, infer};
-use onnx_ops::schema::Registry;
 use onnx_proto::FileKind;
 use std::path::PathBuf;
 
@@ -26,6 +26,8 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     out: OutArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
@@ -37,13 +39,17 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         "{} is no model: there is nothing to infer in it",
         input.name
     );
+    let operators = match args.opset.load(session)? {
+        Ok(operators) => operators,
+        Err(status) => return Ok(status),
+    };
     let mut loaded = input.load();
     locate::report(session, &input, &loaded, &loaded.diagnostics);
     if loaded.is_partial() {
         return Ok(Status::Findings);
     }
     work.now("inferring types and shapes");
-    let mut inference = infer(&loaded.model, Registry::builtin(), &InferOptions::default());
+    let mut inference = infer(&loaded.model, operators.of(&loaded.model), &InferOptions::default());
     locate::report(session, &input, &loaded, &inference.diagnostics);
     apply(&mut loaded.model, &mut inference.facts);
     let written = deliver(&delivery, &input, &mut loaded, session, &work)?;

@@ -4,6 +4,7 @@ pub(super) mod card;
 mod json;
 pub(super) mod spec;
 
+use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::bail;
@@ -20,7 +21,9 @@ Examples:
   onnxtxt ops --domain ai.onnx.ml --version 3 those of a version of a domain
   onnxtxt ops Conv                            the newest version, and what each version changed
   onnxtxt ops Conv@11                         the version in force where ai.onnx is imported in version 11
-  onnxtxt ops ai.onnx.ml.Scaler --json        every version, for programs"
+  onnxtxt ops ai.onnx.ml.Scaler --json        every version, for programs
+  onnxtxt ops com.microsoft.FusedMatMul       one that ONNX Runtime adds
+  onnxtxt ops --opset acme.onnxtxt --domain com.acme"
 )]
 pub(crate) struct Args {
     /// The operator: Conv, Conv@11, ai.onnx.ml.Scaler
@@ -35,10 +38,16 @@ pub(crate) struct Args {
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    opset: OpsetArgs,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let registry = Registry::builtin();
+    let operators = match args.opset.load(session)? {
+        Ok(operators) => operators,
+        Err(status) => return Ok(status),
+    };
+    let registry = operators.all();
     let text = match &args.name {
         Some(name) => {
             let mut spec = Spec::parse(name)?;

@@ -2,12 +2,13 @@
 
 use crate::change::{Made, Step, change};
 use crate::deliver::OutArgs;
+use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, bail};
+use onnx_ir::Model;
 use onnx_ir::diag::did_you_mean;
 use onnx_ir::pass::{self, Pass};
-use onnx_ops::schema::Registry;
 use std::path::Path;
 
 /// Change a model by passes, one after the other
@@ -31,6 +32,8 @@ pub(crate) struct Args {
     list: bool,
     #[command(flatten)]
     out: OutArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
@@ -46,8 +49,18 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         bail!("`{file}` is the model: say which passes to run in front of it (`onnxtxt pass --list`)");
     }
     let passes: Vec<&Pass> = names.iter().map(|name| named(name)).collect::<anyhow::Result<_>>()?;
+    let operators = match args.opset.load(session)? {
+        Ok(operators) => operators,
+        Err(status) => return Ok(status),
+    };
+    let operators = &operators;
     let runs: Vec<_> = (passes.iter())
-        .map(|pass| |model: &mut _| Made { report: pass.run(model, Registry::builtin()), is_done: true })
+        .map(|pass| {
+            move |model: &mut Model| {
+                let registry = operators.of(model);
+                Made { report: pass.run(model, registry), is_done: true }
+            }
+        })
         .collect();
     change(Path::new(file), &args.out, session, |_| {
         Ok(passes.iter().zip(&runs).map(|(pass, run)| Step { name: pass.name, run }).collect())

@@ -5,6 +5,7 @@ mod findings;
 mod forms;
 mod operator_sets;
 mod operators;
+mod opset;
 mod passes;
 mod readme;
 mod sessions;

@@ -34,7 +34,7 @@ pub(crate) fn card(registry: &Registry, operator: &Operator<'_>, color: bool) ->
     for remark in remarks(shown) {
         _ = writeln!(out, "{remark}");
     }
-    if let Some(summary) = docs::summary(domain, name) {
+    if let Some(summary) = registry.versions(domain, name).last().and_then(|id| registry.summary(*id)) {
         _ = writeln!(out, "\n{summary}");
     }
     out.push('\n');

@@ -26,7 +26,7 @@ pub(super) fn operators(registry: &Registry, operators: &[Listed<'_>]) -> Value 
             "deprecated": operator.shown.deprecated,
             "experimental": operator.shown.experimental,
             "function_body": body(operator.shown.body),
-            "summary": docs::summary(operator.domain, operator.name),
+            "summary": summary(registry, operator.domain, operator.name),
         })
     };
     operators.iter().map(one).collect()
@@ -40,10 +40,14 @@ pub(super) fn operator(registry: &Registry, operator: &Operator<'_>) -> Value {
     json!({
         "domain": domain_text(domain),
         "name": name,
-        "summary": docs::summary(domain, name),
+        "summary": summary(registry, domain, name),
         "versions": shown.map(signature).collect::<Vec<_>>(),
         "example": docs::example(domain, name),
     })
+}
+
+fn summary<'r>(registry: &'r Registry, domain: &str, name: &str) -> Option<&'r str> {
+    registry.summary(*registry.versions(domain, name).last()?)
 }
 
 fn signature(schema: &Schema) -> Value {

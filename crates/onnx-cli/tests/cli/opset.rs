@@ -1,0 +1,70 @@
+//! `--opset FILE`: models of domains that the program does not know by itself.
+
+use crate::Folder;
+
+const SET: &str = "#@ onnxtxt 1\noperator_set <ir_version: 10, domain: \"com.acme\", opset_version: 1>\n\
+    ## Adds it to itself.\n<since_version: 1, opset_import: [\"\": 21]>\n\
+    operator Twice <by: int = 2> (T x) => (T y) where T: {float, float16}\n{ y = Concat <axis = 0> (x, x) }\n";
+const MODEL: &str = "<ir_version: 10, opset_import: [\"\": 21, \"com.acme\": 1]>\n\
+    g (float[3,N] x) => (float[M,N] y)\n{\n    t = com.acme.Twice(x)\n    y = Relu(t)\n}\n";
+
+fn folder() -> Folder {
+    let folder = Folder::new(&[("s.onnxtxt", SET.as_bytes()), ("m.onnxtxt", MODEL.as_bytes())]);
+    for form in ["s.onnx", "s.json", "s.txtpb"] {
+        folder.run(&["convert", "s.onnxtxt", "-o", form]).expect(0);
+    }
+    folder
+}
+
+#[test]
+fn models_are_checked_and_inferred_with_a_set_in_any_form() {
+    let folder = folder();
+    let unchecked = folder.run(&["check", "m.onnxtxt"]).expect(0);
+    assert!(unchecked.stderr.contains("nothing is known"), "{}", unchecked.stderr);
+    for set in ["s.onnxtxt", "s.onnx", "s.json", "s.txtpb"] {
+        let found = folder.run(&["check", "--opset", set, "--deny", "warnings", "m.onnxtxt"]).expect(0);
+        assert!(!found.stderr.contains("nothing is known"), "{}", found.stderr);
+        // Through the body.
+        let typed = folder.run(&["infer", "--opset", set, "m.onnxtxt"]).expect(0);
+        assert!(typed.text().contains("float[6,N] t"), "{}", typed.text());
+    }
+    let wrong = MODEL.replace("Twice(x)", "Twice <to = 1> (x)").replace("float[3,N]", "int64[3,N]");
+    folder.write("m.onnxtxt", wrong.as_bytes());
+    let found = folder.run(&["check", "--opset", "s.onnx", "--format", "short", "m.onnxtxt"]).expect(1);
+    for message in ["m.onnxtxt:4:25: error[E1006]: `Twice` has no attribute `to`", "error[E1011]"] {
+        assert!(found.stderr.contains(message), "{}", found.stderr);
+    }
+    folder.run(&["check", "m.onnxtxt"]).expect(0);
+}
+
+#[test]
+fn operators_of_a_set_have_cards() {
+    let folder = folder();
+    for command in ["ops", "explain"] {
+        let card = folder.run(&[command, "--opset", "s.onnx", "Twice"]).expect(0);
+        for part in
+            ["com.acme.Twice, version 1\n", "defined by a function body", "Adds it to itself.", "by  int = 2"]
+        {
+            assert!(card.text().contains(part), "{part}: {}", card.text());
+        }
+    }
+    let listed = folder.run(&["ops", "--opset", "s.onnxtxt", "--domain", "com.acme"]).expect(0);
+    assert_eq!(listed.text().lines().count(), 2);
+    let added = folder.run(&["ops", "com.microsoft.FusedMatMul"]).expect(0);
+    assert!(added.text().contains("transBatchA"), "{}", added.text());
+}
+
+#[test]
+fn sets_that_are_none_or_have_errors_are_refused() {
+    let folder = folder();
+    let found = folder.run(&["check", "--opset", "m.onnxtxt", "m.onnxtxt"]).expect(2);
+    assert!(found.stderr.contains("m.onnxtxt is no operator set"), "{}", found.stderr);
+    folder.write("bad.onnxtxt", SET.replace("(T y)", "(U y)").as_bytes());
+    for command in ["check", "infer"] {
+        let found =
+            folder.run(&[command, "--opset", "bad.onnxtxt", "--format", "short", "m.onnxtxt"]).expect(1);
+        assert!(found.stderr.starts_with("bad.onnxtxt:5:40: error[E1105]"), "{}", found.stderr);
+        assert!(found.stdout.is_empty());
+    }
+    folder.run(&["ops", "--opset", "missing.onnxtxt"]).expect(2);
+}
