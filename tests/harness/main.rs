@@ -11,7 +11,7 @@
 //! | `#! print [--profile P] [--elide N] [--no-metadata]` | the model as text is the snapshot |
 //! | `#! infer` | the model with its inferred types is the snapshot |
 //! | `#! pass NAME...` | what these passes make of the model is the snapshot, and doing it again changes nothing; what they say is claimed |
-//! | `#! inline [--only F]... [--depth N] [--limit N]` | likewise, for the calls of functions |
+//! | `#! inline [--only F]... [--depth N] [--limit N] [--schema]` | likewise, for the calls of functions, and the nodes of operators that have one |
 //! | `#! outline DOMAIN.NAME VALUE...` | likewise, for a function of the nodes that compute these values; inlining it gives the model back |
 //! | `#! json` | the findings as JSON are the snapshot |
 //! | `#! roundtrip` | text → model → bytes → model → text → model → bytes gives the same bytes |

@@ -4,7 +4,9 @@ use crate::run::{bytes, print, snapshot, sound};
 use crate::{Case, claims};
 use onnx_ir::pass::{self, Inline, Pass, Report};
 use onnx_ir::{Model, NodeId};
-use onnx_ops::schema::Registry;
+use onnx_ops::functions::{Expand, expand};
+use onnx_ops::opset::registry_of;
+use onnx_ops::schema::{Registry, Schema};
 use onnx_text::render::{Of, Source};
 use onnx_text::{Checked, RaiseOptions, SourceMap};
 
@@ -13,8 +15,8 @@ use onnx_text::{Checked, RaiseOptions, SourceMap};
 pub(crate) enum Step {
     /// Passes by name, one after the other.
     Passes(Vec<String>),
-    /// `#! inline [--only F]... [--depth N] [--limit N]`
-    Inline { only: Vec<String>, depth: Option<u32>, limit: Option<u64> },
+    /// `#! inline [--only F]... [--depth N] [--limit N] [--schema]`
+    Inline { only: Vec<String>, depth: Option<u32>, limit: Option<u64>, schema: bool },
     /// `#! outline domain.name VALUE...`: the nodes that compute these values.
     Outline { domain: String, name: String, values: Vec<String> },
 }
@@ -40,6 +42,8 @@ pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> 
 
 fn inlining(words: &[String]) -> Result<Step, String> {
     let (mut only, mut depth, mut limit) = (Vec::new(), None, None);
+    let schema = words.iter().any(|word| word == "--schema");
+    let words: Vec<String> = words.iter().filter(|word| *word != "--schema").cloned().collect();
     for pair in words.chunks(2) {
         match pair {
             [option, name] if option == "--only" => only.push(name.clone()),
@@ -48,7 +52,7 @@ fn inlining(words: &[String]) -> Result<Step, String> {
             _ => return Err(format!("`#! inline` does not know {pair:?}")),
         }
     }
-    Ok(Step::Inline { only, depth, limit })
+    Ok(Step::Inline { only, depth, limit, schema })
 }
 
 /// Runs the step and compares the result with the snapshot, and what is said with the claims of the file.
@@ -91,7 +95,7 @@ fn apply(model: &mut Model, step: &Step) -> Report {
                 all.diagnostics.extend(report.diagnostics);
             }
         }
-        Step::Inline { only, depth, limit } => {
+        Step::Inline { only, depth, limit, schema } => {
             let is_wanted = |model: &Model, f| only.iter().any(|name| pass::is_function(model, f, name));
             let options = Inline {
                 select: &|model, f| only.is_empty() || is_wanted(model, f),
@@ -101,6 +105,15 @@ fn apply(model: &mut Model, step: &Step) -> Report {
             };
             all = pass::inline(model, Registry::builtin(), options);
             pass::compact(model);
+            if *schema {
+                let select =
+                    |schema: &Schema| only.is_empty() || only.iter().any(|name| schema.name == *name);
+                let max_nodes = limit.unwrap_or(pass::MAX_NODES);
+                let options = Expand { select: &select, depth: *depth, max_nodes };
+                let report = expand(model, registry_of(model), &options);
+                all.changes.extend(report.changes);
+                all.diagnostics.extend(report.diagnostics);
+            }
         }
         Step::Outline { domain, name, values } => {
             if let Some(body) = model.main {

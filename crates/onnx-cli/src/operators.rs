@@ -3,9 +3,10 @@
 use crate::input::Input;
 use crate::session::{Session, Status};
 use anyhow::bail;
-use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions, normalize_domain};
 use onnx_ops::opset::{self, contributed_sets};
-use onnx_ops::schema::Registry;
+use onnx_ops::schema::{Registry, Schema};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Where operators are described.
@@ -21,10 +22,20 @@ pub(crate) enum Operators {
     /// Those that the program has.
     BuiltIn,
     /// With those of documents.
-    Loaded(Box<Registry>),
+    Loaded {
+        /// All of them.
+        registry: Box<Registry>,
+        /// Domain and name of those of the documents.
+        ours: HashSet<(String, String)>,
+    },
 }
 
 impl OpsetArgs {
+    /// Whether there is a document.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.sets.is_empty()
+    }
+
     /// Reads the documents. `Err` of a status: one of them has errors, which have been reported.
     pub(crate) fn load(&self, session: &mut Session) -> anyhow::Result<Result<Operators, Status>> {
         if self.sets.is_empty() {
@@ -44,7 +55,8 @@ impl OpsetArgs {
             sets.push(opset::load(file.set));
         }
         let registry = Registry::with_sets(contributed_sets().map(|set| set as &opset::Loaded).chain(&sets));
-        Ok(Ok(Operators::Loaded(Box::new(registry))))
+        let ours = sets.iter().flat_map(|set| &set.schemas).map(key).collect();
+        Ok(Ok(Operators::Loaded { registry: Box::new(registry), ours }))
     }
 }
 
@@ -53,7 +65,15 @@ impl Operators {
     pub(crate) fn of(&self, model: &Model) -> &Registry {
         match self {
             Operators::BuiltIn => opset::registry_of(model),
-            Operators::Loaded(registry) => registry,
+            Operators::Loaded { registry, .. } => registry,
+        }
+    }
+
+    /// Whether an operator is one of a document.
+    pub(crate) fn is_ours(&self, schema: &Schema) -> bool {
+        match self {
+            Operators::BuiltIn => false,
+            Operators::Loaded { ours, .. } => ours.contains(&key(schema)),
         }
     }
 
@@ -61,7 +81,11 @@ impl Operators {
     pub(crate) fn all(&self) -> &Registry {
         match self {
             Operators::BuiltIn => opset::whole_registry(),
-            Operators::Loaded(registry) => registry,
+            Operators::Loaded { registry, .. } => registry,
         }
     }
+}
+
+fn key(schema: &Schema) -> (String, String) {
+    (normalize_domain(&schema.domain).to_owned(), schema.name.to_string())
 }

@@ -68,3 +68,26 @@ fn sets_that_are_none_or_have_errors_are_refused() {
     }
     folder.run(&["ops", "--opset", "missing.onnxtxt"]).expect(2);
 }
+
+#[test]
+fn bodies_of_a_set_are_inlined_and_its_import_goes() {
+    let folder = folder();
+    let flat = folder.run(&["inline", "--opset", "s.onnx", "m.onnxtxt"]).expect(0);
+    assert!(flat.text().contains("t = Concat <axis = 0> (x, x)"), "{}", flat.text());
+    assert!(!flat.text().contains("com.acme"), "{}", flat.text());
+    assert!(flat.stderr.contains("inline operators: 1 node expanded"), "{}", flat.stderr);
+    let stays = folder.run(&["inline", "--opset", "s.onnx", "--only", "Relu", "m.onnxtxt"]).expect(0);
+    assert!(stays.text().contains("com.acme.Twice(x)"), "{}", stays.text());
+    let schema = folder.run(&["inline", "--schema", "m.onnxtxt"]).expect(0);
+    assert!(
+        schema.text().contains("com.acme.Twice(x)") && schema.text().contains("Max("),
+        "{}",
+        schema.text()
+    );
+    let one =
+        folder.run(&["inline", "--schema", "--only", "ai.onnx.Relu", "--depth", "1", "m.onnxtxt"]).expect(0);
+    assert_eq!(one.text(), schema.text());
+    let said = |arguments: &[&str]| folder.run(arguments).expect(2).stderr;
+    assert!(said(&["inline", "--only", "Relu", "m.onnxtxt"]).contains("`--schema` expands operators"));
+    assert!(said(&["inline", "--schema", "--only", "Reluu", "m.onnxtxt"]).contains("did you mean `Relu`?"));
+}

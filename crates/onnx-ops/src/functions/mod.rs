@@ -22,6 +22,7 @@
 mod attention;
 mod draft;
 mod elements;
+mod expand;
 mod graphs;
 mod layout;
 mod losses;
@@ -34,6 +35,7 @@ mod table;
 use crate::infer::{Facts, NodeCx};
 use crate::schema::{BodyKind, Lookup, Registry, Schema, SchemaId};
 use draft::Draft;
+pub use expand::{Expand, expand};
 use foldhash::HashMap;
 use onnx_ir::{Body, BodyId, FunctionId, Model, NodeId, OpsetImport, normalize_domain};
 use site::Site;
