@@ -2,7 +2,7 @@
 
 use crate::passes;
 use onnx_ir::Level;
-use onnx_text::Profile;
+use onnx_text::{Fixes, Profile};
 
 /// One `#!` line.
 #[derive(Clone, PartialEq, Debug)]
@@ -10,6 +10,7 @@ pub(crate) enum Directive {
     Check(Level),
     Render(Level),
     Json(Level),
+    Fix(Level, Fixes),
     Fmt,
     Print {
         profile: Profile,
@@ -46,11 +47,12 @@ fn directive(line: &str) -> Result<Directive, String> {
     if let Some(step) = passes::parse(verb, &rest) {
         return step.map(Directive::Pass);
     }
+    let mut fixes = Fixes::Safe;
     let (mut level, mut profile, mut elide, mut metadata) = (Level::Types, Profile::Onnx, None, true);
     while let Some(word) = words.next() {
         let mut value = || words.next().unwrap_or_default();
         match (verb, word) {
-            ("check" | "render" | "json", "--level") => {
+            ("check" | "render" | "json" | "fix", "--level") => {
                 level = match value() {
                     "syntax" => Level::Syntax,
                     "spec" => Level::Spec,
@@ -69,6 +71,7 @@ fn directive(line: &str) -> Result<Directive, String> {
             ("print", "--elide") => {
                 elide = Some(value().parse().map_err(|_| "--elide takes a number".to_owned())?);
             }
+            ("fix", "--unsafe") => fixes = Fixes::Unsafe,
             ("print", "--no-metadata") => metadata = false,
             _ => return Err(unknown(word)),
         }
@@ -77,6 +80,7 @@ fn directive(line: &str) -> Result<Directive, String> {
         "check" => Ok(Directive::Check(level)),
         "render" => Ok(Directive::Render(level)),
         "json" => Ok(Directive::Json(level)),
+        "fix" => Ok(Directive::Fix(level, fixes)),
         "fmt" => Ok(Directive::Fmt),
         "print" => Ok(Directive::Print { profile, elide, metadata }),
         "roundtrip" => Ok(Directive::Roundtrip),

@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `#! check [--level L]` | what is found is what the carets of the file claim |
 //! | `#! render [--level L]` | the findings as people see them are the snapshot |
+//! | `#! fix [--level L] [--unsafe]` | the text with the fixes of its findings applied is the snapshot |
 //! | `#! fmt` | the formatted text is the snapshot; formatting it again changes nothing, nor does formatting change the model |
 //! | `#! print [--profile P] [--elide N] [--no-metadata]` | the model as text is the snapshot |
 //! | `#! infer` | the model with its inferred types is the snapshot |
@@ -34,6 +35,7 @@
 mod claims;
 mod directives;
 mod examples;
+mod fixes;
 mod opsets;
 mod passes;
 mod run;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(case.name.clone(), move || run::run(&case).map_err(Into::into)));
     }
     trials.extend(examples::trials());
+    trials.extend(fixes::trials(&cases));
     trials.extend(whole::trials(&cases, snapshots()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

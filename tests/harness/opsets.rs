@@ -42,7 +42,9 @@ pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<
             Ok(())
         }
         Directive::Roundtrip => roundtrip(case),
-        Directive::Infer | Directive::Pass(_) => Err("a directive for models".to_owned()),
+        Directive::Infer | Directive::Fix(..) | Directive::Pass(_) => {
+            Err("a directive for models".to_owned())
+        }
         Directive::Finds(_) => Ok(()),
     }
 }

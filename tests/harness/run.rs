@@ -8,7 +8,7 @@ use onnx_ops::opset::registry_of;
 use onnx_text::render::{Of, Source, Style, human, json};
 use onnx_text::{
     Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, ast, check, check_value, check_with,
-    format, raise,
+    format, mend, raise,
 };
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
@@ -40,6 +40,15 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
                     found.iter().map(|diagnostic| json(diagnostic, source) + "\n").collect::<String>()
                 });
                 snapshot(case, "json", text.trim_end());
+            }
+            Directive::Fix(level, fixes) => {
+                let options = VerifyOptions { level: *level, ..VerifyOptions::default() };
+                let mended = mend(&case.text, *fixes, |text| {
+                    let checked = judged(text, &options);
+                    let is_partial = checked.is_partial();
+                    (checked.diagnostics, !is_partial)
+                });
+                snapshot(case, "fix", mended.text.trim_end());
             }
             Directive::Fmt => fmt(case)?,
             Directive::Print { profile, elide, metadata } => {

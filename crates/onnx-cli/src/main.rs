@@ -9,7 +9,6 @@ mod cmd;
 mod deliver;
 mod document;
 mod files;
-mod fixes;
 mod input;
 mod locate;
 mod operators;

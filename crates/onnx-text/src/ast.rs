@@ -138,6 +138,14 @@ pub struct Element {
     pub value: FieldValue,
 }
 
+impl Element {
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        let value = self.value.span();
+        self.key.as_ref().map_or(value, |key| key.span().to(value))
+    }
+}
+
 impl FieldValue {
     /// Where it is written.
     pub fn span(&self) -> Span {

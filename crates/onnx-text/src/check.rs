@@ -10,9 +10,13 @@
 //! y = Relu(u)            and nothing about `u`, `t` or unused values
 //! ```
 
+mod mend;
 mod opset;
 mod value;
 
+#[cfg(test)]
+pub(crate) use mend::apply;
+pub use mend::{Fixes, Mended, mend};
 pub use opset::{CheckedSet, check_operator_set};
 pub use value::{CheckedValue, check_value, value_span};
 
@@ -79,10 +83,22 @@ impl Checked {
             Place::Nowhere => None,
         };
         let damage = Damage::of(source, &self.diagnostics);
-        self.diagnostics.extend(found.into_iter().filter(|d| damage.spares(d, span(d))));
+        let spared = found.into_iter().filter(|d| damage.spares(d, span(d)));
+        self.diagnostics.extend(spared.map(|d| with_edits(d, &map)));
         // Stable: of two findings at a place, the one that was there first comes first.
         self.diagnostics.sort_by_key(|d| span(d).map_or(u32::MAX, |span| span.start));
     }
+}
+
+/// The finding with its fixes as edits of the text; without those for which the text has no place.
+fn with_edits(mut diagnostic: Diagnostic, map: &SourceMap<'_>) -> Diagnostic {
+    for fix in &mut diagnostic.fixes {
+        if fix.edits.is_empty() {
+            fix.edits = map.edits(&fix.changes).unwrap_or_default();
+        }
+    }
+    diagnostic.fixes.retain(|fix| !fix.edits.is_empty());
+    diagnostic
 }
 
 /// Whether the parser or the lowering made it.

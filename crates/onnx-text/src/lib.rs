@@ -26,7 +26,8 @@ mod signature;
 mod sniff;
 
 pub use check::{
-    Checked, CheckedSet, CheckedValue, check, check_operator_set, check_value, check_with, value_span,
+    Checked, CheckedSet, CheckedValue, Fixes, Mended, check, check_operator_set, check_value, check_with,
+    mend, value_span,
 };
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
 pub use lower::{

@@ -4,11 +4,12 @@
 //! else is found by its position in the list that it came from. So a model costs nothing for the diagnostics that it
 //! does not have.
 
+mod edits;
 mod opset;
 
 pub use opset::OpsetMap;
 
-use crate::ast::{self, AttrValue, Data, Field, FieldValue, Node, ValueInfo};
+use crate::ast::{self, AttrValue, Data, Element, Field, FieldValue, List, Node, ValueInfo};
 use crate::lower::keys;
 use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{BodyId, EntityId, FunctionId, GraphId, Model, NodeId, Origin};
@@ -28,6 +29,8 @@ struct Scope<'a> {
     inputs: &'a [ValueInfo],
     outputs: &'a [ValueInfo],
     values: &'a [ValueInfo],
+    /// Where the values stand, if anywhere.
+    list: Option<&'a List<ValueInfo>>,
     body: &'a [Node],
     is_function: bool,
 }
@@ -88,7 +91,9 @@ impl<'a> SourceMap<'a> {
                 let node = self.node(b, n)?;
                 Some(node.outputs.get(i as usize).copied().filter(|s| !s.is_empty()).unwrap_or(node.span))
             }
-            Entity::Attr(b, n, i) => self.attr(b, n, i),
+            Entity::Attr(b, n, i) => {
+                self.attr(b, n, i).map(|a| a.span).or_else(|| self.node(b, n).map(|n| n.span))
+            }
             Entity::Training(i) => {
                 let mut infos = self.header()?.iter().filter(|f| self.text(f.key) == "training_info");
                 infos.nth(i as usize).map(|f| f.key)
@@ -178,7 +183,7 @@ impl<'a> SourceMap<'a> {
     }
 
     /// The attribute of a node at a position: the tree may have more, where one could not be lowered.
-    fn attr(&self, body: BodyId, node: NodeId, i: u32) -> Option<Span> {
+    fn attr(&self, body: BodyId, node: NodeId, i: u32) -> Option<&'a ast::Attr> {
         let tree = self.node(body, node)?;
         let attrs = &self.model.bodies[body].nodes[node].attrs;
         let name = attrs.get(i as usize)?.name;
@@ -188,8 +193,7 @@ impl<'a> SourceMap<'a> {
                 crate::lower::literals::unquote(self.text(a.name), crate::lower::literals::Escapes::Literal);
             name.is_none_or(|n| *text == *self.model.names.bytes(n))
         };
-        let found = tree.attrs.as_ref()?.items.iter().filter(spelled).nth(before);
-        Some(found.map_or(tree.span, |a| a.span))
+        tree.attrs.as_ref()?.items.iter().filter(spelled).nth(before)
     }
 }
 
@@ -200,6 +204,7 @@ impl<'a> Scope<'a> {
             inputs: graph.inputs.as_ref().map_or(&[], |l| &l.items),
             outputs: &graph.outputs.items,
             values: graph.values.as_ref().map_or(&[], |l| &l.items),
+            list: graph.values.as_ref(),
             body: &graph.body,
             is_function: false,
         }
@@ -211,19 +216,21 @@ impl<'a> Scope<'a> {
             inputs: &function.inputs.items,
             outputs: &function.outputs.items,
             values: function.values.as_ref().map_or(&[], |l| &l.items),
+            list: function.values.as_ref(),
             body: &function.body,
             is_function: true,
         }
     }
 
-    /// Types in the signature of a function are entries of its `value_info`.
     fn value_info(&self, i: u32) -> Option<Span> {
-        let signature = self
-            .inputs
-            .iter()
-            .chain(self.outputs)
-            .filter(|v| self.is_function && (v.ty.is_some() || !v.notes.is_empty()));
-        nth(signature.chain(self.values.iter().filter(|v| v.data.is_none())), i)
+        nth(self.signature().chain(self.values.iter().filter(|v| v.data.is_none())), i)
+    }
+
+    /// Types in the signature of a function are entries of its `value_info`.
+    fn signature(&self) -> impl Iterator<Item = &'a ValueInfo> + use<'a> {
+        let Scope { inputs, outputs, is_function, .. } = *self;
+        let is_entry = move |v: &&ValueInfo| is_function && (v.ty.is_some() || !v.notes.is_empty());
+        inputs.iter().chain(outputs).filter(is_entry)
     }
 }
 
@@ -237,13 +244,22 @@ fn nth<'a>(mut list: impl Iterator<Item = &'a ValueInfo>, i: u32) -> Option<Span
 
 /// An element of a list that a field holds.
 fn element(fields: &[Field], source: &str, key: &str, i: u32) -> Option<Span> {
+    let (list, at) = element_at(fields, source, key, i)?;
+    Some(list.items[at].span())
+}
+
+/// An element of a list that a field holds: the list, and where it is in it.
+fn element_at<'a>(
+    fields: &'a [Field],
+    source: &str,
+    key: &str,
+    i: u32,
+) -> Option<(&'a List<Element>, usize)> {
     let lists = fields.iter().filter(|f| &source[f.key.range()] == key).filter_map(|f| match &f.value {
-        FieldValue::List(list) => Some(&list.items),
+        FieldValue::List(list) => Some(list),
         _ => None,
     });
-    let element = lists.flatten().nth(i as usize)?;
-    let value = element.value.span();
-    Some(element.key.as_ref().map_or(value, |k| k.span().to(value)))
+    lists.flat_map(|list| (0..list.items.len()).map(move |at| (list, at))).nth(i as usize)
 }
 
 /// The node whose statement begins at `origin`: statements ascend, and one that holds another spans it.

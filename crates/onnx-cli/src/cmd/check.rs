@@ -5,12 +5,13 @@ use crate::input::{Form, Input, Loaded, undecodable};
 use crate::operators::{Operators, OpsetArgs};
 use crate::progress::Work;
 use crate::session::{Session, Status, count};
-use crate::{files, fixes, locate, output};
+use crate::{files, locate, output};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code};
 use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
+use onnx_text::{Fixes, mend};
 use std::path::PathBuf;
 
 /// Find everything that is wrong with models
@@ -20,6 +21,7 @@ Examples:
   onnxtxt check model.onnx
   onnxtxt check --fix model.onnxtxt            mend what is certain
   onnxtxt check --fix --diff model.onnxtxt     show what would be mended
+  onnxtxt check --fix --unsafe-fixes model.onnxtxt   mend what is likely, too
   onnxtxt check --level strict --ignore G11,W06 models/
   onnxtxt check --deny warnings --format github models/
   onnxtxt check --opset acme.onnxtxt model.onnx   with operators of a domain of your own")]
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     /// Apply the fixes that are certain to keep the meaning (text only)
     #[arg(long)]
     fix: bool,
+    /// Apply the fixes that are only likely to be right, too
+    #[arg(long)]
+    unsafe_fixes: bool,
     /// Show what would be fixed and change nothing
     #[arg(long)]
     diff: bool,
@@ -78,14 +83,15 @@ impl LevelArg {
 /// The extensions of models that folders are searched for.
 const EXTENSIONS: &[&str] = &["onnx", "onnxtxt", "onnxtext"];
 
-/// Fixing can bring up findings with fixes of their own; more rounds than this are a circle.
-const MAX_ROUNDS: usize = 20;
-
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     for key in args.select.iter().chain(&args.ignore).chain(args.deny.iter().filter(|key| *key != "warnings"))
     {
         ensure!(diag::ALL.iter().any(|code| is_meant(key, code)), "there is no code `{key}`");
     }
+    ensure!(
+        args.fix || args.diff || !args.unsafe_fixes,
+        "`--unsafe-fixes` says which fixes to apply: add `--fix`, or `--diff` to see them"
+    );
     let operators = match args.opset.load(session)? {
         Ok(operators) => operators,
         Err(status) => return Ok(status),
@@ -196,23 +202,22 @@ fn fix(
     status: &mut Status,
 ) -> anyhow::Result<Input> {
     if input.form != Form::Text || input.no_text().is_some() || input.document().is_some() {
-        session.note(&format!("{} is no text of a model: nothing is fixed in it", input.name));
+        let what =
+            if input.document().is_some() { "" } else { "; `onnxtxt convert` makes a text of a model" };
+        session.note(&format!("fixes are for texts of models: nothing is fixed in {}{what}", input.name));
         return Ok(input);
     }
     let original = input.text().to_owned();
     let mut fixed =
         Input { bytes: input.bytes.clone(), name: input.name.clone(), path: input.path.clone(), ..input };
-    let mut total = 0;
-    for _ in 0..MAX_ROUNDS {
-        let (_, found) = findings(args, operators, &fixed);
-        let (text, applied) = fixes::apply(fixed.text(), &found);
-        if applied == 0 {
-            break;
-        }
-        total += applied;
-        fixed.bytes = text.into();
-    }
-    if total == 0 {
+    let wanted = if args.unsafe_fixes { Fixes::Unsafe } else { Fixes::Safe };
+    let mended = mend(&original, wanted, |text| {
+        fixed.bytes = text.to_owned().into();
+        let (loaded, found) = findings(args, operators, &fixed);
+        (found, !loaded.is_partial())
+    });
+    fixed.bytes = mended.text.into();
+    if mended.fixed == 0 {
         return Ok(fixed);
     }
     if args.diff {
@@ -227,7 +232,7 @@ fn fix(
         None if fixed.name == "<stdin>" => output::to_stdout(|out| out.write_all(fixed.text().as_bytes()))?,
         None => bail!("{} has no place to write to", fixed.name),
     }
-    session.note(&format!("fixed {} in {}", count(total, "finding"), fixed.name));
+    session.note(&format!("fixed {} in {}", count(mended.fixed, "finding"), fixed.name));
     Ok(fixed)
 }
 

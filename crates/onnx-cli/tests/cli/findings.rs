@@ -92,3 +92,51 @@ fn lines_of_20_megabytes_are_shown_in_part() {
     let longest = done.stderr.lines().map(|line| line.chars().count()).max();
     assert!(done.stderr.contains("E0203") && longest < Some(2_000), "{longest:?}");
 }
+
+/// A misspelt operand, which is likely meant, and a node out of order, which is certain.
+const MENDABLE: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+    g (float[N] image) => (float[N] y)\n{\n   y = Add(t, imgae)  # sum\n   t = Abs(image)\n}\n";
+
+#[test]
+fn findings_about_models_are_mended_in_their_text() {
+    let folder = Folder::new(&[("m.onnxtxt", MENDABLE.as_bytes())]);
+    let diff = folder.run(&["check", "--diff", "--unsafe-fixes", "m.onnxtxt"]).expect(1);
+    assert!(diff.text().contains("+   y = Add(t, image)  # sum"), "{}", diff.text());
+    assert_eq!(folder.read("m.onnxtxt"), MENDABLE.as_bytes());
+    folder.run(&["check", "--fix", "m.onnxtxt"]).expect(1);
+    let safe = MENDABLE.replace("   t = Abs(image)\n", "").replace("{\n", "{\n   t = Abs(image)\n");
+    assert_eq!(String::from_utf8_lossy(&folder.read("m.onnxtxt")), safe);
+    folder.run(&["check", "--fix", "--unsafe-fixes", "m.onnxtxt"]).expect(0);
+    assert_eq!(String::from_utf8_lossy(&folder.read("m.onnxtxt")), safe.replace("imgae", "image"));
+    folder.run(&["check", "--unsafe-fixes", "m.onnxtxt"]).expect(2);
+}
+
+#[test]
+fn binary_models_say_that_fixes_are_for_text() {
+    let folder = Folder::new(&[("m.onnx", &binary(MENDABLE))]);
+    let before = folder.read("m.onnx");
+    let done = folder.run(&["check", "--fix", "m.onnx"]).expect(1);
+    assert!(done.stderr.contains("fixes are for texts of models"), "{}", done.stderr);
+    assert_eq!(folder.read("m.onnx"), before);
+    let line = folder.run(&["check", "--format", "json", "m.onnx"]).expect(1).stderr;
+    let json: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
+    assert_eq!(json["fixes"], serde_json::json!([]));
+}
+
+#[test]
+fn fixes_have_byte_ranges_for_programs() {
+    let folder = Folder::new(&[("m.onnxtxt", MENDABLE.as_bytes())]);
+    let found = |form: &str| folder.run(&["check", "--format", form, "m.onnxtxt"]).expect(1).stderr;
+    let lines: Vec<Value> = found("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let fix = &lines[1]["fixes"][0];
+    assert_eq!((&fix["title"], &fix["safe"]), (&Value::from("write `image`"), &Value::from(false)));
+    let edit = &fix["edits"][0];
+    let range = |key: &str| usize::try_from(edit[key].as_u64().unwrap()).unwrap();
+    assert_eq!(&MENDABLE[range("start")..range("end")], "imgae");
+    let sarif: Value = serde_json::from_str(&found("sarif")).unwrap();
+    let change = &sarif["runs"][0]["results"][1]["fixes"][0]["artifactChanges"][0];
+    assert_eq!(change["artifactLocation"]["uri"], Value::from("m.onnxtxt"));
+    let replacement = &change["replacements"][0];
+    assert_eq!(replacement["deletedRegion"]["byteOffset"], edit["start"]);
+    assert_eq!(replacement["insertedContent"]["text"], Value::from("image"));
+}

@@ -1,9 +1,11 @@
 //! Diagnostics as data: what is wrong, where, why, and what to do. Rendering belongs to whoever owns the text.
 
 mod codes;
+mod fix;
 mod place;
 
 pub use codes::{ALL, Code, Level, code, find};
+pub use fix::{Change, Edit, Fix};
 pub use place::{Entity, Place, Span};
 
 /// How bad a finding is.
@@ -31,26 +33,6 @@ pub struct Label {
     /// Where.
     pub place: Place,
     /// What this place contributes, lower case, no full stop.
-    pub text: String,
-}
-
-/// A change of the source that mends a finding.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Fix {
-    /// What it does, as an imperative.
-    pub title: String,
-    /// Replacements, in order, that do not overlap.
-    pub edits: Vec<Edit>,
-    /// Whether the fix is certain to keep what the author meant.
-    pub safe: bool,
-}
-
-/// Replaces a span of the source.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Edit {
-    /// What is replaced; empty to insert.
-    pub span: Span,
-    /// The new text.
     pub text: String,
 }
 
@@ -122,10 +104,19 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a fix.
+    /// Adds a fix of the text.
     #[must_use]
     pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>, safe: bool) -> Self {
-        self.fixes.push(Fix { title: title.into(), edits, safe });
+        self.fixes.push(Fix { title: title.into(), edits, changes: Vec::new(), safe });
+        self
+    }
+
+    /// Adds a fix of the model, unless it changes nothing.
+    #[must_use]
+    pub fn change(mut self, title: impl Into<String>, changes: Vec<Change>, safe: bool) -> Self {
+        if !changes.is_empty() {
+            self.fixes.push(Fix { title: title.into(), edits: Vec::new(), changes, safe });
+        }
         self
     }
 

@@ -40,6 +40,7 @@ pub use outline::outline;
 pub use rename::{Named, rename};
 pub use report::{Change, Report};
 pub use sanitise::{NodeNames, name_nodes, sanitise};
+pub(crate) use topological_sort::Order;
 pub use topological_sort::topological_sort;
 pub use transplant::{Source, Style, Target, Transplant};
 

@@ -27,10 +27,10 @@ pub fn topological_sort(model: &mut Model) -> Report {
         let mut report = Report::default();
         let mut moved = 0;
         for (body, _) in bodies(model) {
-            let mut needs = Needs::of(&model.bodies[body]);
+            let mut order = Order::of(&model.bodies[body]);
             for graph in graphs(&model.bodies[body]) {
                 let before = &model.bodies[body].graphs[graph].nodes;
-                match needs.sorted(before) {
+                match order.sorted(before) {
                     Ok(after) => {
                         moved += before.iter().zip(&after).filter(|(a, b)| a != b).count();
                         model.bodies[body].graphs[graph].nodes = after;
@@ -51,7 +51,7 @@ fn circle(model: &Model, body: BodyId, node: NodeId) -> Diagnostic {
 }
 
 /// Which nodes of a graph need which others of it.
-struct Needs {
+pub(crate) struct Order {
     /// Pairs of nodes of one graph, the needed one first; sorted.
     pairs: Vec<(NodeId, NodeId)>,
     /// Where nodes stand in the graph that is being sorted.
@@ -60,8 +60,8 @@ struct Needs {
     missing: SecondaryMap<NodeId, usize>,
 }
 
-impl Needs {
-    fn of(body: &Body) -> Self {
+impl Order {
+    pub(crate) fn of(body: &Body) -> Self {
         let (all, len) = (graphs(body), body.nodes.len());
         let mut homes: SecondaryMap<NodeId, Option<GraphId>> = SecondaryMap::with_len(None, len);
         let mut holders: SecondaryMap<GraphId, Option<NodeId>> =
@@ -96,7 +96,7 @@ impl Needs {
         }
         pairs.sort_unstable();
         pairs.dedup();
-        Needs { pairs, positions: SecondaryMap::with_len(0, len), missing: SecondaryMap::with_len(0, len) }
+        Order { pairs, positions: SecondaryMap::with_len(0, len), missing: SecondaryMap::with_len(0, len) }
     }
 
     /// Positions of the pairs of a node with those that need it.
@@ -106,7 +106,7 @@ impl Needs {
     }
 
     /// The nodes of a graph in order, or a node that needs itself.
-    fn sorted(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, NodeId> {
+    pub(crate) fn sorted(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, NodeId> {
         for (position, &node) in nodes.iter().enumerate() {
             (self.positions[node], self.missing[node]) = (position, 0);
         }

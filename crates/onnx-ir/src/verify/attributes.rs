@@ -2,7 +2,7 @@
 
 use super::scene::{Findings, Role, Scene, Seen, index};
 use crate::body::{Attr, AttrType, AttrValue};
-use crate::diag::{Code, Diagnostic, Entity, Severity, code};
+use crate::diag::{Change, Code, Diagnostic, Entity, Severity, code};
 use crate::model::Function;
 use crate::names::Name;
 
@@ -31,11 +31,15 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                     && let Some(first) = seen.first(name, index(i))
                 {
                     let message = format!("attribute `{}` is given twice", scene.text(name));
+                    let is_same = attrs[first as usize] == *attr;
                     let first = Entity::Attr(view.id, node, first);
-                    found.push(
-                        Diagnostic::new(&code::ATTRIBUTE_REPEATED, place, message)
-                            .related(first, "first given here"),
-                    );
+                    let mut diagnostic = Diagnostic::new(&code::ATTRIBUTE_REPEATED, place, message)
+                        .related(first, "first given here");
+                    if is_same {
+                        diagnostic =
+                            diagnostic.change("remove the second", vec![Change::Remove(place)], true);
+                    }
+                    found.push(diagnostic);
                 }
                 attribute(scene, found, attr, place, function, &parameters);
             }

@@ -5,7 +5,7 @@ use super::layout::MAX_LEVELS;
 use super::scene::{Findings, Scene, Seen, View, index};
 use super::types::tensor_of;
 use crate::body::{GraphId, Port, ValueDef, ValueId};
-use crate::diag::{Diagnostic, Entity, code};
+use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
 use crate::show::{tensor_type, type_text};
@@ -157,7 +157,13 @@ impl<'m> Declarations<'_, 'm> {
                     }
                 }
             };
-            let mut diagnostic = Diagnostic::new(code, place, message).help("remove the entry");
+            let is_certain = related
+                .is_none_or(|_| graph.value_info[..i].iter().any(|p| p.name == port.name && p.ty == port.ty));
+            let mut diagnostic = Diagnostic::new(code, place, message).help("remove the entry").change(
+                "remove the entry",
+                vec![Change::Remove(place)],
+                is_certain,
+            );
             if let Some(first) = related {
                 diagnostic = diagnostic.related(first, "the first entry");
             }

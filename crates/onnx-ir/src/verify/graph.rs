@@ -6,9 +6,10 @@
 use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, index};
 use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
-use crate::diag::{Diagnostic, Entity, code};
+use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
+use crate::pass::Order;
 
 mod interface;
 #[cfg(test)]
@@ -40,6 +41,10 @@ struct Walker<'s, 'm> {
     /// Where the log of each open graph begins.
     open: Vec<(GraphId, usize)>,
     reported: SecondaryMap<ValueId, bool>,
+    /// What the nodes need of each other, where some are not in order.
+    order: Option<Order>,
+    /// Graphs that a finding has put in order.
+    sorted: SecondaryMap<GraphId, bool>,
     outputs: &'s mut Seen<u32>,
     main_names: &'s SecondaryMap<Name, Option<Entity>>,
     step_names: &'s SecondaryMap<Name, Option<Entity>>,
@@ -63,6 +68,8 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             log: Vec::new(),
             open: Vec::new(),
             reported: SecondaryMap::default(),
+            order: None,
+            sorted: SecondaryMap::default(),
             outputs: &mut outputs,
             main_names: &main_names,
             step_names: &step_names,
@@ -141,9 +148,42 @@ impl<'m> Walker<'_, 'm> {
 
     /// `did you mean …?` among the names that are visible here.
     fn suggest(&mut self, name: Name) -> Option<String> {
-        let word = self.scene.text(name);
-        let candidates = self.log.iter().map(|&(n, _)| self.scene.text(n));
-        self.found.suggest(word, self.log.len(), candidates)
+        self.near(name).map(|near| format!("did you mean `{near}`?"))
+    }
+
+    /// The name that is visible here and likely to be meant.
+    fn near(&mut self, name: Name) -> Option<&'m str> {
+        let scene = self.scene;
+        let candidates = self.log.iter().map(|&(n, _)| scene.text(n));
+        self.found.near(scene.text(name), self.log.len(), candidates)
+    }
+
+    /// Every operand that reads a value, under another name.
+    fn renamed(&mut self, value: ValueId, name: &str) -> Vec<Change> {
+        let nodes = &self.view.body.nodes;
+        if !self.found.affords(nodes.len()) {
+            return Vec::new();
+        }
+        let mut changes = Vec::new();
+        for (node, n) in nodes.iter() {
+            for (i, _) in n.inputs.iter().enumerate().filter(|(_, v)| **v == Some(value)) {
+                let place = Entity::NodeInput(self.view.id, node, index(i));
+                changes.push(Change::Rename(place, name.to_owned()));
+            }
+        }
+        changes
+    }
+
+    /// A graph in order, told of once.
+    fn sorted(&mut self, node: NodeId) -> Vec<Change> {
+        let (id, body) = (self.view.id, self.view.body);
+        let Some(graph) = self.view.layout.owner(node).filter(|&g| !self.sorted[g]) else {
+            return Vec::new();
+        };
+        self.sorted[graph] = true;
+        let order = self.order.get_or_insert_with(|| Order::of(body));
+        let order = order.sorted(&body.graphs[graph].nodes);
+        order.map(|nodes| vec![Change::Order(id, graph, nodes)]).unwrap_or_default()
     }
 
     fn uses(&mut self, node: NodeId) {
@@ -199,9 +239,12 @@ impl<'m> Walker<'_, 'm> {
                 Diagnostic::new(&code::TRAINING_GRAPHS, place, message).related(step, "defined here"),
             );
         }
-        let help = self.suggest(name);
         let message = format!("use of undefined value `{text}`");
-        Some(Diagnostic::new(&code::VALUE_UNDEFINED, place, message).maybe_help(help))
+        let diagnostic = Diagnostic::new(&code::VALUE_UNDEFINED, place, message);
+        let Some(near) = self.near(name) else { return Some(diagnostic) };
+        let changes = self.renamed(value, near);
+        let help = format!("did you mean `{near}`?");
+        Some(diagnostic.help(help).change(format!("write `{near}`"), changes, false))
     }
 
     /// No name resolution gives this; an edit that went wrong can.
@@ -218,7 +261,7 @@ impl<'m> Walker<'_, 'm> {
     }
 
     fn too_early(
-        &self,
+        &mut self,
         value: ValueId,
         at: Entity,
         node: NodeId,
@@ -234,6 +277,7 @@ impl<'m> Walker<'_, 'm> {
         Diagnostic::new(code, at, format!("use of `{name}` before the node that produces it"))
             .related(produced, "produced here")
             .help(format!("move the node that produces `{name}` up"))
+            .change("sort the nodes of the graph", self.sorted(by), true)
     }
 
     /// Order and single assignment have a code of their own in functions.

@@ -2,8 +2,8 @@
 
 use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, index};
-use crate::diag::{Diagnostic, Entity, code};
-use crate::model::OpsetImport;
+use crate::diag::{Change, Diagnostic, Entity, code};
+use crate::model::{FunctionId, OpsetImport};
 use crate::names::Name;
 use crate::releases::{NEWEST_IR, min_ir_version, newest_version};
 
@@ -93,7 +93,13 @@ fn imported(
         if let Some(first) = domains.first(domain, i) {
             let code = if function.is_some() { &code::FUNCTION_IMPORTS } else { &code::OPSET_DUPLICATE };
             let message = format!("domain `{text}` is imported twice");
-            found.push(Diagnostic::new(code, place(i), message).related(place(first), "first imported here"));
+            let mut diagnostic =
+                Diagnostic::new(code, place(i), message).related(place(first), "first imported here");
+            if imports[first as usize].version == import.version {
+                diagnostic =
+                    diagnostic.change("remove the second import", vec![Change::Remove(place(i))], true);
+            }
+            found.push(diagnostic);
         }
         let version = import.version.unwrap_or(0);
         let newest = newest_version(scene.text(domain)).unwrap_or(i64::from(i32::MAX));
@@ -155,6 +161,10 @@ pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mu
                 (model_imports, &mut *domains, &code::DOMAIN_NOT_IMPORTED)
             }
         };
+        let function = match view.role {
+            Role::Function(f) => Some(f),
+            Role::Main | Role::Initialization(_) | Role::Algorithm(_) => None,
+        };
         for step in view.layout.steps() {
             let Step::Node(node) = step else { continue };
             let domain = scene.domain(view.body.nodes[node].domain);
@@ -163,19 +173,42 @@ pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mu
             }
             let text = scene.domain_text(domain);
             let candidates = imports.iter().map(|i| scene.domain_text(scene.domain(i.domain)));
-            let help = found.suggest(text, imports.len(), candidates);
+            let (version, is_certain) = version_for(scene, domain, function);
+            let help = if is_certain { None } else { found.suggest(text, imports.len(), candidates) };
             let who = if view.role.is_function() { "function" } else { "model" };
             let message = format!("domain `{text}` is not imported by the {who}");
-            let help = help.unwrap_or_else(|| format!("add `{}` to `opset_import`", quoted(scene, domain)));
-            found.push(Diagnostic::new(code, Entity::NodeOp(view.id, node), message).help(help));
+            let diagnostic = Diagnostic::new(code, Entity::NodeOp(view.id, node), message);
+            if let Some(help) = help {
+                found.push(diagnostic.help(help));
+                continue;
+            }
+            let change = Change::Import(function, text.to_owned(), version);
+            let diagnostic = diagnostic
+                .help(format!("add `\"{text}\": {version}` to `opset_import`"))
+                .change(format!("import version {version} of `{text}`"), vec![change], is_certain);
+            found.push(diagnostic);
         }
     }
 }
 
-/// An import as the text writes it, in the newest version where that is known.
-fn quoted(scene: &Scene<'_>, domain: Name) -> String {
+/// The version in which to import a domain, and whether it is certain: the one that the rest of the model imports,
+/// the newest of the IR version, or the first of a domain that the model defines.
+fn version_for(scene: &Scene<'_>, domain: Name, function: Option<FunctionId>) -> (i64, bool) {
+    let model = scene.model;
+    let of_model = model.header.opset_imports.iter().filter(|_| function.is_some());
+    let of_functions = model.functions.values().flat_map(|f| &f.opset_imports);
+    let mut imports = of_model.chain(of_functions);
+    if let Some(version) =
+        imports.find(|i| scene.domain(i.domain) == domain).and_then(|i| i.version).filter(|&v| v >= 1)
+    {
+        return (version, true);
+    }
     let text = scene.text(domain);
-    format!("\"{text}\": {}", newest_version(text).unwrap_or(1))
+    if let Some(newest) = newest_version(text) {
+        let fits = |&version: &i64| min_ir_version(text, version).is_some_and(|ir| ir <= scene.ir_version);
+        return ((1..=newest).rev().find(fits).unwrap_or(1), true);
+    }
+    (1, model.functions.values().any(|f| scene.domain(f.domain) == domain))
 }
 
 #[cfg(test)]

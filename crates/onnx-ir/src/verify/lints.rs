@@ -2,8 +2,8 @@
 
 use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, index, is_identifier};
-use crate::body::{GraphId, ValueDef, ValueId};
-use crate::diag::{Diagnostic, Entity, code};
+use crate::body::{GraphId, NodeId, ValueDef, ValueId};
+use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
 
@@ -21,6 +21,12 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
 
 fn unused(found: &mut Findings, place: Entity, message: String) {
     found.push(Diagnostic::new(&code::UNUSED, place, message));
+}
+
+/// Something unused that can be removed; it is certain that nobody wanted it if `is_certain`.
+fn removable(found: &mut Findings, place: Entity, message: String, is_certain: bool) {
+    let diagnostic = Diagnostic::new(&code::UNUSED, place, message);
+    found.push(diagnostic.change("remove it", vec![Change::Remove(place)], is_certain));
 }
 
 /// Reports nodes, initializers and inputs that nothing reads. What only unused nodes read counts as used: one
@@ -43,6 +49,13 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
         _ => None,
     };
     let is_public = |graph: GraphId| Some(graph) == public;
+    // What says something about values that are gone would be wrong.
+    let is_named = |node: NodeId| {
+        let Some(graph) = view.layout.owner(node) else { return true };
+        let (g, outputs) = (&body.graphs[graph], &body.nodes[node].outputs);
+        let is_declared = || g.value_info.iter().any(|p| p.value.is_some() && outputs.contains(&p.value));
+        !g.quantization.is_empty() || view.role.is_function() && is_declared()
+    };
     for step in view.layout.steps() {
         match step {
             Step::Enter(graph) if !is_public(graph) => {
@@ -60,18 +73,22 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                         unused(found, Entity::Graph(id, graph), "graph has no outputs".to_owned());
                     }
                 }
+                let removable = |found: &mut Findings, place, message| match g.quantization.is_empty() {
+                    true => removable(found, place, message, false),
+                    false => unused(found, place, message),
+                };
                 for (i, init) in g.initializers.iter().enumerate() {
                     if !used[init.value] && !is_input(init.value) {
                         let name = scene.text(body.values[init.value].name);
                         let message = format!("initializer `{name}` is not used");
-                        unused(found, Entity::Initializer(id, graph, index(i)), message);
+                        removable(found, Entity::Initializer(id, graph, index(i)), message);
                     }
                 }
                 for (i, init) in g.sparse_initializers.iter().enumerate() {
                     if !used[init.value] && !is_input(init.value) {
                         let name = scene.text(body.values[init.value].name);
                         let message = format!("initializer `{name}` is not used");
-                        unused(found, Entity::SparseInitializer(id, graph, index(i)), message);
+                        removable(found, Entity::SparseInitializer(id, graph, index(i)), message);
                     }
                 }
             }
@@ -79,7 +96,12 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                 let outputs = &body.nodes[node].outputs;
                 if !outputs.is_empty() && outputs.iter().flatten().all(|&v| !used[v]) {
                     let op = scene.model.text(body.nodes[node].op);
-                    unused(found, Entity::Node(id, node), format!("nothing reads what this `{op}` computes"));
+                    let message = format!("nothing reads what this `{op}` computes");
+                    if is_named(node) {
+                        unused(found, Entity::Node(id, node), message);
+                    } else {
+                        removable(found, Entity::Node(id, node), message, true);
+                    }
                 }
             }
             Step::Enter(_) | Step::Node(_) | Step::NodeEnd(_) | Step::Leave(_) => {}
@@ -109,7 +131,7 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
         let domain = scene.domain(import.domain);
         if !domain.is_empty() && domains.get(domain).is_none() {
             let message = format!("no node uses the imported domain `{}`", scene.text(domain));
-            unused(found, Entity::OpsetImport(index(i)), message);
+            removable(found, Entity::OpsetImport(index(i)), message, true);
         }
     }
     for (f, function) in model.functions.iter() {
@@ -120,7 +142,7 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
         );
         if !called.contains(&key) {
             let message = format!("nothing calls function `{}`", model.text(function.name));
-            unused(found, Entity::Function(f), message);
+            removable(found, Entity::Function(f), message, false);
         }
     }
 }

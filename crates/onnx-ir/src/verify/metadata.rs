@@ -3,7 +3,7 @@
 use super::layout::Step;
 use super::scene::{Findings, Scene, Seen, index};
 use crate::body::{Graph, Port};
-use crate::diag::{Diagnostic, Entity, code};
+use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::tensor::{Entry, TensorId};
 
 /// The keys of MetadataProps.md that describe values denoted `IMAGE`, with their values; both in any case.
@@ -66,6 +66,10 @@ impl Lists<'_, '_> {
             let mut diagnostic = Diagnostic::new(&code::METADATA_REPEATED, here, message);
             if first != here {
                 diagnostic = diagnostic.related(first, "first given here");
+            }
+            let is_same = entries[..i].iter().any(|e| e.key == entry.key && e.value == entry.value);
+            if is_same && matches!(here, Entity::ModelMetadata(_)) {
+                diagnostic = diagnostic.change("remove the second", vec![Change::Remove(here)], true);
             }
             self.found.push(diagnostic);
         }

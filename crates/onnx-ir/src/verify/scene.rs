@@ -122,8 +122,24 @@ impl Findings {
         len: usize,
         candidates: impl IntoIterator<Item = &'a str>,
     ) -> Option<String> {
-        self.comparisons = self.comparisons.checked_sub(len)?;
-        did_you_mean(word, candidates).map(|c| format!("did you mean `{c}`?"))
+        self.near(word, len, candidates).map(|c| format!("did you mean `{c}`?"))
+    }
+
+    /// The one of `candidates`, of which there are at most `len`, that is likely to be meant.
+    pub(super) fn near<'a>(
+        &mut self,
+        word: &str,
+        len: usize,
+        candidates: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        self.affords(len).then(|| did_you_mean(word, candidates)).flatten()
+    }
+
+    /// Whether there is time to look at this many things for a suggestion.
+    pub(super) fn affords(&mut self, len: usize) -> bool {
+        let rest = self.comparisons.checked_sub(len);
+        self.comparisons = rest.unwrap_or(self.comparisons);
+        rest.is_some()
     }
 }
 

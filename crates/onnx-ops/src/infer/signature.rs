@@ -4,9 +4,9 @@ use super::engine::Engine;
 use super::facts::{Fact, Source};
 use super::node::index;
 use super::ty::{Ty, elem_text};
-use crate::schema::{AttrParam, Param, ParamKind, Schema, TypeSet};
-use onnx_ir::diag::{Diagnostic, Entity, code, did_you_mean};
-use onnx_ir::{AttrType, Node, NodeId, normalize_domain};
+use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, TypeSet};
+use onnx_ir::diag::{Change, Diagnostic, Entity, code, did_you_mean};
+use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
 use smallvec::SmallVec;
 
 /// What holding a node against its schema gave.
@@ -31,7 +31,12 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Che
         let message = format!("`{}` is deprecated since version {}", schema.name, schema.since);
         let help = schema.replacement().map(|r| format!("use {r}"));
         let place = Entity::NodeOp(engine.frame.body, id);
-        engine.report(Diagnostic::new(&code::OP_DEPRECATED, place, message).maybe_help(help));
+        let mut diagnostic = Diagnostic::new(&code::OP_DEPRECATED, place, message).maybe_help(help);
+        if let Some(same) = schema.drop_in() {
+            let changes = vec![Change::Rename(place, same.to_owned())];
+            diagnostic = diagnostic.change(format!("write `{same}`"), changes, true);
+        }
+        engine.report(diagnostic);
         is_sound = false;
     }
     is_sound &= arity(engine, id, node, schema);
@@ -133,8 +138,14 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
             }
             let near = did_you_mean(name, schema.attrs.iter().map(|a| &*a.name));
             let message = format!("`{}` has no attribute `{name}`", schema.name);
-            let help = near.map(|n| format!("did you mean `{n}`?"));
-            engine.report(Diagnostic::new(&code::ATTR_UNKNOWN, place, message).maybe_help(help));
+            let mut diagnostic = Diagnostic::new(&code::ATTR_UNKNOWN, place, message);
+            if let Some(near) = near {
+                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+                if !node.attrs.iter().any(|a| model.text(a.name) == near) {
+                    diagnostic = renamed(diagnostic, place, name, near);
+                }
+            }
+            engine.report(diagnostic);
             continue;
         };
         // From IR 2 on, an attribute states its type; before that, the field in use says it.
@@ -158,6 +169,12 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
         is_sound = false;
     }
     is_sound
+}
+
+/// The finding with the fix that writes what was probably meant; certain if only the case differs.
+fn renamed(diagnostic: Diagnostic, place: Entity, name: &str, near: &str) -> Diagnostic {
+    let changes = vec![Change::Rename(place, near.to_owned())];
+    diagnostic.change(format!("write `{near}`"), changes, near.eq_ignore_ascii_case(name))
 }
 
 /// An attribute type in words.
@@ -203,7 +220,11 @@ fn types<'s>(
             let diagnostic = Diagnostic::new(&code::TYPE_NOT_ALLOWED, place, message)
                 .label(format!("this is {text}"))
                 .help(format!("it takes {}", set_text(&param.types)));
-            engine.report(diagnostic);
+            let only = param.types.tensors.single().filter(|_| ty.elem().is_some_and(is_number));
+            engine.report(match only {
+                Some(elem) => cast(engine, diagnostic, place, elem),
+                None => diagnostic,
+            });
             is_sound = false;
             continue;
         }
@@ -229,12 +250,64 @@ fn types<'s>(
                         Entity::NodeInput(body, id, index(binding.input)),
                         format!("`{variable}` is {first} here"),
                     );
+                // An integer becomes a float rather than the other way round, unless others are like it.
+                let at_first = Entity::NodeInput(body, id, index(binding.input));
+                let is_alone =
+                    (0..i).filter(|&j| schema.input(j).is_some_and(|p| p.ty == param.ty)).count() == 1;
+                let diagnostic = match (binding.ty.elem(), ty.elem()) {
+                    (Some(first), Some(second)) if is_alone && !is_float(first) && is_float(second) => {
+                        cast(engine, diagnostic, at_first, second)
+                    }
+                    (Some(first), Some(_)) => cast(engine, diagnostic, place, first),
+                    _ => diagnostic,
+                };
                 engine.report(diagnostic);
                 is_sound = false;
             }
         }
     }
     is_sound
+}
+
+/// The finding with the fix that casts an operand, where there is a `Cast` for it.
+fn cast(engine: &Engine<'_>, diagnostic: Diagnostic, operand: Entity, to: ElemType) -> Diagnostic {
+    let Entity::NodeInput(_, node, i) = operand else { return diagnostic };
+    let value = engine.body().nodes[node].inputs.get(i as usize).copied().flatten();
+    let from = match &engine.operand(value).ty {
+        Ty::Tensor(tensor) => tensor.elem,
+        _ => None,
+    };
+    // Before version 6 the type was a string.
+    let has_cast = engine.version_of("").is_some_and(|version| version >= 6);
+    if !has_cast || !is_number(to) || !from.is_some_and(is_number) {
+        return diagnostic;
+    }
+    let title = format!("cast it to {}", elem_text(to));
+    diagnostic.change(title, vec![Change::Cast(operand, to)], false)
+}
+
+/// Whether every version of `Cast` takes and gives this type.
+fn is_number(elem: ElemType) -> bool {
+    use ElemType as E;
+    [
+        E::FLOAT,
+        E::DOUBLE,
+        E::FLOAT16,
+        E::INT8,
+        E::INT16,
+        E::INT32,
+        E::INT64,
+        E::UINT8,
+        E::UINT16,
+        E::UINT32,
+        E::UINT64,
+        E::BOOL,
+    ]
+    .contains(&elem)
+}
+
+fn is_float(elem: ElemType) -> bool {
+    [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem)
 }
 
 /// What the schema says of the type of an output.
@@ -390,11 +463,17 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     }
     let registry = engine.registry;
     let elsewhere = registry.domains().find(|d| *d != domain && !registry.versions(d, op).is_empty());
-    let help = did_you_mean(op, registry.operators(domain))
+    let near = did_you_mean(op, registry.operators(domain));
+    let help = near
         .map(|near| format!("did you mean `{near}`?"))
         .or_else(|| elsewhere.map(|d| format!("there is one in {}", domain_text(d))));
     let message = format!("{name} has no operator `{op}` in version {version}");
-    engine.report(Diagnostic::new(&code::OP_UNKNOWN, place, message).maybe_help(help));
+    let diagnostic = Diagnostic::new(&code::OP_UNKNOWN, place, message).maybe_help(help);
+    let exists = |near: &&str| matches!(registry.lookup(domain, near, version), Lookup::Found(_));
+    engine.report(match near.filter(exists) {
+        Some(near) => renamed(diagnostic, place, op, near),
+        None => diagnostic,
+    });
 }
 
 /// The experimental operators that were removed.

@@ -173,6 +173,14 @@ impl Schema {
         })
     }
 
+    /// The operator of the same version that takes and gives the same, if it is deprecated and has one.
+    pub fn drop_in(&self) -> Option<&'static str> {
+        match &*self.name {
+            "Scatter" if self.deprecated => Some("ScatterElements"),
+            _ => None,
+        }
+    }
+
     /// The least and the greatest number of inputs; `None` is without limit.
     pub fn input_range(&self) -> (usize, Option<usize>) {
         range(&self.inputs)

@@ -212,15 +212,17 @@ impl Driver<'_> {
             Kind::RBrace | Kind::RParen | Kind::RBracket | Kind::RAngle => {
                 self.depth = self.depth.saturating_sub(1);
             }
-            Kind::Unterminated if self.single_line_from != usize::MAX => self.report(
-                Diagnostic::new(&code::UNTERMINATED_STRING, place, "unterminated string")
-                    .label("this quote is never closed")
-                    .fix(
-                        "close the string",
-                        vec![Edit { span: Span::at(place.end), text: "\"".into() }],
-                        false,
-                    ),
-            ),
+            Kind::Unterminated if self.single_line_from != usize::MAX => {
+                // What follows strings is more likely to follow this one than to be in it.
+                let text = &self.source[place.range()];
+                let next = text.find([',', '>', ')', ']', '}']).and_then(|at| u32::try_from(at).ok());
+                let end = Span::at(next.map_or(place.end, |at| place.start + at));
+                self.report(
+                    Diagnostic::new(&code::UNTERMINATED_STRING, place, "unterminated string")
+                        .label("this quote is never closed")
+                        .fix("close the string", vec![Edit { span: end, text: "\"".into() }], false),
+                );
+            }
             Kind::BadNumber => self.bad_number(place),
             Kind::BadName => return self.bad_name(place),
             Kind::Semicolon => {

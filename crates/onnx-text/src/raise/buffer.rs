@@ -142,6 +142,17 @@ impl Buffer {
     }
 }
 
+/// A name as text has it: quoted where it is no identifier.
+pub(crate) fn name_text(name: &str) -> String {
+    if is_identifier(name) {
+        return name.to_owned();
+    }
+    let mut out = Buffer::default();
+    let span = out.string(name);
+    out.text.truncate(span.end as usize);
+    out.text
+}
+
 /// Whether a name needs no quotes.
 pub(super) fn is_identifier(text: &str) -> bool {
     let bytes = text.as_bytes();

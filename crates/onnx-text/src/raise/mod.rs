@@ -24,6 +24,7 @@ pub use fragment::{
 
 pub use opset::print_operator_set;
 
+pub(crate) use buffer::name_text;
 pub(crate) use signature::signature_text;
 
 use crate::ast::File;

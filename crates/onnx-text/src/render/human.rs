@@ -40,7 +40,8 @@ pub fn human(diagnostic: &Diagnostic, source: &Source<'_>, style: Style) -> Stri
         _ = writeln!(out, "   {} {}", paint.of("help:", CYAN), clean(help));
     }
     for fix in &diagnostic.fixes {
-        _ = writeln!(out, "   {} {}", paint.of("fix:", GREEN), clean(&fix.title));
+        let kind = if fix.safe { "fix:" } else { "unsafe fix:" };
+        _ = writeln!(out, "   {} {}", paint.of(kind, GREEN), clean(&fix.title));
     }
     out
 }

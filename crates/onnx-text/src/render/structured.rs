@@ -1,7 +1,7 @@
 //! Findings as JSON: one object a line, or one SARIF 2.1.0 document for a run.
 
 use super::{Source, Spot};
-use onnx_ir::diag::{Code, Label, Span};
+use onnx_ir::diag::{Code, Fix, Label, Span};
 use onnx_ir::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let fixes: Vec<Value> = diagnostic
         .fixes
         .iter()
+        .filter(|fix| !fix.edits.is_empty())
         .map(|fix| {
             let edits = fix
                 .edits
@@ -90,13 +91,19 @@ impl Sarif {
         if let Some(help) = &diagnostic.help {
             text += &format!("; {help}");
         }
-        self.results.push(json!({
+        let mut result = json!({
             "ruleId": diagnostic.code.id,
             "level": diagnostic.severity.name(),
             "message": { "text": text },
             "locations": [location],
             "relatedLocations": related,
-        }));
+        });
+        let fixes: Vec<Value> =
+            diagnostic.fixes.iter().filter(|f| !f.edits.is_empty()).map(|f| sarif_fix(f, source)).collect();
+        if !fixes.is_empty() {
+            result["fixes"] = fixes.into();
+        }
+        self.results.push(result);
     }
 
     /// The whole document, under the version of the program.
@@ -113,6 +120,28 @@ impl Sarif {
         });
         format!("{log:#}\n")
     }
+}
+
+/// A replacement deletes a region and puts a text there.
+fn sarif_fix(fix: &Fix, source: &Source<'_>) -> Value {
+    let replacements: Vec<Value> = fix
+        .edits
+        .iter()
+        .map(|edit| {
+            let mut deleted = region(edit.span, source);
+            deleted["byteOffset"] = edit.span.start.into();
+            deleted["byteLength"] = edit.span.len().into();
+            json!({ "deletedRegion": deleted, "insertedContent": { "text": edit.text } })
+        })
+        .collect();
+    json!({
+        "description": { "text": fix.title },
+        "artifactChanges": [{
+            "artifactLocation": { "uri": uri(source.name()) },
+            "replacements": replacements,
+        }],
+        "properties": { "safe": fix.safe },
+    })
 }
 
 fn rule(code: &Code) -> Value {
@@ -185,5 +214,10 @@ mod tests {
         assert_eq!(place["region"]["startLine"], json!(2));
         let rules = value["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
         assert!(rules.iter().any(|rule| rule["id"] == result["ruleId"]));
+        let fix = &result["fixes"][0]["artifactChanges"][0];
+        assert_eq!(fix["artifactLocation"]["uri"], json!("a%20b.onnxtxt"));
+        let replacement = &fix["replacements"][0];
+        assert_eq!(replacement["deletedRegion"]["byteOffset"], json!(3));
+        assert_eq!(replacement["insertedContent"]["text"], json!("x"));
     }
 }

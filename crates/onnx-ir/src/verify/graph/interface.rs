@@ -3,11 +3,12 @@
 
 use super::{Def, Kind, Walker};
 use crate::body::{GraphId, Port, ValueDef};
-use crate::diag::{Diagnostic, Entity, Severity, code};
+use crate::diag::{Change, Diagnostic, Entity, Severity, code};
 use crate::names::Name;
+use crate::tensor::Tensor;
 use crate::verify::scene::{Role, index};
 
-impl Walker<'_, '_> {
+impl<'m> Walker<'_, 'm> {
     pub(super) fn enter(&mut self, graph: GraphId) {
         self.open.push((graph, self.log.len()));
         let id = self.view.id;
@@ -59,6 +60,13 @@ impl Walker<'_, '_> {
         self.show(name, def);
     }
 
+    /// The tensor of a dense initializer.
+    fn tensor_at(&self, place: Entity) -> Option<&'m Tensor> {
+        let Entity::Initializer(_, graph, i) = place else { return None };
+        let init = self.view.body.graphs[graph].initializers.get(i as usize)?;
+        self.view.body.tensors.get(init.tensor)
+    }
+
     fn initializer(&mut self, name: Name, graph: GraphId, place: Entity, nested: bool) {
         if name.is_empty() {
             return self.nameless("initializer", place);
@@ -68,10 +76,13 @@ impl Walker<'_, '_> {
             Some(def) if def.graph == graph => {
                 if let Some(first) = def.initializer {
                     let message = format!("`{text}` is initialized twice");
-                    self.found.push(
-                        Diagnostic::new(&code::INITIALIZER_REPEATED, place, message)
-                            .related(first, "the first initializer"),
-                    );
+                    let mut diagnostic = Diagnostic::new(&code::INITIALIZER_REPEATED, place, message)
+                        .related(first, "the first initializer");
+                    if self.tensor_at(first).is_some_and(|t| Some(t) == self.tensor_at(place)) {
+                        diagnostic =
+                            diagnostic.change("remove the second", vec![Change::Remove(place)], true);
+                    }
+                    self.found.push(diagnostic);
                     return;
                 }
                 self.visible[name] = Some(Def { initializer: Some(place), ..def });

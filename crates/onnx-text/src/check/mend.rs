@@ -1,0 +1,118 @@
+//! Applies the fixes of findings to a text.
+
+use onnx_ir::Diagnostic;
+use onnx_ir::diag::{Edit, Fix};
+
+/// Which fixes are applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fixes {
+    /// Those that are certain to keep what the author meant.
+    Safe,
+    /// Those that are only likely to be right, too.
+    Unsafe,
+}
+
+impl Fixes {
+    /// The fix of a finding that would be applied.
+    pub fn of(self, diagnostic: &Diagnostic) -> Option<&Fix> {
+        diagnostic.fixes.iter().find(|fix| (fix.safe || self == Fixes::Unsafe) && !fix.edits.is_empty())
+    }
+}
+
+/// Fixing can bring up findings with fixes of their own; more rounds than this are a circle.
+const MAX_ROUNDS: usize = 20;
+
+/// A text that was mended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mended {
+    /// The text.
+    pub text: String,
+    /// How many findings were fixed.
+    pub fixed: usize,
+}
+
+/// Applies fixes until there are none. `judge` finds what is wrong with a text, and says whether all of it could be
+/// read; a round after which less of it can be read is taken back.
+pub fn mend(source: &str, fixes: Fixes, mut judge: impl FnMut(&str) -> (Vec<Diagnostic>, bool)) -> Mended {
+    let mut mended = Mended { text: source.to_owned(), fixed: 0 };
+    let (mut found, mut is_whole) = judge(source);
+    for _ in 0..MAX_ROUNDS {
+        let mut wanted: Vec<&[Edit]> =
+            found.iter().filter_map(|d| fixes.of(d)).map(|fix| &fix.edits[..]).collect();
+        wanted.sort_by_key(|edits| edits.first().map(|edit| edit.span));
+        let (text, fixed) = apply(&mended.text, wanted);
+        if fixed == 0 {
+            break;
+        }
+        let (later, is_whole_now) = judge(&text);
+        if is_whole && !is_whole_now {
+            break;
+        }
+        mended = Mended { text, fixed: mended.fixed + fixed };
+        (found, is_whole) = (later, is_whole_now);
+    }
+    mended
+}
+
+/// The text with every list of edits that does not touch one before it, and how many those are.
+pub(crate) fn apply<'e>(text: &str, fixes: impl IntoIterator<Item = &'e [Edit]>) -> (String, usize) {
+    let mut edits: Vec<&Edit> = Vec::new();
+    let mut applied = 0;
+    for fix in fixes {
+        let end = edits.last().map_or(0, |edit| edit.span.end);
+        let mut at = end;
+        let is_sound = fix.iter().all(|edit| {
+            let follows = edit.span.start >= at && (edits.is_empty() || edit.span.start > end || end == 0);
+            at = edit.span.end;
+            follows && text.get(edit.span.range()).is_some()
+        });
+        if is_sound && !fix.is_empty() {
+            edits.extend(fix);
+            applied += 1;
+        }
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut at = 0;
+    for edit in &edits {
+        out += &text[at..edit.span.start as usize];
+        out += &edit.text;
+        at = edit.span.end as usize;
+    }
+    out += &text[at..];
+    (out, applied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onnx_ir::diag::{Span, code};
+
+    fn fix(at: u32, end: u32, text: &str, safe: bool) -> Diagnostic {
+        let edit = Edit { span: Span::new(at, end), text: text.to_owned() };
+        Diagnostic::new(&code::UNEXPECTED_TOKEN, Span::new(at, end), "x").fix("x", vec![edit], safe)
+    }
+
+    fn once(text: &str, fixes: Fixes, found: &[Diagnostic]) -> (String, usize) {
+        let mut rounds = vec![found.to_vec()];
+        let mended = mend(text, fixes, |_| (rounds.pop().unwrap_or_default(), true));
+        (mended.text, mended.fixed)
+    }
+
+    #[test]
+    fn fixes_that_do_not_overlap_are_applied() {
+        let found = [fix(4, 5, "E", true), fix(0, 1, "A", true), fix(0, 2, "!", true), fix(2, 3, "?", false)];
+        assert_eq!(once("abcdef", Fixes::Safe, &found), ("AbcdEf".to_owned(), 2));
+        assert_eq!(once("abcdef", Fixes::Unsafe, &found), ("Ab?dEf".to_owned(), 3));
+        let found = [fix(3, 3, ",", true), fix(9, 9, ",", true)];
+        assert_eq!(once("abc", Fixes::Safe, &found), ("abc,".to_owned(), 1));
+        // Two insertions at one place are probably the same one twice.
+        let found = [fix(1, 1, ",", true), fix(1, 1, ",", true)];
+        assert_eq!(once("ab", Fixes::Safe, &found), ("a,b".to_owned(), 1));
+    }
+
+    #[test]
+    fn a_fix_that_breaks_the_text_is_taken_back() {
+        let mended = mend("ab", Fixes::Safe, |text| (vec![fix(0, 1, "(", true)], text == "ab"));
+        assert_eq!(mended, Mended { text: "ab".to_owned(), fixed: 0 });
+    }
+}

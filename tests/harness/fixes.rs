@@ -1,0 +1,49 @@
+//! Fixes: each that a finding of the suite has, applied alone, mends that finding and breaks nothing.
+
+use crate::{Case, opsets, run};
+use libtest_mimic::Trial;
+use onnx_ir::{Diagnostic, Level, VerifyOptions};
+use onnx_text::{Fixes, TextKind, mend, sniff_text};
+
+pub(crate) fn trials(cases: &[Case]) -> Vec<Trial> {
+    let is_claimed = |case: &&Case| case.text.contains("[E") || case.text.contains("[W");
+    let is_model = |case: &&Case| sniff_text(&case.text) != TextKind::Value && !opsets::is_set(&case.text);
+    let trial = |case: &Case| {
+        let text = case.text.clone();
+        Trial::test(format!("fixes/{}", case.name), move || check(&text).map_err(Into::into))
+    };
+    cases.iter().filter(is_claimed).filter(is_model).map(trial).collect()
+}
+
+fn check(text: &str) -> Result<(), String> {
+    let before = found(text);
+    for finding in &before {
+        for fix in &finding.fixes {
+            // `mend` applies what it is given, once: later rounds find nothing.
+            let alone = Diagnostic { fixes: vec![fix.clone()], ..finding.clone() };
+            let mut rounds = vec![vec![alone]];
+            let mended = mend(text, Fixes::Unsafe, |_| (rounds.pop().unwrap_or_default(), true));
+            let after = found(&mended.text);
+            if mended.fixed != 1 {
+                return Err(format!("`{}` of `{}` was not applied", fix.title, finding.message));
+            }
+            let is_same = |d: &&Diagnostic| d.code == finding.code && d.message == finding.message;
+            if after.iter().filter(is_same).count() >= before.iter().filter(is_same).count() {
+                return Err(format!("`{}` does not mend `{}`:\n{}", fix.title, finding.message, mended.text));
+            }
+            // What is behind a mistake may be another; a fix that is certain has none behind it.
+            let errors = |list: &[Diagnostic]| list.iter().filter(|d| d.is_error()).count();
+            let is_new = |d: &&Diagnostic| d.is_error() && !before.iter().any(|b| b.message == d.message);
+            let new = after.iter().find(is_new).filter(|_| fix.safe && finding.code.level > Level::Syntax);
+            if errors(&after) > errors(&before) || new.is_some() {
+                return Err(format!("`{}` brings up {after:#?}:\n{}", fix.title, mended.text));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn found(text: &str) -> Vec<Diagnostic> {
+    let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
+    run::judged(text, &options).diagnostics
+}
