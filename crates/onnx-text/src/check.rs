@@ -10,6 +10,7 @@
 //! y = Relu(u)            and nothing about `u`, `t` or unused values
 //! ```
 
+mod allow;
 mod mend;
 mod opset;
 mod value;
@@ -50,6 +51,7 @@ pub fn check_with(source: &str, level: Level, judge: impl FnOnce(&Model) -> Vec<
         let found = judge(&checked.model);
         checked.add(source, found);
     }
+    checked.allow(source, level);
     checked
 }
 
@@ -74,8 +76,27 @@ impl Checked {
         self.diagnostics.iter().any(|diagnostic| diagnostic.is_error() && is_of_reading(diagnostic))
     }
 
+    /// Leaves out the warnings that comments of the text allow.
+    fn allow(&mut self, source: &str, level: Level) {
+        let is_whole = !self.is_partial();
+        let map = SourceMap::new(source, &self.parsed.tree, &self.model);
+        let found = std::mem::take(&mut self.diagnostics);
+        self.diagnostics = allow::allow(source, &self.parsed, &map, found, level, is_whole);
+        self.sort(source);
+    }
+
+    fn sort(&mut self, source: &str) {
+        let map = SourceMap::new(source, &self.parsed.tree, &self.model);
+        // Stable: of two findings at a place, the one that was there first comes first.
+        self.diagnostics.sort_by_cached_key(|d| match d.primary.place {
+            Place::Source(span) => span.start,
+            Place::Entity(entity) => map.span(entity).map_or(u32::MAX, |span| span.start),
+            Place::Nowhere => u32::MAX,
+        });
+    }
+
     /// Adds findings about the model, but for those that can only follow from what was not understood.
-    pub fn add(&mut self, source: &str, found: Vec<Diagnostic>) {
+    fn add(&mut self, source: &str, found: Vec<Diagnostic>) {
         let map = SourceMap::new(source, &self.parsed.tree, &self.model);
         let span = |diagnostic: &Diagnostic| match diagnostic.primary.place {
             Place::Source(span) => Some(span),
@@ -85,8 +106,6 @@ impl Checked {
         let damage = Damage::of(source, &self.diagnostics);
         let spared = found.into_iter().filter(|d| damage.spares(d, span(d)));
         self.diagnostics.extend(spared.map(|d| with_edits(d, &map)));
-        // Stable: of two findings at a place, the one that was there first comes first.
-        self.diagnostics.sort_by_key(|d| span(d).map_or(u32::MAX, |span| span.start));
     }
 }
 

@@ -129,14 +129,12 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
     let level = args.level.level();
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let loaded = if input.form == Form::Text && input.no_text().is_none() {
-        let mut checked = onnx_text::check_with(input.text(), level, |model| {
-            onnx_ops::check::check(model, operators.of(model), &options)
-        });
-        if level > Level::Syntax {
-            let found = external(args, input, &checked.model);
-            checked.add(input.text(), found);
-        }
-        checked.into()
+        let judge = |model: &Model| {
+            let mut found = onnx_ops::check::check(model, operators.of(model), &options);
+            found.extend(external(args, input, model));
+            found
+        };
+        onnx_text::check_with(input.text(), level, judge).into()
     } else {
         let mut loaded = input.load();
         if level > Level::Syntax && !loaded.is_partial() {
@@ -214,7 +212,8 @@ fn fix(
     let mended = mend(&original, wanted, |text| {
         fixed.bytes = text.to_owned().into();
         let (loaded, found) = findings(args, operators, &fixed);
-        (found, !loaded.is_partial())
+        let is_of_reading = |d: &Diagnostic| d.is_error() && d.code.level == Level::Syntax;
+        (found, !loaded.diagnostics.iter().any(is_of_reading))
     });
     fixed.bytes = mended.text.into();
     if mended.fixed == 0 {

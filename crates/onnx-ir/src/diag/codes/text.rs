@@ -159,6 +159,38 @@ super::codes! { TEXT, Syntax:
     /// ```
     Warning UNTYPED_REFERENCE = "W0104", "untyped-reference";
 
+    /// A comment that should allow warnings names none, or is not understood.
+    ///
+    /// `# onnxtxt: allow(unused)` above a statement, or behind it, allows a warning there; `# onnxtxt: allow-file(unused)`
+    /// before the first statement allows it in the file. Codes are said by id, name or rule. Errors cannot be allowed.
+    ///
+    /// ```
+    /// # onnxtxt: allow-file(unusde)
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) dead = Abs(x) }
+    /// ```
+    /// ```
+    /// # onnxtxt: allow-file(unused)
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) dead = Abs(x) }
+    /// ```
+    Warning(Strict) ALLOW_UNKNOWN = "W0107", "allow-unknown";
+
+    /// A comment allows a warning that is not there.
+    ///
+    /// What it was for has been mended, or is elsewhere. Remove it: it would hide the next mistake.
+    ///
+    /// ```
+    /// # onnxtxt: allow-file(unused)
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Warning(Strict) ALLOW_UNUSED = "W0108", "allow-unused";
+
     /// The profile `reference` has no way to say something of the model.
     ///
     /// Text of this profile holds nothing but what the reference parser reads, so annotations and extended forms are
