@@ -20,24 +20,34 @@ pub(crate) fn report(session: &mut Session, input: &Input, loaded: &Loaded, diag
     if diagnostics.is_empty() {
         return;
     }
+    with_source(input, loaded, diagnostics.iter().any(has_entity), |source| {
+        session.report(source, diagnostics)
+    });
+}
+
+/// Does something with the text that a file is or is printed as, in which entities of the model have places. Without
+/// need of entities, a binary model is not printed.
+pub(crate) fn with_source<T>(
+    input: &Input,
+    loaded: &Loaded,
+    has_entities: bool,
+    show: impl FnOnce(&Source<'_>) -> T,
+) -> T {
     if let Some(parsed) = &loaded.tree {
         let map = SourceMap::new(input.text(), &parsed.tree, &loaded.model);
         let locate = |entity| map.span(entity);
-        let source = Source::new(&input.name, input.text(), Of::Text).locating(&locate);
-        return session.report(&source, diagnostics);
+        return show(&Source::new(&input.name, input.text(), Of::Text).locating(&locate));
     }
     // What is wrong with the document itself is in the document; a model does not exist then.
     if input.form != Form::Binary && loaded.is_partial() {
-        return session.report(&Source::new(&input.name, input.text(), Of::Text), diagnostics);
+        return show(&Source::new(&input.name, input.text(), Of::Text));
     }
-    let has_entities = diagnostics.iter().any(has_entity);
     let text = if has_entities { printed(&loaded.model) } else { String::new() };
     let parsed = onnx_text::parse_model(&text);
     let lowered = onnx_text::lower(&text, &parsed);
     let map = SourceMap::new(&text, &parsed.tree, &lowered.model);
     let locate = |entity| map.span(entity);
-    let source = Source::new(&input.name, &text, Of::Binary).locating(&locate);
-    session.report(&source, diagnostics);
+    show(&Source::new(&input.name, &text, Of::Binary).locating(&locate))
 }
 
 fn has_entity(diagnostic: &Diagnostic) -> bool {

@@ -1,9 +1,13 @@
-//! `onnxtxt infer`: the types and shapes of all values.
+//! `onnxtxt infer`: the types and shapes of all values, or why one value has the type that it has.
+
+mod facts;
+mod why;
 
 use crate::deliver::{OutArgs, deliver};
 use crate::input::Input;
 use crate::locate;
 use crate::operators::OpsetArgs;
+use crate::output;
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::ensure;
@@ -11,6 +15,7 @@ use onnx_ir::Diagnostic;
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_proto::FileKind;
 use std::path::PathBuf;
+use why::Asked;
 
 /// Infer the types and shapes of all values
 ///
@@ -19,13 +24,24 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   onnxtxt infer model.onnx                       the model as text, with the types of all values
-  onnxtxt infer model.onnx -o typed.onnx")]
+  onnxtxt infer model.onnx -o typed.onnx
+  onnxtxt infer --why logits model.onnx          how the type of one value comes about, step by step
+  onnxtxt infer --json model.onnx                what is known of each value, for programs")]
 pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     out: OutArgs,
+    /// Show how the type and shape of this value come about, instead of the model
+    #[arg(long, value_name = "VALUE", conflicts_with_all = ["output", "in_place"])]
+    why: Option<String>,
+    /// At most this many values of a derivation
+    #[arg(long, value_name = "N", default_value_t = 50, requires = "why")]
+    most: usize,
+    /// What is known of all values, or of the one asked for, as one JSON document
+    #[arg(long, conflicts_with_all = ["output", "in_place"])]
+    json: bool,
     #[command(flatten)]
     opset: OpsetArgs,
 }
@@ -49,8 +65,27 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::Findings);
     }
     work.now("inferring types and shapes");
+    if let Some(value) = &args.why {
+        let Asked { body, value } = why::find(&loaded.model, value)?;
+        let why = onnx_ops::infer::why(&loaded.model, operators.of(&loaded.model), body, value, args.most);
+        let text = locate::with_source(&input, &loaded, true, |source| match args.json {
+            true => why::json(&why, source),
+            false => why::text(&why, source),
+        });
+        drop(work);
+        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        return Ok(Status::Clean);
+    }
     let mut inference = infer(&loaded.model, operators.of(&loaded.model), &InferOptions::default());
     locate::report(session, &input, &loaded, &inference.diagnostics);
+    if args.json {
+        let text = locate::with_source(&input, &loaded, true, |source| {
+            facts::json(&loaded.model, &mut inference.facts, source)
+        });
+        drop(work);
+        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        return Ok(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error)));
+    }
     apply(&mut loaded.model, &mut inference.facts);
     let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
     drop(work);

@@ -11,6 +11,7 @@ mod readme;
 mod sessions;
 mod streams;
 mod whole_files;
+mod why;
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -6,6 +6,7 @@ use super::facts::{Fact, Facts, Source};
 use super::merge::{Conflict, meet};
 use super::node::NodeCx;
 use super::signature;
+use super::trace::{By, Trace};
 use super::ty::{TensorTy, Ty};
 use super::value::Value;
 use crate::dims::{Dim, Dims};
@@ -54,7 +55,23 @@ pub struct Inference {
 ///
 /// Time is linear in the size of the model, and in the number of different calls of functions up to a limit.
 pub fn infer(model: &Model, registry: &Registry, options: &InferOptions) -> Inference {
+    run(model, registry, options, None).0
+}
+
+/// [`infer`] that takes down what rules look at.
+pub(super) fn traced(model: &Model, registry: &Registry, options: &InferOptions) -> (Inference, Trace) {
+    let (inference, trace) = run(model, registry, options, Some(Trace::default()));
+    (inference, trace.unwrap_or_default())
+}
+
+fn run(
+    model: &Model,
+    registry: &Registry,
+    options: &InferOptions,
+    trace: Option<Trace>,
+) -> (Inference, Option<Trace>) {
     let mut engine = Engine::new(model, registry);
+    engine.trace = trace;
     let nodes: usize = model.bodies.values().map(|b| b.nodes.len()).sum();
     engine.fuel = nodes.saturating_mul(options.effort).max(LEAST_STEPS);
     if let Some(main) = model.main {
@@ -71,7 +88,8 @@ pub fn infer(model: &Model, registry: &Registry, options: &InferOptions) -> Infe
             engine.run_body(function.body, Some(f), None, Rc::default());
         }
     }
-    Inference { facts: Facts { dims: engine.dims, bodies: engine.bodies }, diagnostics: engine.findings }
+    let facts = Facts { dims: engine.dims, bodies: engine.bodies };
+    (Inference { facts, diagnostics: engine.findings }, engine.trace)
 }
 
 /// What a node applies.
@@ -119,6 +137,8 @@ pub(super) struct Engine<'m> {
     told: HashSet<(&'static str, Place)>,
     /// Findings are kept where this is 0.
     pub(super) quiet: u32,
+    /// What rules look at, if someone wants to know.
+    pub(super) trace: Option<Trace>,
     pub(super) fuel: usize,
     pub(super) depth: usize,
     /// How often the graphs around the node have been run before.
@@ -157,6 +177,7 @@ impl<'m> Engine<'m> {
             findings: Vec::new(),
             told: HashSet::default(),
             quiet: 0,
+            trace: None,
             fuel: LEAST_STEPS,
             depth: 0,
             repeats: 0,
@@ -326,6 +347,10 @@ impl<'m> Engine<'m> {
         let checked = signature::check(self, node, schema);
         let outputs = if checked.is_sound {
             let rule = self.rules.of(id, schema);
+            if let Some(trace) = &self.trace {
+                let by = if rule.is_some() { By::Rule } else { By::Body };
+                trace.note(self.frame.body, node, |looked| looked.by = by);
+            }
             let cx = NodeCx::new(self, node, schema, checked.outputs);
             match rule {
                 Some(rule) => cx.run(rule),
@@ -481,6 +506,23 @@ impl<'m> Engine<'m> {
             ValueDef::Output(node, i) => Some((Entity::NodeOutput(self.frame.body, node, i), "this is")),
             ValueDef::Initializer(_) | ValueDef::Input(_) | ValueDef::Unbound(_) => None,
         }
+    }
+
+    /// Where a value is from.
+    pub(super) fn origin(&self, value: ValueId) -> Option<(Entity, &'static str)> {
+        let (b, body) = (self.body(), self.frame.body);
+        Some(match b.values[value].def {
+            ValueDef::Output(node, i) => (Entity::NodeOutput(body, node, i), "computed here"),
+            ValueDef::Input(graph) => {
+                let at = b.graphs[graph].inputs.iter().position(|port| port.value == Some(value))?;
+                (Entity::Input(body, graph, super::node::index(at)), "given here")
+            }
+            ValueDef::Initializer(graph) => {
+                let at = b.graphs[graph].initializers.iter().position(|init| init.value == value)?;
+                (Entity::Initializer(body, graph, super::node::index(at)), "stored here")
+            }
+            ValueDef::Unbound(_) => return None,
+        })
     }
 
     /// The type that the model states under this id.

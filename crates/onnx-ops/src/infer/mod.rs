@@ -27,13 +27,17 @@ mod facts;
 mod merge;
 mod node;
 mod signature;
+mod trace;
 mod ty;
 mod value;
+mod why;
 
 pub use apply::apply;
 pub(crate) use attrs::{Attrs, Bindings, Given, Scope};
 pub use engine::{InferOptions, Inference, infer};
 pub use facts::{Fact, Facts, Source};
 pub use node::{Infer, NodeCx};
+pub use trace::{By, Looked};
 pub use ty::{Shape, TensorTy, Ty, dim_text, elem_text};
 pub use value::{Elem, Value};
+pub use why::{Declared, How, Step, Symbol, Used, Why, why};

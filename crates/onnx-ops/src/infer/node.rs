@@ -8,17 +8,19 @@
 //! What does not fit is told with [`NodeCx::fail`], which makes the outputs unknown, so that nothing downstream is told
 //! again.
 
+mod findings;
 mod nested;
 
 use super::attrs::{Attrs, Given};
 use super::engine::Engine;
 use super::facts::{Fact, Source};
 use super::merge;
+use super::trace::Looked;
 use super::ty::{Shape, TensorTy, Ty};
 use super::value::{Elem, Value};
 use crate::dims::{Dim, Dims};
 use crate::schema::{Registry, Schema, SchemaId};
-use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -99,6 +101,20 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.outputs
     }
 
+    /// Takes down what the rule looks at, if someone wants to know.
+    fn note(&self, note: impl FnOnce(&mut Looked)) {
+        if let Some(trace) = &self.engine.trace {
+            trace.note(self.engine.frame.body, self.id, note);
+        }
+    }
+
+    fn note_attr<T>(&self, name: &str, value: Option<T>, text: impl FnOnce(&T) -> String) -> Option<T> {
+        if let Some(value) = &value {
+            self.note(|looked| _ = looked.attributes.insert(name.to_owned(), text(value)));
+        }
+        value
+    }
+
     // ---- inputs ----
 
     /// The schema that the node is held against.
@@ -158,11 +174,13 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// The rank of an input tensor.
     pub fn rank(&self, i: usize) -> Option<usize> {
+        self.note(|looked| _ = looked.shapes.insert(i));
         self.ty(i).shape().map(SmallVec::len)
     }
 
     /// The shape of an input tensor, in the best known terms.
     pub fn shape(&mut self, i: usize) -> Option<Shape> {
+        self.note(|looked| _ = looked.shapes.insert(i));
         let mut shape = self.ty(i).shape().filter(|s| s.len() <= MOST_AXES)?.clone();
         for dim in &mut shape {
             if matches!(dim, Dim::Expr(_)) {
@@ -197,12 +215,14 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// The elements of an input, as far as they are known.
     pub fn value(&self, i: usize) -> Option<Arc<Value>> {
-        self.fact(i).value.clone()
+        let value = self.fact(i).value.clone()?;
+        self.note(|looked| _ = looked.elements.insert(i));
+        Some(value)
     }
 
     /// The elements of an input, if all are integers that are known.
     pub fn ints_of(&self, i: usize) -> Option<Vec<i64>> {
-        self.fact(i).value.as_ref()?.ints()
+        self.value(i)?.ints()
     }
 
     /// The elements of an input of rank 0 or 1 as extents; unknown ones are [`Dim::Unknown`]. Where only their number is
@@ -237,32 +257,32 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// An integer attribute, or its default; `None` if there is neither, or a caller decides.
     pub fn int(&self, name: &str) -> Option<i64> {
-        self.attrs().int(name)
+        self.note_attr(name, self.attrs().int(name), i64::to_string)
     }
 
     /// A float attribute, or its default.
     pub fn float(&self, name: &str) -> Option<f32> {
-        self.attrs().float(name)
+        self.note_attr(name, self.attrs().float(name), f32::to_string)
     }
 
     /// A string attribute, or its default.
     pub fn string(&self, name: &str) -> Option<Cow<'_, str>> {
-        self.attrs().string(name)
+        self.note_attr(name, self.attrs().string(name), |s| format!("{s:?}"))
     }
 
     /// A list of integers, or its default. An empty list that is given is an empty list.
     pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
-        self.attrs().ints(name)
+        self.note_attr(name, self.attrs().ints(name), |list| format!("{list:?}"))
     }
 
     /// A list of floats, or its default.
     pub fn floats(&self, name: &str) -> Option<Vec<f32>> {
-        self.attrs().floats(name)
+        self.note_attr(name, self.attrs().floats(name), |list| format!("{list:?}"))
     }
 
     /// A list of strings, or its default.
     pub fn strings(&self, name: &str) -> Option<Vec<String>> {
-        self.attrs().strings(name)
+        self.note_attr(name, self.attrs().strings(name), |list| format!("{list:?}"))
     }
 
     /// A tensor attribute.
@@ -292,7 +312,8 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// An attribute that names an element type by its number.
     pub fn elem_attr(&self, name: &str) -> Option<ElemType> {
-        self.attrs().elem(name)
+        let text = |elem: &ElemType| elem.name().unwrap_or_default().to_owned();
+        self.note_attr(name, self.attrs().elem(name), text)
     }
 
     // ---- dimensions ----
@@ -353,6 +374,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// The shape that inputs broadcast to (Broadcasting.md); those that do not are told of, both at their places.
     pub fn broadcast(&mut self, inputs: &[usize]) -> Option<Shape> {
+        self.note(|looked| looked.is_broadcast = true);
         let shapes: Vec<(usize, Shape)> =
             inputs.iter().map(|&i| Some((i, self.shape(i)?))).collect::<Option<_>>()?;
         let rank = shapes.iter().map(|(_, s)| s.len()).max()?;
@@ -387,7 +409,18 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         )
         .label(format!("this is {}", types[1]))
         .related(self.at_input(first.0), format!("this is {}", types[0]));
+        let diagnostic = self.with_origin(diagnostic, first.0, &a);
+        let diagnostic = self.with_origin(diagnostic, second.0, &b);
         self.fail(diagnostic)
+    }
+
+    /// Says where an input that has an extent is from.
+    fn with_origin(&self, diagnostic: Diagnostic, input: usize, extent: &str) -> Diagnostic {
+        let Some(value) = self.node.inputs.get(input).copied().flatten() else { return diagnostic };
+        match self.engine.origin(value) {
+            Some((place, what)) => diagnostic.related(place, format!("{what} with the extent {extent}")),
+            None => diagnostic,
+        }
     }
 
     /// Holds that two extents are equal, and gives the better known one; where they cannot be, `message` is told at an
@@ -496,78 +529,6 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     pub fn meet(&mut self, a: &Ty, b: &Ty) -> Option<Ty> {
         let (ty, conflict) = merge::meet(&mut self.engine.dims, a, b);
         conflict.is_none().then_some(ty)
-    }
-
-    // ---- findings ----
-
-    /// The name of the operator.
-    pub fn op(&self) -> &'m str {
-        &self.schema.name
-    }
-
-    /// The schema's name of an input.
-    pub fn param_name(&self, i: usize) -> String {
-        self.schema.input(i).map_or_else(|| format!("input {i}"), |p| format!("`{}`", p.name))
-    }
-
-    /// The place of an operand.
-    pub fn at_input(&self, i: usize) -> Place {
-        Entity::NodeInput(self.engine.frame.body, self.id, index(i)).into()
-    }
-
-    /// The place of a result.
-    pub fn at_output(&self, i: usize) -> Place {
-        Entity::NodeOutput(self.engine.frame.body, self.id, index(i)).into()
-    }
-
-    /// The place of an attribute; that of the operator if the node does not have it.
-    pub fn at_attr(&self, name: &str) -> Place {
-        let names = &self.engine.model.names;
-        let at = self.node.attrs.iter().position(|a| a.name.is_some_and(|n| &names[n] == name));
-        let body = self.engine.frame.body;
-        at.map_or(Entity::NodeOp(body, self.id), |at| Entity::Attr(body, self.id, index(at))).into()
-    }
-
-    /// The place of the operator's name.
-    pub fn at_op(&self) -> Place {
-        Entity::NodeOp(self.engine.frame.body, self.id).into()
-    }
-
-    /// Tells that the node is wrong, and makes its outputs unknown. Returns `None`: `return cx.fail(…)`.
-    pub fn fail(&mut self, diagnostic: Diagnostic) -> Infer {
-        self.has_failed = true;
-        self.engine.report(diagnostic);
-        None
-    }
-
-    /// [`fail`](Self::fail) at an input, which is labelled with its type.
-    pub fn fail_at_input(&mut self, i: usize, code: &'static Code, message: String) -> Infer {
-        let ty = self.ty(i).text(&self.engine.dims);
-        let diagnostic = Diagnostic::new(code, self.at_input(i), message).label(format!("this is {ty}"));
-        self.fail(diagnostic)
-    }
-
-    /// [`fail`](Self::fail) at an attribute whose value the operator does not take.
-    pub fn fail_at_attr(&mut self, name: &str, message: String) -> Infer {
-        let place = self.at_attr(name);
-        self.fail(Diagnostic::new(&code::ATTR_VALUE, place, message))
-    }
-
-    /// Holds that a string attribute is one of a few; another one is told of, with what it may be.
-    pub fn one_of(&mut self, name: &str, allowed: &[&'static str]) -> Option<&'static str> {
-        let text = self.string(name)?.into_owned();
-        if let Some(found) = allowed.iter().find(|a| **a == text) {
-            return Some(found);
-        }
-        let list = allowed.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
-        let near = onnx_ir::diag::did_you_mean(&text, allowed.iter().copied());
-        let help = near.map_or_else(|| format!("it is one of {list}"), |n| format!("did you mean `{n}`?"));
-        let message = format!("`{text}` is no value of `{name}` of `{}`", self.op());
-        let diagnostic = Diagnostic::new(&code::ATTR_VALUE, self.at_attr(name), message)
-            .label(format!("one of {list}"))
-            .help(help);
-        self.fail(diagnostic)?;
-        None
     }
 
     /// The elements of an input with every extent in the best known terms.

@@ -1,0 +1,61 @@
+//! `infer --json`: what is known of each value.
+
+use onnx_ir::diag::Entity;
+use onnx_ir::{BodyId, Model, ValueDef, ValueId};
+use onnx_ops::infer::{Facts, Source as From};
+use onnx_text::render::Source;
+use serde_json::{Value, json};
+
+/// One object for each value, in the order in which a body has them: main graph, trainings, functions.
+pub(super) fn json(model: &Model, facts: &mut Facts, source: &Source<'_>) -> String {
+    let mut bodies: Vec<(BodyId, Value)> = model.main.into_iter().map(|body| (body, Value::Null)).collect();
+    bodies.extend(model.functions.values().map(|f| {
+        let domain = onnx_ir::normalize_domain(model.text(f.domain));
+        let domain = if domain.is_empty() { "ai.onnx" } else { domain };
+        (f.body, Value::from(format!("{domain}.{}", model.text(f.name))))
+    }));
+    let mut all = Vec::new();
+    for (body, function) in bodies {
+        for value in model.bodies[body].values.ids() {
+            all.push(one(model, facts, source, (body, value), &function));
+        }
+    }
+    format!("{:#}\n", Value::from(all))
+}
+
+fn one(
+    model: &Model,
+    facts: &mut Facts,
+    source: &Source<'_>,
+    (body, value): (BodyId, ValueId),
+    function: &Value,
+) -> Value {
+    let fact = facts.resolved(body, value);
+    let (kind, entity) = match model.bodies[body].values[value].def {
+        ValueDef::Output(node, i) => ("result", Some(Entity::NodeOutput(body, node, i))),
+        ValueDef::Input(_) => ("input", None),
+        ValueDef::Initializer(_) => ("initializer", None),
+        ValueDef::Unbound(_) => ("undefined", None),
+    };
+    let at = entity.and_then(|entity| source.span(entity.into())).map(|span| source.position(span.start));
+    let known = match fact.source {
+        From::Nothing => "nothing",
+        From::Declared => "declared",
+        From::Stored => "stored",
+        From::Inferred => "inferred",
+    };
+    let shape = fact
+        .ty
+        .shape()
+        .map(|shape| shape.iter().map(|&d| onnx_ops::infer::dim_text(&facts.dims, d)).collect::<Vec<_>>());
+    json!({
+        "name": &model.names[model.bodies[body].values[value].name],
+        "function": function,
+        "kind": kind,
+        "type": fact.ty.text(&facts.dims),
+        "shape": shape,
+        "known": known,
+        "line": at.map(|at| at.line),
+        "column": at.map(|at| at.column),
+    })
+}

@@ -1,0 +1,98 @@
+//! `infer --why` and `infer --json`.
+
+use crate::{Folder, binary};
+use serde_json::Value;
+
+const MODEL: &str = "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]>
+g (float[N,2,3] x, float[3] b, bool c) => (float[M,6] y, float[7,3] bad)
+<int64[2] six = {0, 6}>
+{
+    t = Add(x, b)
+    y = Reshape(t, six)
+    i = NonZero(x)
+    j = l.f(i)
+    d = If(c) <then_branch = a () => (p) { p = Relu(x) }, else_branch = e () => (q) { q = Abs(x) }>
+    [clip] z = Clip(d, , six)
+    bad = Relu(t)
+}
+<domain: \"l\", opset_import: [\"\": 21]>
+f (a) => (r) { r = Transpose(a) }
+";
+
+#[test]
+fn a_derivation_goes_back_to_inputs_and_stored_tensors() {
+    let folder = Folder::new(&[("m.onnxtxt", MODEL.as_bytes())]);
+    let shown = folder.run(&["infer", "--why", "y", "m.onnxtxt"]).expect(0);
+    let expected = "\
+y: float[N,6]
+  m.onnxtxt:6:5: computed by ai.onnx.Reshape, version 21
+  element type: the type variable T, which `t` has
+  shape: the rule of the operator, from the shape of `t`, `six`; the elements of `six`; allowzero = 0
+  from `t` float[N,2,3], `six` int64[2] {0, 6}
+  declared float[M,6] at m.onnxtxt:2:44, which agrees
+  `N` is an extent of the input `x`, m.onnxtxt:2:4
+
+t: float[N,2,3]
+  m.onnxtxt:5:5: computed by ai.onnx.Add, version 14
+  element type: the type variable T, which `x` has
+  shape: the rule of the operator: its inputs broadcast
+  from `x` float[N,2,3], `b` float[3]
+  `N` is an extent of the input `x`, m.onnxtxt:2:4
+
+six: int64[2] {0, 6}
+  m.onnxtxt:3:2: a stored tensor
+
+x: float[N,2,3]
+  m.onnxtxt:2:4: an input
+
+b: float[3]
+  m.onnxtxt:2:20: an input
+";
+    assert_eq!(shown.text(), expected);
+    let short = folder.run(&["infer", "--why", "y", "--most", "2", "m.onnxtxt"]).expect(0);
+    assert!(short.text().ends_with("… and what 3 more values are computed from: `--most N` shows more\n"));
+}
+
+#[test]
+fn calls_branches_and_data_are_followed() {
+    let folder = Folder::new(&[("m.onnxtxt", MODEL.as_bytes())]);
+    let why = |value| folder.run(&["infer", "--why", value, "m.onnxtxt"]).expect(0).text().to_owned();
+    let call = why("j");
+    for part in [
+        "j: int64[i,3]\n  m.onnxtxt:8:5: the result of a call of the function l.f\n",
+        "  from `i` int64[3,i], `r` int64[i,3]\n  `i` comes with `i`, m.onnxtxt:7:5: it depends on data\n",
+        "  element type: tensor(int64), always\n",
+        "  m.onnxtxt:14:4: an input of the function f, as far as all calls agree\n",
+    ] {
+        assert!(call.contains(part), "{part}\n{call}");
+    }
+    let branch = why("d");
+    assert!(branch.contains("  from `c` bool, `p` float[N,2,3], `q` float[N,2,3]\n"), "{branch}");
+    // An input that is left out has no number among those that the result is from.
+    let clip = why("clip");
+    assert!(clip.starts_with("z: ") && clip.contains("from `d` float[N,2,3], `six`"), "{clip}");
+    assert!(why("bad").contains("  declared float[7,3] at m.onnxtxt:2:58, which does not agree\n"));
+    let unknown = folder.run(&["infer", "--why", "sixx", "m.onnxtxt"]).expect(2);
+    assert!(unknown.stderr.contains("did you mean `six`?"), "{}", unknown.stderr);
+}
+
+#[test]
+fn programs_get_json() {
+    let folder = Folder::new(&[("m.onnxtxt", MODEL.as_bytes()), ("m.onnx", &binary(MODEL))]);
+    for file in ["m.onnxtxt", "m.onnx"] {
+        let document = folder.run(&["infer", "--why", "y", "--json", file]).expect(0);
+        let document: Value = serde_json::from_str(document.text()).unwrap();
+        let first = &document["steps"][0];
+        assert_eq!(first["value"]["type"], "float[N,6]");
+        assert_eq!(first["how"]["operator"], "ai.onnx.Reshape");
+        assert_eq!(first["how"]["elements_of"], Value::from(vec![1]));
+        assert_eq!(first["declared"][0]["agrees"], true);
+        assert!(first["place"]["line"].is_number());
+        let facts = folder.run(&["infer", "--json", file]).expect(1);
+        let facts: Value = serde_json::from_str(facts.text()).unwrap();
+        let of = |name: &str| facts.as_array().unwrap().iter().find(|f| f["name"] == name).unwrap();
+        assert_eq!(of("t")["shape"], Value::from(vec!["N", "2", "3"]));
+        assert_eq!((&of("six")["known"], &of("x")["known"]), (&"stored".into(), &"declared".into()));
+        assert_eq!(of("r")["function"], "l.f");
+    }
+}

@@ -1,0 +1,47 @@
+//! What rules looked at, if someone asks: for [`why`](super::why()).
+
+use foldhash::HashMap;
+use onnx_ir::{BodyId, NodeId};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the rule of a node looked at.
+#[derive(Clone, Default, Debug)]
+pub struct Looked {
+    /// Inputs whose shape or rank was asked for.
+    pub shapes: BTreeSet<usize>,
+    /// Inputs whose elements were asked for, and are known.
+    pub elements: BTreeSet<usize>,
+    /// Attributes, or their defaults, as text.
+    pub attributes: BTreeMap<String, String>,
+    /// Whether inputs were broadcast.
+    pub is_broadcast: bool,
+    /// Who spoke.
+    pub by: By,
+}
+
+/// Who says what the outputs of a node are.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum By {
+    /// The type variables of the schema alone.
+    #[default]
+    Schema,
+    /// The rule of the operator.
+    Rule,
+    /// The function that defines the operator.
+    Body,
+}
+
+/// All nodes that were looked at.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Trace(RefCell<HashMap<(BodyId, NodeId), Looked>>);
+
+impl Trace {
+    pub(super) fn note(&self, body: BodyId, node: NodeId, note: impl FnOnce(&mut Looked)) {
+        note(self.0.borrow_mut().entry((body, node)).or_default());
+    }
+
+    pub(super) fn of(&self, body: BodyId, node: NodeId) -> Looked {
+        self.0.borrow().get(&(body, node)).cloned().unwrap_or_default()
+    }
+}

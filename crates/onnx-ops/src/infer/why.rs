@@ -1,0 +1,429 @@
+//! How the type of one value comes about: the value, then what it is computed from, back to inputs and stored tensors.
+//!
+//! ```text
+//! y: float[N,6]     Reshape of `t` and `s`: its rule looked at the shape of the one and the elements of the other
+//! t: float[N,2,3]   an input of the graph, which declares N
+//! s: int64[2]       stored: 0, 6
+//! ```
+//!
+//! Inference is run once more and takes down what rules look at; what it costs is paid only where someone asks.
+
+use super::engine::{InferOptions, traced};
+use super::facts::{Facts, Source};
+use super::merge::meet;
+use super::trace::{Looked, Trace};
+use super::ty::{Ty, dim_text};
+use super::value::{Elem, Value};
+use crate::dims::{Dim, Dims};
+use crate::schema::{Lookup, Param, Registry, Schema, SchemaId};
+use foldhash::{HashMap, HashSet};
+use onnx_ir::diag::Entity;
+use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, Port, ValueDef, ValueId, normalize_domain};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+
+/// A derivation.
+#[derive(Clone, Debug)]
+pub struct Why {
+    /// The value that was asked for, then what it depends on, the nearest first. Each value is there once.
+    pub steps: Vec<Step>,
+    /// How many more values there are behind the last step.
+    pub left_out: usize,
+}
+
+/// How the type of a value is known.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The value.
+    pub value: Used,
+    /// Where it is defined.
+    pub place: Option<Entity>,
+    /// What defines it.
+    pub how: How,
+    /// What it is computed from, in the order of the inputs.
+    pub from: Vec<Used>,
+    /// What the model declares of it.
+    pub declared: Vec<Declared>,
+    /// Where the symbols of its type come from.
+    pub symbols: Vec<Symbol>,
+}
+
+/// A value with what is known of it.
+#[derive(Clone, Debug)]
+pub struct Used {
+    /// Its name.
+    pub name: String,
+    /// Its type as text.
+    pub ty: String,
+    /// Its elements as text, if some are known.
+    pub elements: Option<String>,
+}
+
+/// What defines a value.
+#[derive(Clone, Debug)]
+pub enum How {
+    /// It is an input of the main graph.
+    Input,
+    /// It is an input of a function: what is known of it holds for all calls.
+    Parameter {
+        /// The name of the function.
+        function: String,
+    },
+    /// It is an input of a graph that a node runs.
+    NestedInput {
+        /// The operator of the node.
+        op: String,
+    },
+    /// A stored tensor.
+    Stored,
+    /// Nothing.
+    Undefined,
+    /// A node of an operator.
+    Operator {
+        /// Domain and name: `ai.onnx.Reshape`.
+        op: String,
+        /// The version of the operator.
+        since: u32,
+        /// Where the element type comes from.
+        elem: String,
+        /// What was looked at for the shape; inputs by their positions in [`Step::from`].
+        looked: Looked,
+    },
+    /// A call of a function of the model.
+    Function {
+        /// Its name.
+        name: String,
+    },
+    /// A node of which nothing is known.
+    UnknownOperator {
+        /// Domain and name.
+        op: String,
+    },
+}
+
+/// A declaration of a value.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// Where it is.
+    pub place: Entity,
+    /// The declared type.
+    pub ty: String,
+    /// Whether it can be true together with what is computed.
+    pub agrees: bool,
+}
+
+/// A symbol of a type.
+#[derive(Clone, Debug)]
+pub struct Symbol {
+    /// Its name.
+    pub name: String,
+    /// The value that has it first.
+    pub of: String,
+    /// Where that value is defined.
+    pub place: Option<Entity>,
+    /// Whether an input of the graph declares it; otherwise a node brings it.
+    pub is_declared: bool,
+}
+
+/// Derives what is known of a value. At most `most` steps are returned.
+pub fn why(model: &Model, registry: &Registry, body: BodyId, value: ValueId, most: usize) -> Why {
+    let (inference, trace) = traced(model, registry, &InferOptions::default());
+    let mut asked = Asked { model, registry, facts: inference.facts, trace, origins: HashMap::default() };
+    asked.find_origins(body);
+    let mut steps = Vec::new();
+    let mut seen = HashSet::default();
+    seen.insert((body, value));
+    let mut open = VecDeque::from([(body, value)]);
+    while steps.len() < most
+        && let Some((body, value)) = open.pop_front()
+    {
+        let from = asked.sources(body, value);
+        steps.push(asked.step(body, value, &from));
+        open.extend(from.into_iter().filter(|at| seen.insert(*at)));
+    }
+    Why { steps, left_out: open.len() }
+}
+
+struct Asked<'m> {
+    model: &'m Model,
+    registry: &'m Registry,
+    facts: Facts,
+    trace: Trace,
+    /// The first value of each symbol, and whether that is an input of a graph.
+    origins: HashMap<String, (BodyId, ValueId, bool)>,
+}
+
+impl Asked<'_> {
+    fn body(&self, body: BodyId) -> &Body {
+        &self.model.bodies[body]
+    }
+
+    /// The values that the type of a value is computed from.
+    fn sources(&self, body: BodyId, value: ValueId) -> Vec<(BodyId, ValueId)> {
+        let b = self.body(body);
+        let here = |values: Vec<ValueId>| values.into_iter().map(|v| (body, v)).collect();
+        match b.values[value].def {
+            ValueDef::Initializer(_) | ValueDef::Unbound(_) => Vec::new(),
+            ValueDef::Input(graph) => match self.runner(body, graph) {
+                Some(node) => here(b.nodes[node].inputs.iter().flatten().copied().collect()),
+                None => Vec::new(),
+            },
+            ValueDef::Output(node, i) => {
+                let mut values: Vec<ValueId> = b.nodes[node].inputs.iter().flatten().copied().collect();
+                values.extend(b.subgraphs(node).flat_map(|graph| self.results(body, node, graph, i)));
+                let mut found: Vec<(BodyId, ValueId)> = here(values);
+                if let Callee::Function(function) = self.callee(body, node) {
+                    let inner = self.model.functions[function].body;
+                    let root = self.body(inner).root();
+                    let output = root.and_then(|g| self.body(inner).graphs[g].outputs.get(i as usize)?.value);
+                    found.extend(output.map(|value| (inner, value)));
+                }
+                found
+            }
+        }
+    }
+
+    /// The results of a nested graph that an output of its node is made of.
+    fn results(&self, body: BodyId, node: NodeId, graph: GraphId, output: u32) -> Vec<ValueId> {
+        let b = self.body(body);
+        let outputs = &b.graphs[graph].outputs;
+        // A loop has its condition in front.
+        let shift = outputs.len().saturating_sub(b.nodes[node].outputs.len());
+        let port = outputs.get(output as usize + shift);
+        port.and_then(|port| port.value).into_iter().collect()
+    }
+
+    /// The node that runs a nested graph.
+    fn runner(&self, body: BodyId, graph: GraphId) -> Option<NodeId> {
+        let b = self.body(body);
+        if b.root() == Some(graph) {
+            return None;
+        }
+        b.nodes.ids().find(|&node| b.subgraphs(node).any(|inner| inner == graph))
+    }
+
+    fn callee(&self, body: BodyId, node: NodeId) -> Callee {
+        let model = self.model;
+        let n = &model.bodies[body].nodes[node];
+        let domain = normalize_domain(model.text(n.domain));
+        let called = model.functions.iter().find(|(_, f)| {
+            normalize_domain(model.text(f.domain)) == domain
+                && model.text(f.name) == model.text(n.op)
+                && model.text(f.overload) == model.text(n.overload)
+        });
+        if let Some((function, _)) = called {
+            return Callee::Function(function);
+        }
+        let around = model.functions.values().find(|f| f.body == body);
+        let imports = around.map_or(&model.header.opset_imports, |f| &f.opset_imports);
+        let imported = imports.iter().filter(|i| normalize_domain(model.text(i.domain)) == domain);
+        let version = imported.filter_map(|i| i.version).max().unwrap_or(1);
+        match self.registry.lookup(domain, model.text(n.op), version) {
+            Lookup::Found(id) => Callee::Operator(id),
+            Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => Callee::Unknown,
+        }
+    }
+
+    fn step(&mut self, body: BodyId, value: ValueId, from: &[(BodyId, ValueId)]) -> Step {
+        let how = self.how(body, value);
+        Step {
+            value: self.used(body, value),
+            place: self.place(body, value),
+            how,
+            from: from.iter().map(|&(body, value)| self.used(body, value)).collect(),
+            declared: self.declared(body, value),
+            symbols: self.symbols(body, value),
+        }
+    }
+
+    fn used(&mut self, body: BodyId, value: ValueId) -> Used {
+        let fact = self.facts.resolved(body, value);
+        let Facts { dims, .. } = &mut self.facts;
+        let elements = fact.value.as_deref().map(|value| elements_text(dims, value));
+        let name = self.model.names[self.model.bodies[body].values[value].name].to_owned();
+        Used { name, ty: fact.ty.text(&self.facts.dims), elements }
+    }
+
+    fn how(&self, body: BodyId, value: ValueId) -> How {
+        let b = self.body(body);
+        match b.values[value].def {
+            ValueDef::Input(graph) => match self.runner(body, graph) {
+                Some(node) => How::NestedInput { op: self.model.text(b.nodes[node].op).to_owned() },
+                None => match self.model.functions.values().find(|f| f.body == body) {
+                    Some(f) => How::Parameter { function: self.model.text(f.name).to_owned() },
+                    None => How::Input,
+                },
+            },
+            ValueDef::Initializer(_) => How::Stored,
+            ValueDef::Unbound(_) => How::Undefined,
+            ValueDef::Output(node, i) => {
+                let n = &b.nodes[node];
+                let domain = normalize_domain(self.model.text(n.domain));
+                let domain = if domain.is_empty() { "ai.onnx" } else { domain };
+                let op = format!("{domain}.{}", self.model.text(n.op));
+                match self.callee(body, node) {
+                    Callee::Function(_) => How::Function { name: op },
+                    Callee::Unknown => How::UnknownOperator { op },
+                    Callee::Operator(id) => {
+                        let schema = self.registry.get(id);
+                        let mut looked = self.trace.of(body, node);
+                        // Among the values that it is computed from, inputs that are left out have no place.
+                        let place = |i: usize| {
+                            let before = n.inputs.get(..i)?.iter().flatten().count();
+                            n.inputs.get(i)?.map(|_| before)
+                        };
+                        for list in [&mut looked.shapes, &mut looked.elements] {
+                            *list = list.iter().filter_map(|&i| place(i)).collect();
+                        }
+                        let elem = self.elem(body, node, schema, i as usize);
+                        How::Operator { op, since: schema.since, elem, looked }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where the element type of an output comes from.
+    fn elem(&self, body: BodyId, node: NodeId, schema: &Schema, output: usize) -> String {
+        let Some(param) = schema.output(output) else { return "the rule of the operator".to_owned() };
+        if schema.variable(&param.ty).is_none() {
+            return format!("{}, always", param.ty);
+        }
+        let b = self.body(body);
+        let binds = |(i, value): (usize, &Option<ValueId>)| {
+            let is_same = schema.input(i).is_some_and(|p: &Param| p.ty == param.ty);
+            value.filter(|_| is_same).map(|value| &self.model.names[b.values[value].name])
+        };
+        match b.nodes[node].inputs.iter().enumerate().find_map(binds) {
+            Some(name) => format!("the type variable {}, which `{name}` has", param.ty),
+            None => format!("the type variable {}, which the rule of the operator says", param.ty),
+        }
+    }
+
+    fn place(&self, body: BodyId, value: ValueId) -> Option<Entity> {
+        let b = self.body(body);
+        let at = |ports: &[Port]| {
+            ports.iter().position(|p| p.value == Some(value)).and_then(|i| u32::try_from(i).ok())
+        };
+        Some(match b.values[value].def {
+            ValueDef::Output(node, i) => Entity::NodeOutput(body, node, i),
+            ValueDef::Input(graph) => Entity::Input(body, graph, at(&b.graphs[graph].inputs)?),
+            ValueDef::Initializer(graph) => {
+                let g = &b.graphs[graph];
+                let dense = g.initializers.iter().position(|init| init.value == value);
+                let sparse = || g.sparse_initializers.iter().position(|init| init.value == value);
+                match (dense, sparse) {
+                    (Some(i), _) => Entity::Initializer(body, graph, u32::try_from(i).ok()?),
+                    (None, sparse) => Entity::SparseInitializer(body, graph, u32::try_from(sparse()?).ok()?),
+                }
+            }
+            ValueDef::Unbound(_) => return None,
+        })
+    }
+
+    /// What outputs of graphs and `value_info` say of a value. What an input says is its definition.
+    fn declared(&mut self, body: BodyId, value: ValueId) -> Vec<Declared> {
+        let model = self.model;
+        let mut found = Vec::new();
+        for (g, graph) in model.bodies[body].graphs.iter() {
+            let lists: [(&[Port], Variant); 2] =
+                [(&graph.outputs, Entity::Output), (&graph.value_info, Entity::ValueInfo)];
+            for (ports, place) in lists {
+                for (i, port) in (0..).zip(ports) {
+                    let (true, Some(ty)) = (port.value == Some(value), port.ty) else { continue };
+                    let computed = self.facts.get(body, value).ty.clone();
+                    let ty = Ty::declared(model, &mut self.facts.dims, ty);
+                    let (_, conflict) = meet(&mut self.facts.dims, &computed, &ty);
+                    let text = ty.text(&self.facts.dims);
+                    found.push(Declared { place: place(body, g, i), ty: text, agrees: conflict.is_none() });
+                }
+            }
+        }
+        found
+    }
+
+    fn symbols(&mut self, body: BodyId, value: ValueId) -> Vec<Symbol> {
+        let ty = self.facts.resolved(body, value).ty;
+        let names = symbols_of(&self.facts.dims, &ty);
+        let symbol = |name: String| {
+            let &(origin, first, is_declared) = self.origins.get(&name)?;
+            if is_declared && (origin, first) == (body, value) {
+                return None; // it says so itself
+            }
+            let (body, value) = (origin, first);
+            let of = self.model.names[self.body(body).values[value].name].to_owned();
+            Some(Symbol { name, of, place: self.place(body, value), is_declared })
+        };
+        names.into_iter().filter_map(symbol).collect()
+    }
+
+    /// Which value has each symbol first: inputs of graphs, then results in the order of the nodes.
+    fn find_origins(&mut self, body: BodyId) {
+        let model = self.model;
+        let bodies: Vec<BodyId> = std::iter::once(body).chain(model.main).collect();
+        for body in bodies {
+            let b = &model.bodies[body];
+            let inputs = b.graphs.values().flat_map(|g| g.inputs.iter().filter_map(|port| port.value));
+            let results = b.nodes.values().flat_map(|node| node.outputs.iter().flatten().copied());
+            let all = inputs.map(|v| (v, true)).chain(results.map(|v| (v, false)));
+            for (value, is_declared) in all.collect::<Vec<_>>() {
+                if self.facts.get(body, value).source == Source::Nothing {
+                    continue;
+                }
+                let ty = self.facts.resolved(body, value).ty;
+                for name in symbols_of(&self.facts.dims, &ty) {
+                    self.origins.entry(name).or_insert((body, value, is_declared));
+                }
+            }
+        }
+    }
+}
+
+/// A kind of places of declarations.
+type Variant = fn(BodyId, GraphId, u32) -> Entity;
+
+enum Callee {
+    Operator(SchemaId),
+    Function(onnx_ir::FunctionId),
+    Unknown,
+}
+
+/// The names of the symbols in a type.
+fn symbols_of(dims: &Dims, ty: &Ty) -> BTreeSet<String> {
+    let names = RefCell::new(BTreeSet::new());
+    let note = |name: &str| {
+        names.borrow_mut().insert(name.to_owned());
+        Some(1)
+    };
+    // The value is of no interest: to compute it, every symbol is asked for.
+    let visit = &mut |dim: Dim| {
+        _ = dims.eval(dim, note);
+        dim
+    };
+    _ = ty.map_dims(visit);
+    names.into_inner()
+}
+
+/// Elements as text, `{2, N, ?}`; those behind the first few are left out.
+fn elements_text(dims: &mut Dims, value: &Value) -> String {
+    const MOST: usize = 8;
+    let mut texts: Vec<String> = Vec::new();
+    for elem in value.elems.iter().take(MOST) {
+        texts.push(match *elem {
+            Elem::Unknown => "?".to_owned(),
+            Elem::Int(dim) => {
+                let dim = dims.resolve(dim);
+                dim_text(dims, dim)
+            }
+            Elem::Float(x) => x.to_string(),
+            Elem::Quotient(dim, by) => {
+                let dim = dims.resolve(dim);
+                format!("{}/{by}", dim_text(dims, dim))
+            }
+        });
+    }
+    if value.elems.len() > MOST {
+        texts.push("…".to_owned());
+    }
+    format!("{{{}}}", texts.join(", "))
+}
