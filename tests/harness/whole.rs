@@ -3,6 +3,8 @@
 use crate::Case;
 use libtest_mimic::Trial;
 use onnx_ir::diag;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Codes that no file here can have, with where they are shown instead.
@@ -21,13 +23,27 @@ const NOT_IN_TEXT: &[(&str, &str)] = &[
     ("E0711", "about values in files of their own"),
 ];
 
+/// Rules whose files cannot be text, or need files beside them: the tests that have a right and a wrong one.
+const RULES_NOT_IN_TEXT: &[(&str, &str)] = &[
+    ("M01", "about binary files: crates/onnx-cli/tests"),
+    ("M06", "about binary files: crates/onnx-cli/tests"),
+    ("X03", "about files beside the model: crates/onnx-cli/tests, crates/onnx-proto/src/external"),
+    ("X04", "about files beside the model: crates/onnx-cli/tests, crates/onnx-proto/src/external"),
+    ("X07", "about files beside the model: crates/onnx-cli/tests, crates/onnx-proto/src/external"),
+    ("X08", "about files beside the model: crates/onnx-cli/tests, crates/onnx-proto/src/external"),
+    ("X10", "about files beside the model: crates/onnx-cli/tests, crates/onnx-proto/src/external"),
+];
+
 pub(crate) fn trials(cases: &[Case], snapshots: PathBuf) -> Vec<Trial> {
     let names: Vec<String> = cases.iter().map(|case| case.name.clone()).collect();
+    let claims: BTreeMap<String, String> =
+        cases.iter().map(|case| (case.name.clone(), case.text.clone())).collect();
     let texts: Vec<String> = cases.iter().map(|case| case.text.clone()).collect();
     vec![
         Trial::test("whole/every_snapshot_has_its_file", move || {
             used(&snapshots, &names).map_err(Into::into)
         }),
+        Trial::test("whole/every_rule_has_a_wrong_and_a_right_file", move || ruled(&claims).map_err(Into::into)),
         Trial::test("whole/every_code_is_shown", move || shown(&texts).map_err(Into::into)),
     ]
 }
@@ -53,6 +69,31 @@ fn files(folder: &Path, prefix: &str, found: &mut Vec<String>) {
             found.push(format!("{prefix}{stem}"));
         }
     }
+}
+
+/// Every rule of the specification has `check/RULE-*`, which claims one of its codes, and `check/ok/RULE-*`, which is
+/// right.
+fn ruled(texts: &BTreeMap<String, String>) -> Result<(), String> {
+    let rules: BTreeSet<&str> = diag::ALL.iter().filter_map(|code| code.rule).collect();
+    let mut problems = String::new();
+    for rule in rules {
+        let is_exempt = RULES_NOT_IN_TEXT.iter().any(|(exempt, _)| *exempt == rule);
+        let of = |folder: &str| {
+            let prefix = format!("{folder}{rule}-");
+            texts.range(prefix.clone()..).take_while(move |(name, _)| name.starts_with(&prefix))
+        };
+        let is_of_rule = |text: &str| {
+            let mut codes = diag::ALL.iter().filter(|code| code.rule == Some(rule));
+            codes.any(|code| text.contains(&format!("[{}]", code.id)))
+        };
+        let is_shown = of("check/").any(|(_, text)| is_of_rule(text));
+        let is_kept = of("check/ok/").any(|(_, text)| !is_of_rule(text));
+        if is_exempt == (is_shown && is_kept) {
+            let what = if is_exempt { "is exempt and has its files" } else { "wants a wrong and a right file" };
+            _ = writeln!(problems, "{rule} {what}");
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// Every code has a file that claims it.
