@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// A way to ask the reference implementation.
 #[derive(Clone, Debug)]
@@ -42,9 +43,14 @@ impl Oracle {
 
     /// The answers to these requests, in their order. `tests/python/cases.py` says what there is to ask.
     pub fn ask(&self, requests: &[Value]) -> Vec<Value> {
+        self.ask_within(requests, Duration::from_secs(120))
+    }
+
+    /// The same, with a limit for each request; one that takes longer is answered as one that crashes.
+    pub fn ask_within(&self, requests: &[Value], limit: Duration) -> Vec<Value> {
         let mut child = Command::new(&self.python)
             .arg(workspace().join("tests/python/reference.py"))
-            .arg("serve")
+            .args(["--timeout", &limit.as_secs().to_string(), "serve"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -43,7 +43,9 @@ pub(crate) fn trials(cases: &[Case], snapshots: PathBuf) -> Vec<Trial> {
         Trial::test("whole/every_snapshot_has_its_file", move || {
             used(&snapshots, &names).map_err(Into::into)
         }),
-        Trial::test("whole/every_rule_has_a_wrong_and_a_right_file", move || ruled(&claims).map_err(Into::into)),
+        Trial::test("whole/every_rule_has_a_wrong_and_a_right_file", move || {
+            ruled(&claims).map_err(Into::into)
+        }),
         Trial::test("whole/every_code_is_shown", move || shown(&texts).map_err(Into::into)),
     ]
 }
@@ -89,7 +91,8 @@ fn ruled(texts: &BTreeMap<String, String>) -> Result<(), String> {
         let is_shown = of("check/").any(|(_, text)| is_of_rule(text));
         let is_kept = of("check/ok/").any(|(_, text)| !is_of_rule(text));
         if is_exempt == (is_shown && is_kept) {
-            let what = if is_exempt { "is exempt and has its files" } else { "wants a wrong and a right file" };
+            let what =
+                if is_exempt { "is exempt and has its files" } else { "wants a wrong and a right file" };
             _ = writeln!(problems, "{rule} {what}");
         }
     }

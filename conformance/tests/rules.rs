@@ -1,0 +1,127 @@
+//! The files of the suite that show rules, judged by the reference checker: what it lets pass is counted as ours, and
+//! what we let pass it does not refuse.
+
+use conformance::corpus::workspace;
+use conformance::oracle::Oracle;
+use onnx_ir::{Level, Severity, VerifyOptions};
+use onnx_ops::schema::Registry;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// Right files that the reference refuses, with the reason.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "F07-function-output-undefined",
+        "its inference has no place for an output that is an input of the function",
+    ),
+    ("S01-op-unknown", "it takes `ai.onnx` of a node for another domain than the import of the empty name"),
+    ("X02-location-outside", "it takes two dots within a file name for the folder above"),
+];
+
+/// What the right files have beside them.
+const BESIDE: &[&str] = &["w.bin", "w#.bin", "a/w..bin"];
+
+/// It takes for ever over some equations of Einsum.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A file as a model, with the worst that we find in it.
+struct Shown {
+    name: String,
+    wire: Vec<u8>,
+    worst: Option<Severity>,
+}
+
+/// The models of a folder of `tests/suite`; files that are no text of a model, or of which too much is lost to make
+/// one, are left out.
+fn shown(folder: &Path) -> Vec<Shown> {
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("the suite is there")
+        .map(|entry| entry.expect("it can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "onnxtxt"))
+        .collect();
+    paths.sort();
+    paths.iter().filter_map(|path| one(path)).collect()
+}
+
+fn one(path: &Path) -> Option<Shown> {
+    let text = std::fs::read_to_string(path).expect("it is text");
+    if !text.starts_with("#! check\n") {
+        return None;
+    }
+    let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
+    let checked = onnx_text::check_with(&text, Level::Types, |model| {
+        onnx_ops::check::check(model, Registry::builtin(), &options)
+    });
+    checked.model.main?;
+    Some(Shown {
+        name: path.file_stem()?.to_str()?.to_owned(),
+        wire: onnx_proto::write(&checked.model).ok()?,
+        worst: checked.diagnostics.iter().map(|found| found.severity).min(),
+    })
+}
+
+/// What the reference says of each: nothing, or why it refuses.
+fn judged(oracle: &Oracle, files: &[Shown]) -> Vec<Option<String>> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rules");
+    std::fs::create_dir_all(folder.join("a")).expect("the folder can be made");
+    for beside in BESIDE {
+        std::fs::write(folder.join(beside), [0; 1 << 16]).expect("it can be written");
+    }
+    let requests: Vec<Value> = files
+        .iter()
+        .map(|file| {
+            let path = folder.join(format!("{}.onnx", file.name));
+            std::fs::write(&path, &file.wire).expect("it can be written");
+            json!({"id": file.name, "op": "check", "full": true, "path": path})
+        })
+        .collect();
+    let answers = oracle.ask_within(&requests, PATIENCE);
+    let why = |answer: &Value| {
+        let why = answer.get("error").or(answer.get("crash"))?;
+        Some(why.to_string())
+    };
+    answers.iter().map(why).collect()
+}
+
+#[test]
+fn what_the_reference_lets_pass_is_ours() {
+    let Some(oracle) = Oracle::find("rules") else { return };
+    let files = shown(&workspace().join("tests/suite/check"));
+    let verdicts = judged(&oracle, &files);
+    let mut rules: BTreeMap<&str, Vec<(&str, bool)>> = BTreeMap::new();
+    for (file, verdict) in files.iter().zip(&verdicts) {
+        if file.worst == Some(Severity::Error) {
+            let (rule, rest) = file.name.split_once('-').expect("a name begins with a rule");
+            rules.entry(rule).or_default().push((rest, verdict.is_some()));
+        }
+    }
+    let mut table = String::new();
+    for (rule, files) in &rules {
+        for (rest, is_refused) in files {
+            let verdict = if *is_refused { "refused" } else { "accepted" };
+            _ = writeln!(table, "{rule} {verdict:<8} {rest}");
+        }
+    }
+    let accepted = table.lines().filter(|line| line.contains(" accepted ")).count();
+    let header = format!("{} files with errors, the reference accepts {accepted}", table.lines().count());
+    insta::assert_snapshot!("reference", format!("{header}\n\n{table}"));
+}
+
+#[test]
+fn what_we_let_pass_the_reference_lets_pass() {
+    let Some(oracle) = Oracle::find("rules") else { return };
+    let files = shown(&workspace().join("tests/suite/check/ok"));
+    let mut wrong = String::new();
+    for (file, verdict) in files.iter().zip(judged(&oracle, &files)) {
+        let is_reviewed = REFUSED.iter().any(|(name, _)| *name == file.name);
+        match (&verdict, is_reviewed) {
+            (None, false) | (Some(_), true) => {}
+            (None, true) => _ = writeln!(wrong, "{}: reviewed, but accepted", file.name),
+            (Some(why), false) => _ = writeln!(wrong, "{}: {why}", file.name),
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
