@@ -18,6 +18,7 @@ import sys
 import time
 
 import onnx
+import onnx.checker
 import onnx.onnx_cpp2py_export.parser as cpp_parser
 import onnx.onnx_cpp2py_export.printer as cpp_printer
 from google.protobuf import json_format, text_format
@@ -67,6 +68,15 @@ def load(path):
     return lambda: onnx.load(path)
 
 
+def check(path):
+    data = read(path)
+    return lambda: onnx.checker.check_model(data, full_check=True)
+
+
+def check_file(path):
+    return lambda: onnx.checker.check_model(path, full_check=True)
+
+
 def to_json(path):
     data = read(path)
     return lambda: json_format.MessageToJson(onnx.load_from_string(data))
@@ -94,6 +104,8 @@ JOBS = {
     "decode": decode,
     "encode": encode,
     "load": load,
+    "check": check,
+    "check_file": check_file,
     "to_json": to_json,
     "from_json": from_json,
     "to_textproto": to_textproto,

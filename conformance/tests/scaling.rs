@@ -3,9 +3,11 @@
 use conformance::convert::print;
 use conformance::texts::{places_are_sound, use_text};
 use onnx_ir::diag::Diagnostic;
-use onnx_ir::{VerifyOptions, verify};
+use onnx_ir::{Level, VerifyOptions, verify};
+use onnx_ops::schema::Registry;
 use onnx_text::{Profile, read_model};
 use peak_alloc::PeakAlloc;
+use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 const MEMORY_FACTOR: usize = 300;
 /// The same for the wire format, where a node or function takes two bytes.
 const WIRE_MEMORY_FACTOR: usize = 1500;
+/// The same with types and shapes, and an entry for each different call.
+const CHECK_MEMORY_FACTOR: usize = 600;
 const MEMORY_BASE: usize = 8 << 20;
 /// The time for twice the size over the time for the size: 2 if it is linear, 4 if it is quadratic.
 const TIME_FACTOR: f64 = 3.0;
@@ -334,4 +338,109 @@ fn delimited(number: u8, value: &[u8]) -> Vec<u8> {
     out.push(length as u8);
     out.extend_from_slice(value);
     out
+}
+
+/// Checks a text with types, which must find no error.
+fn check_text(text: &str) {
+    let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
+    let checked = onnx_text::check_with(text, Level::Types, |model| {
+        onnx_ops::check::check(model, Registry::builtin(), &options)
+    });
+    let error = checked.diagnostics.iter().find(|found| found.is_error());
+    assert!(error.is_none(), "{error:?}");
+}
+
+const HEADER: &str = "<ir_version: 10, opset_import: [\"\": 21, \"f\": 1]>\n";
+const FUNCTION: &str = "<domain: \"f\", opset_import: [\"\": 21, \"f\": 1]>\n";
+
+/// Nodes one after the other, whose shapes depend on the shapes before.
+fn chain(nodes: usize) -> String {
+    let mut text = format!("{HEADER}g (float[N,8] x0, float[8,8] w) => (float[N,8] x{nodes}) {{\n");
+    for i in 0..nodes {
+        let next = i + 1;
+        let _ = match i % 4 {
+            0 => writeln!(text, "x{next} = MatMul(x{i}, w)"),
+            1 => writeln!(text, "s{i} = Shape(x{i}) x{next} = Reshape(x{i}, s{i})"),
+            2 => writeln!(text, "x{next} = Add(x{i}, x0)"),
+            _ => writeln!(text, "t{i} = Transpose(x{i}) x{next} = Transpose(t{i})"),
+        };
+    }
+    text + "}\n"
+}
+
+/// Extents that are sums of more and more of the inputs' extents, all of them different.
+fn sums(nodes: usize) -> String {
+    let mut text = format!("{HEADER}g (");
+    for i in 0..nodes {
+        let comma = if i > 0 { ", " } else { "" };
+        let _ = write!(text, "{comma}float[N{i},2] a{i}");
+    }
+    text += ") => () {\n";
+    for i in 1..nodes {
+        let _ = writeln!(text, "b{i} = Concat <axis = 1> (a{i}, a{i}) c{i} = Concat <axis = 0> (a{i}, a0)");
+    }
+    text + "}\n"
+}
+
+/// Functions that are each called once, at inputs of a shape of its own.
+fn functions(count: usize) -> String {
+    let mut text = format!("{HEADER}g (float[N] x) => () {{\n");
+    for i in 0..count {
+        let _ = writeln!(text, "y{i} = f.f{i}(x)");
+    }
+    text += "}\n";
+    for i in 0..count {
+        let _ = writeln!(
+            text,
+            "{FUNCTION}f{i} (x) => (y) {{ a = Relu(x) b = Concat <axis = 0> (a, x) y = Abs(b) }}"
+        );
+    }
+    text
+}
+
+/// One function, called at another shape each time.
+fn calls(count: usize) -> String {
+    let mut text = format!("{HEADER}g (float[N] x0) => (float[N] y) {{\n");
+    for i in 0..count {
+        let _ = writeln!(
+            text,
+            "c{i} = Constant <value_ints = [1{i}, 1]> () r{i} = Expand(x0, c{i}) y{i} = f.f(r{i})"
+        );
+    }
+    text += "y = Relu(x0) }\n";
+    text + FUNCTION + "f (x) => (y) { a = Relu(x) b = Concat <axis = 0> (a, x) y = Abs(b) }\n"
+}
+
+/// Graphs in graphs, 16 deep, several times.
+fn nested(count: usize) -> String {
+    let mut text = format!("{HEADER}g (bool c, float[N] x) => () {{\n");
+    for k in 0..count {
+        for i in 0..16 {
+            let _ = writeln!(
+                text,
+                "y{k}_{i} = If(c) <else_branch = e{k}_{i} () => (p{k}_{i}) {{ p{k}_{i} = Abs(x) }}, \
+                 then_branch = t{k}_{i} () => (y{k}_{}) {{",
+                i + 1
+            );
+        }
+        let _ = writeln!(text, "y{k}_16 = Relu(x) {}", "}>".repeat(16));
+    }
+    text + "}\n"
+}
+
+#[test]
+fn checking_types_takes_linear_time_and_memory() {
+    let _alone = alone();
+    let models: &[(&str, fn(usize) -> String, usize)] = &[
+        ("chain", chain, 4000),
+        ("sums", sums, 2000),
+        ("functions", functions, 1000),
+        ("calls", calls, 1000),
+        ("nested", nested, 50),
+    ];
+    for (what, make, size) in models {
+        let (once, twice) = (make(*size), make(2 * size));
+        let done = is_linear(once.as_str(), twice.as_str(), CHECK_MEMORY_FACTOR, check_text);
+        assert_eq!(done, Ok(()), "{what}");
+    }
 }

@@ -1,5 +1,6 @@
 //! The jobs that are measured.
 
+mod check;
 mod form;
 mod program;
 mod text;
@@ -46,6 +47,9 @@ pub(crate) const CASES: &[Case] = &[
     case("nodes/write", "100k nodes: IR to bytes", wire::nodes_write),
     case("large/read", "largest real model: file to IR, mapped", wire::large_read),
     case("large/write", "largest real model: IR to bytes", wire::large_write),
+    case("nodes/check", "100k nodes: bytes, checked with types and shapes", check::nodes),
+    case("real/check", "real models of less than 4 MB: bytes, checked with types and shapes", check::real),
+    case("large/check", "largest real model: file, checked with types and shapes", check::large),
     case("json/write", "10 MB model: bytes to JSON", form::json_write),
     case("json/read", "10 MB model: JSON to bytes", form::json_read),
     case("textproto/write", "10 MB model: bytes to textproto", form::textproto_write),
@@ -53,7 +57,7 @@ pub(crate) const CASES: &[Case] = &[
     case("program/version", "program: --version; import onnx", program::version),
     case("program/info", "program: info; onnx.load", program::info),
     case("program/elide", "program: print --elide 4; onnx.load", program::elide),
-    case("program/check", "program: check --level spec of 100k nodes; parse and check", program::check),
+    case("program/check", "program: check of 100k nodes; parse and check", program::check),
 ];
 
 /// Nodes of the large generated model.

@@ -45,7 +45,7 @@ pub(super) fn no_corpus() -> Row {
 }
 
 impl Row {
-    fn on_file(self, path: &std::path::Path) -> Result<Row> {
+    pub(super) fn on_file(self, path: &std::path::Path) -> Result<Row> {
         let name = path.file_stem().context("a model's file has a name")?;
         Ok(self.on(name.to_string_lossy().into_owned()))
     }
