@@ -36,17 +36,24 @@ impl GraphReader<'_, '_> {
         let (mut f, mut i, mut s) = (None, None, None);
         let (mut floats, mut ints, mut strings) = (Vec::new(), Vec::new(), Vec::new());
         let mut messages = Messages { fields: SmallVec::new(), whole };
-        for (number, value) in Fields::new(encoded) {
+        let mut fields = Fields::new(encoded);
+        while let Some((number, value)) = fields.next() {
             match (number, value) {
                 (NAME, Value::Bytes(name)) => attr.name = Some(names.intern_bytes(name)),
                 (F, Value::Number(bits)) => f = Some(float(bits)),
                 (I, Value::Number(int)) => i = Some(int as i64),
                 (S, Value::Bytes(string)) => s = Some(whole.slice_ref(string)),
-                (FLOATS, Value::Number(bits)) => floats.push(float(bits)),
+                (FLOATS, Value::Number(bits)) => {
+                    floats.push(float(bits));
+                    fields.more_floats(FLOATS as u8, &mut floats);
+                }
                 (FLOATS, Value::Bytes(packed)) => {
                     floats.extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
                 }
-                (INTS, Value::Number(int)) => ints.push(int as i64),
+                (INTS, Value::Number(int)) => {
+                    ints.push(int as i64);
+                    fields.more_ints(INTS as u8, &mut ints);
+                }
                 (INTS, Value::Bytes(packed)) => {
                     ints.extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }

@@ -48,6 +48,17 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 impl Fields<'_> {
+    /// The numbers of a list that come next, each with its key.
+    pub(super) fn more_ints(&mut self, number: u8, ints: &mut Vec<i64>) {
+        self.0.varint_run(number << 3, |int| ints.push(int as i64));
+    }
+
+    /// The same for floats.
+    pub(super) fn more_floats(&mut self, number: u8, floats: &mut Vec<f32>) {
+        self.0
+            .fixed32_run(number << 3 | WireType::Fixed32 as u8, |bits| floats.push(f32::from_le_bytes(bits)));
+    }
+
     fn fixed<const SIZE: usize>(&mut self) -> Option<[u8; SIZE]> {
         let value = *self.0.rest().first_chunk()?;
         self.0.skip(SIZE).ok()?;

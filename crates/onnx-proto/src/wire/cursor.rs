@@ -86,6 +86,18 @@ pub(crate) struct Key {
     pub(crate) number: u32,
 }
 
+/// A varint of at most three bytes, as short as it can be, and how many bytes it has.
+#[inline]
+fn short_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let bits = |byte: u8, place: u32| u64::from(byte & 0x7f) << (7 * place);
+    match *bytes {
+        [a @ ..0x80, ..] => Some((bits(a, 0), 1)),
+        [a, b @ 1..0x80, ..] => Some((bits(a, 0) | bits(b, 1), 2)),
+        [a, b, c @ 1..0x80, ..] if b >= 0x80 => Some((bits(a, 0) | bits(b, 1) | bits(c, 2), 3)),
+        _ => None,
+    }
+}
+
 impl<'a> Cursor<'a> {
     /// Reads `bytes` from `at` to their end.
     pub(crate) fn new(bytes: &'a [u8], at: usize) -> Cursor<'a> {
@@ -151,6 +163,58 @@ impl<'a> Cursor<'a> {
             }
         }
         Err(if self.rest().len() < 10 { Reason::Truncated } else { Reason::LongVarint })
+    }
+
+    /// Steps over the occurrences of a field that come next and are as standard encoders write them, as far as that
+    /// takes no look: short numbers and lengths. How many those were. Lists of a hundred thousand numbers have a key
+    /// for each.
+    ///
+    /// `key` is the field's key, in one byte.
+    pub(crate) fn skip_run(&mut self, key: u8, wire: WireType) -> u32 {
+        let mut rest = self.rest();
+        let mut count = 0_u32;
+        loop {
+            let size = match (wire, rest) {
+                (WireType::Fixed32, [first, ..]) if *first == key => 5,
+                (WireType::Fixed64, [first, ..]) if *first == key => 9,
+                (WireType::Bytes, [first, length @ ..0x80, ..]) if *first == key => 2 + usize::from(*length),
+                (WireType::Varint, [first, rest @ ..]) if *first == key => match short_varint(rest) {
+                    Some((_, size)) => 1 + size,
+                    None => break,
+                },
+                _ => break,
+            };
+            let Some(behind) = rest.get(size..) else { break };
+            rest = behind;
+            count += 1;
+        }
+        self.at = self.bytes.len() - rest.len();
+        count
+    }
+
+    /// The numbers of a field of one key each that come next, as far as they are short.
+    pub(crate) fn varint_run(&mut self, key: u8, mut number: impl FnMut(u64)) {
+        let mut rest = self.rest();
+        while let [first, behind @ ..] = rest
+            && *first == key
+            && let Some((value, size)) = short_varint(behind)
+        {
+            number(value);
+            rest = &behind[size..];
+        }
+        self.at = self.bytes.len() - rest.len();
+    }
+
+    /// The same for numbers of four bytes.
+    pub(crate) fn fixed32_run(&mut self, key: u8, mut number: impl FnMut([u8; 4])) {
+        let mut rest = self.rest();
+        while let [first, a, b, c, d, behind @ ..] = rest
+            && *first == key
+        {
+            number([*a, *b, *c, *d]);
+            rest = behind;
+        }
+        self.at = self.bytes.len() - rest.len();
     }
 
     /// A length, with whether it is written as short as it can be.

@@ -192,7 +192,8 @@ impl Walker<'_> {
             self.report(&key, field, start..cursor.at, what);
             return Ok(());
         };
-        let (value, mut usual) = value(cursor, field, key.wire)?;
+        let wire = key.wire;
+        let (value, mut usual) = value(cursor, field, wire)?;
         if self.look == Look::Numbers && key.wire == WireType::Bytes {
             usual &= numbers_are_usual(field, value.rest())?;
         }
@@ -212,7 +213,17 @@ impl Walker<'_> {
         }
         seen.highest = seen.highest.max(field.number);
 
-        let Kind::Message(inner) = field.kind else { return Ok(()) };
+        let Kind::Message(inner) = field.kind else {
+            // More of the same list.
+            if is_plain
+                && field.repeat == Repeat::Each
+                && let Some(count) = seen.counts.get_mut(field.number as usize)
+                && let Ok(key @ ..0x80) = u8::try_from(field.number << 3 | wire as u32)
+            {
+                *count = count.saturating_add(cursor.skip_run(key, wire));
+            }
+            return Ok(());
+        };
         let step = self.path.get_mut(self.depth).ok_or(Reason::TooDeep)?;
         *step = Step { field, index };
         self.depth += 1;
@@ -358,6 +369,22 @@ mod tests {
         );
         let two_types = [bytes(1, &[]), bytes(6, b"IMAGE"), bytes(7, &[])].concat();
         assert_eq!(findings(&two_types, &TYPE_PROTO).unwrap(), [" opaque_type OtherAlternative 9..11"]);
+    }
+
+    #[test]
+    fn long_lists_are_looked_at_to_their_end() {
+        let ints = |list: &[&[u8]]| list.iter().flat_map(|int| [&[0x40], *int].concat()).collect::<Vec<u8>>();
+        let attribute = ints(&[&[1], &[0x80, 1], &[0xff, 0xff, 3], &[0x81, 0], &[2], &[0xff, 0xff, 0xff, 1]]);
+        let model = bytes(7, &bytes(1, &bytes(5, &attribute)));
+        let at = 6 + 2 + 3 + 4;
+        let expected = format!("graph.node[0].attribute[0] ints LongNumber {at}..{}", at + 3);
+        assert_eq!(findings(&model, &MODEL_PROTO).unwrap(), [expected]);
+        let cut = bytes(7, &bytes(1, &bytes(5, &attribute[..attribute.len() - 1])));
+        assert_eq!(findings(&cut, &MODEL_PROTO).unwrap_err().reason, Reason::Truncated);
+        let strings =
+            [bytes(9, b"a"), bytes(9, b""), vec![0x4a, 0x81, 0, b'b'], vec![0x4a, 2, b'c']].concat();
+        let model = bytes(7, &bytes(1, &bytes(5, &strings)));
+        assert_eq!(findings(&model, &MODEL_PROTO).unwrap_err().offset, 6 + 3 + 2 + 4);
     }
 
     #[test]

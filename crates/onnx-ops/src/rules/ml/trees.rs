@@ -45,6 +45,7 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<HashSet<(i64, i64)>> {
     let is_leaf = |i: usize| modes.get(i).is_some_and(|m| m == "LEAF");
     let (trees, ids) = (cx.ints("nodes_treeids")?, cx.ints("nodes_nodeids")?);
     let mut all: HashSet<(i64, i64)> = HashSet::default();
+    all.reserve(trees.len());
     for node in trees.iter().copied().zip(ids) {
         if !all.insert(node) {
             cx.fail_at_attr("nodes_nodeids", format!("node {} is twice in tree {}", node.1, node.0))?;
