@@ -2,10 +2,11 @@
 
 use crate::run::{bytes, print, snapshot, sound};
 use crate::{Case, claims};
-use onnx_ir::pass::{self, Inline, Pass, Report};
+use onnx_ir::pass::{self, Inline, Report};
 use onnx_ir::{Model, NodeId};
 use onnx_ops::functions::{Expand, expand};
 use onnx_ops::opset::registry_of;
+use onnx_ops::pass::Pass;
 use onnx_ops::schema::{Registry, Schema};
 use onnx_text::render::{Of, Source};
 use onnx_text::{Checked, RaiseOptions, SourceMap};
@@ -25,9 +26,9 @@ pub(crate) enum Step {
 pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> {
     let words = words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     match verb {
-        "pass" => Some(match words.iter().find(|name| pass::find(name).is_none()) {
+        "pass" => Some(match words.iter().find_map(|name| Pass::parse(name).err()) {
             None => Ok(Step::Passes(words)),
-            Some(unknown) => Err(format!("no pass is called `{unknown}`")),
+            Some(why) => Err(why),
         }),
         "inline" => Some(inlining(&words)),
         "outline" => Some(match words.split_first().map(|(name, values)| (name.rsplit_once('.'), values)) {
@@ -88,9 +89,9 @@ fn apply(model: &mut Model, step: &Step) -> Report {
     let mut all = Report::default();
     match step {
         Step::Passes(names) => {
-            let passes: Vec<&Pass> = names.iter().filter_map(|name| pass::find(name)).collect();
+            let passes: Vec<Pass> = names.iter().filter_map(|name| Pass::parse(name).ok()).collect();
             for pass in passes {
-                let report = pass.run(model, Registry::builtin());
+                let report = pass.run(model, Registry::builtin()).report;
                 all.changes.extend(report.changes);
                 all.diagnostics.extend(report.diagnostics);
             }

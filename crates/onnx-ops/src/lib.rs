@@ -3,10 +3,12 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod convert;
 pub mod dims;
 pub mod functions;
 pub mod infer;
 pub mod opset;
+pub mod pass;
 mod passes;
 mod rules;
 pub mod schema;

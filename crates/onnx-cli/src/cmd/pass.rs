@@ -2,13 +2,15 @@
 
 use crate::change::{Made, Step, change};
 use crate::deliver::OutArgs;
-use crate::operators::OpsetArgs;
+use crate::input::{Input, Loaded};
+use crate::locate;
+use crate::operators::{Operators, OpsetArgs};
 use crate::output;
 use crate::session::{Session, Status};
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use onnx_ir::Model;
-use onnx_ir::diag::did_you_mean;
-use onnx_ir::pass::{self, Pass};
+use onnx_ops::pass::{self, Outcome, Pass};
+use onnx_proto::FileKind;
 use std::path::Path;
 
 /// Change a model by passes, one after the other
@@ -21,7 +23,9 @@ use std::path::Path;
 Examples:
   onnxtxt pass --list                                          the passes
   onnxtxt pass dead-code model.onnx -o small.onnx
-  onnxtxt pass inline common-subexpressions dead-code m.onnx   the result as text"
+  onnxtxt pass inline common-subexpressions dead-code m.onnx   the result as text
+  onnxtxt pass convert-opset=21 model.onnx -o new.onnx         to version 21 of ai.onnx
+  onnxtxt pass --plan convert-opset=21 model.onnx              what that means for which nodes"
 )]
 pub(crate) struct Args {
     /// The passes, in order, then the model; - is stdin
@@ -30,6 +34,9 @@ pub(crate) struct Args {
     /// List the passes
     #[arg(long, conflicts_with = "words")]
     list: bool,
+    /// Write nothing, and list what would be done to which nodes, as far as passes tell
+    #[arg(long, conflicts_with = "list")]
+    plan: bool,
     #[command(flatten)]
     out: OutArgs,
     #[command(flatten)]
@@ -38,9 +45,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     if args.list {
-        let width = pass::ALL.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
-        let line = |pass: &Pass| format!("{:width$}  {}\n", pass.name, pass.summary);
-        let list: String = pass::ALL.iter().map(line).collect();
+        let passes = pass::list();
+        let width = passes.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let line = |(name, summary): &(&str, &str)| format!("{name:width$}  {summary}\n");
+        let list: String = passes.iter().map(line).collect();
         output::to_stdout(|out| out.write_all(list.as_bytes()))?;
         return Ok(Status::Clean);
     }
@@ -48,31 +56,64 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if names.is_empty() {
         bail!("`{file}` is the model: say which passes to run in front of it (`onnxtxt pass --list`)");
     }
-    let passes: Vec<&Pass> = names.iter().map(|name| named(name)).collect::<anyhow::Result<_>>()?;
+    let passes: Vec<Pass> = names.iter().map(|name| named(name)).collect::<anyhow::Result<_>>()?;
     let operators = match args.opset.load(session)? {
         Ok(operators) => operators,
         Err(status) => return Ok(status),
     };
     let operators = &operators;
+    if args.plan {
+        return plan(&passes, Path::new(file), operators, session);
+    }
     let runs: Vec<_> = (passes.iter())
         .map(|pass| {
             move |model: &mut Model| {
                 let registry = operators.of(model);
-                Made { report: pass.run(model, registry), is_done: true }
+                let Outcome { report, is_done, .. } = pass.run(model, registry);
+                Made { report, is_done }
             }
         })
         .collect();
     change(Path::new(file), &args.out, session, |_| {
-        Ok(passes.iter().zip(&runs).map(|(pass, run)| Step { name: pass.name, run }).collect())
+        Ok(passes.iter().zip(&runs).map(|(pass, run)| Step { name: pass.name(), run }).collect())
     })
 }
 
-fn named(name: &str) -> anyhow::Result<&'static Pass> {
-    if let Some(pass) = pass::find(name) {
-        return Ok(pass);
+/// Says what passes would do to single nodes, a line each.
+fn plan(
+    passes: &[Pass],
+    file: &Path,
+    operators: &Operators,
+    session: &mut Session,
+) -> anyhow::Result<Status> {
+    let input = Input::open(file)?;
+    ensure!(
+        input.kind == FileKind::Model && input.value().is_none(),
+        "{} is no model: there is nothing to change in it",
+        input.name
+    );
+    let mut loaded = input.load();
+    locate::report(session, &input, &loaded, &loaded.diagnostics);
+    if loaded.is_partial() {
+        return Ok(Status::Findings);
     }
-    match did_you_mean(name, pass::ALL.iter().map(|pass| pass.name)) {
-        Some(like) => bail!("there is no pass `{name}`: did you mean `{like}`?"),
-        None => bail!("there is no pass `{name}` (`onnxtxt pass --list`)"),
+    let mut lines = String::new();
+    for pass in passes {
+        let mut model = loaded.model.clone();
+        let Outcome { report, plan, is_done } = pass.run(&mut model, operators.of(&loaded.model));
+        locate::report(session, &input, &loaded, &report.diagnostics);
+        lines.extend(plan.iter().map(|step| format!("{step}\n")));
+        if !is_done {
+            output::to_stdout(|out| out.write_all(lines.as_bytes()))?;
+            return Ok(Status::Findings);
+        }
+        session.note(&format!("{}: {report}", pass.name()));
+        loaded = Loaded { model, ..Loaded::default() };
     }
+    output::to_stdout(|out| out.write_all(lines.as_bytes()))?;
+    Ok(Status::Clean)
+}
+
+fn named(word: &str) -> anyhow::Result<Pass> {
+    Pass::parse(word).map_err(|why| anyhow!("{why} (`onnxtxt pass --list`)"))
 }

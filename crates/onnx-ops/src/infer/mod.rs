@@ -37,6 +37,7 @@ pub(crate) use attrs::{Attrs, Bindings, Given, Scope};
 pub use engine::{InferOptions, Inference, infer};
 pub use facts::{Fact, Facts, Source};
 pub use node::{Infer, NodeCx};
+pub(crate) use signature::allows;
 pub use trace::{By, Looked};
 pub use ty::{Shape, TensorTy, Ty, dim_text, elem_text};
 pub use value::{Elem, Value};

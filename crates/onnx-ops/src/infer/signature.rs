@@ -342,7 +342,7 @@ fn only(param: &Param) -> Ty {
 }
 
 /// Whether a set has a type, as far as it is known.
-fn allows(set: &TypeSet, ty: &Ty) -> bool {
+pub(crate) fn allows(set: &TypeSet, ty: &Ty) -> bool {
     let has = |elems: crate::schema::ElemSet, inner: &Ty| match inner {
         Ty::Tensor(t) => t.elem.map_or(elems.0 != 0, |e| elems.contains(e)),
         Ty::Unknown => elems.0 != 0,

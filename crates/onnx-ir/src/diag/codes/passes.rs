@@ -35,4 +35,15 @@ super::codes! { PASSES, Spec:
     /// A function is made of nodes of one graph, gives at least one result, and has no place for quantization annotations
     /// of the values in it.
     Error OUTLINE_SELECTION = "E1506", "outline-selection";
+
+    /// A node cannot be brought to another version of its operator set.
+    ///
+    /// The other version has no operator, attribute, input or type that says the same, or it has to be known before the
+    /// model runs what this node computes. Nothing was changed. Replace the node, or choose a version in between.
+    Error CONVERT_NODE = "E1507", "convert-node";
+
+    /// There is no way to the wanted version of an operator set.
+    ///
+    /// The version is not known, lies before those that models are brought to, or the model does not import the domain.
+    Error CONVERT_VERSION = "E1508", "convert-version";
 }

@@ -1,0 +1,99 @@
+//! Upsample, and Resize on its way to what it is now.
+//!
+//! Version 10 of Resize says nothing of coordinates. Runtimes read it as Upsample was read: an element of the result at
+//! `i` lies at `i / scale` of the input (`asymmetric`), and the nearest one is rounded down where that enlarges, up where
+//! it shrinks.
+
+use super::site::{Note, Site};
+use onnx_ir::AttrValue;
+
+pub(super) fn from_upsample(s: &mut Site<'_>) -> Result<Note, String> {
+    s.rename_op("Resize");
+    if s.string("mode")?.as_deref() == Some("bilinear") {
+        s.set_string("mode", "linear");
+    }
+    Ok(Some("Upsample becomes Resize".to_owned()))
+}
+
+/// Upsample only enlarges.
+pub(super) fn to_upsample(s: &mut Site<'_>) -> Result<Note, String> {
+    let scales = s.numbers_of(1, "scales")?.unwrap_or_default();
+    if scales.iter().any(|scale| *scale < 1.0) {
+        return Err("it shrinks an axis, which Upsample does not".to_owned());
+    }
+    s.rename_op("Upsample");
+    Ok(Some("Resize becomes Upsample".to_owned()))
+}
+
+pub(super) fn scales_up(s: &mut Site<'_>) -> Result<Note, String> {
+    let (h, w) = (s.float("height_scale")?, s.float("width_scale")?);
+    s.drop_attr("height_scale");
+    s.drop_attr("width_scale");
+    s.set("scales", AttrValue::Floats(vec![1.0, 1.0, h.unwrap_or(1.0), w.unwrap_or(1.0)]));
+    if s.string("mode")?.as_deref() == Some("bilinear") {
+        s.set_string("mode", "linear");
+    }
+    Ok(Some("the scales become one list".to_owned()))
+}
+
+pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
+    let is_nearest = s.string("mode")?.is_none_or(|mode| mode == "nearest");
+    if is_nearest {
+        // Scales that are computed enlarge: those of Upsample had to, and exporters made few others.
+        let scales = s.numbers_of(1, "scales").unwrap_or_default().unwrap_or_default();
+        let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
+        if shrinks && grows {
+            return Err("it enlarges one axis and shrinks another, and rounds both ways".to_owned());
+        }
+        s.set_string("nearest_mode", if shrinks { "ceil" } else { "floor" });
+    }
+    s.set_string("coordinate_transformation_mode", "asymmetric");
+    let scales = s.input(1);
+    let none = s.float_list("roi", Vec::new());
+    s.set_input(1, Some(none));
+    s.set_input(2, scales);
+    Ok(Some("`coordinate_transformation_mode` says what version 10 means, and there is a `roi`".to_owned()))
+}
+
+pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
+    if s.input(3).is_some() {
+        return Err("it is told sizes, not scales".to_owned());
+    }
+    let mode = s.string("mode")?.unwrap_or_else(|| "nearest".to_owned());
+    if mode == "cubic" || s.string("coordinate_transformation_mode")?.as_deref() != Some("asymmetric") {
+        return Err("version 10 has no cubic mode, and no coordinates but `asymmetric`".to_owned());
+    }
+    if mode == "nearest" {
+        let scales = s.numbers_of(2, "scales")?.unwrap_or_default();
+        let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
+        let rounds = s.string("nearest_mode")?;
+        let fits = match rounds.as_deref() {
+            Some("floor") => !shrinks,
+            Some("ceil") => !grows,
+            Some(_) | None => !shrinks && !grows,
+        };
+        if !fits {
+            return Err("it rounds other than version 10 does".to_owned());
+        }
+    }
+    for name in ["coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a"] {
+        s.drop_attr(name);
+    }
+    let scales = s.input(2);
+    s.set_input(2, None);
+    s.set_input(1, scales);
+    Ok(Some("`roi` and the coordinates are not said".to_owned()))
+}
+
+/// `roi` and `scales` could not be left out.
+pub(super) fn fill_down(s: &mut Site<'_>) -> Result<Note, String> {
+    let mut is_filled = false;
+    for (i, name) in [(1, "roi"), (2, "scales")] {
+        if s.input(i).is_none() {
+            let none = s.float_list(name, Vec::new());
+            s.set_input(i, Some(none));
+            is_filled = true;
+        }
+    }
+    Ok(is_filled.then(|| "what is left out becomes an empty list".to_owned()))
+}

@@ -1,0 +1,412 @@
+//! A node on its way over one version: what an adapter reads of it, and how it changes it.
+//!
+//! What an adapter inserts is valid in the version that the step leads to. An adapter that refuses has changed nothing
+//! that counts: the conversion as a whole is given up then.
+
+use crate::dims::Dim;
+use crate::infer::{Facts, Ty, Value as Known};
+use onnx_ir::{
+    Attr, AttrType, AttrValue, Body, BodyId, ElemType, GraphId, Initializer, Model, Name, Node, NodeId,
+    Payload, Tensor, TensorId, Value, ValueDef, ValueId, normalize_domain,
+};
+use smallvec::SmallVec;
+
+/// What an adapter did, for the plan; `None` if the node stays as it is.
+pub(super) type Note = Option<String>;
+/// Brings one node over one version, or says why that cannot be.
+pub(super) type Adapter = fn(&mut Site<'_>) -> Result<Note, String>;
+
+/// A node that is being converted.
+pub(super) struct Site<'a> {
+    pub(super) model: &'a mut Model,
+    pub(super) facts: &'a Facts,
+    pub(super) body: BodyId,
+    pub(super) graph: GraphId,
+    pub(super) node: NodeId,
+    /// The version of ai.onnx that inserted nodes have.
+    pub(super) version: i64,
+    /// Nodes that come in front of it, and behind it.
+    pub(super) before: Vec<NodeId>,
+    pub(super) after: Vec<NodeId>,
+    /// Whether the node itself is no more.
+    pub(super) is_gone: bool,
+}
+
+fn mismatch(name: &str) -> String {
+    format!("`{name}` has another type than it should have")
+}
+
+impl Site<'_> {
+    pub(super) fn body(&self) -> &Body {
+        &self.model.bodies[self.body]
+    }
+
+    pub(super) fn n(&self) -> &Node {
+        &self.body().nodes[self.node]
+    }
+
+    pub(super) fn n_mut(&mut self) -> &mut Node {
+        &mut self.model.bodies[self.body].nodes[self.node]
+    }
+
+    /// An input that is given.
+    pub(super) fn input(&self, i: usize) -> Option<ValueId> {
+        self.n().inputs.get(i).copied().flatten()
+    }
+
+    /// An output that has a name.
+    pub(super) fn output(&self, i: usize) -> Option<ValueId> {
+        self.n().outputs.get(i).copied().flatten()
+    }
+
+    pub(super) fn ty(&self, value: ValueId) -> &Ty {
+        &self.facts.get(self.body, value).ty
+    }
+
+    /// The element type of an input.
+    pub(super) fn elem(&self, i: usize) -> Result<ElemType, String> {
+        let elem = self.input(i).and_then(|v| self.ty(v).elem());
+        elem.ok_or_else(|| format!("the element type of input {i} is not known"))
+    }
+
+    /// The rank of an input.
+    pub(super) fn rank(&self, i: usize) -> Result<i64, String> {
+        let rank = self.input(i).and_then(|v| Some(self.ty(v).shape()?.len()));
+        rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is not known"))
+    }
+
+    /// The extent of an axis of an input, if that is a number.
+    pub(super) fn extent(&self, i: usize, axis: i64) -> Option<i64> {
+        let shape = self.ty(self.input(i)?).shape()?;
+        let axis = if axis < 0 { axis.checked_add_unsigned(shape.len() as u64)? } else { axis };
+        match shape.get(usize::try_from(axis).ok()?)? {
+            Dim::Const(n) => Some(*n),
+            Dim::Unknown | Dim::Expr(_) => None,
+        }
+    }
+
+    fn known(&self, i: usize) -> Option<&Known> {
+        self.facts.get(self.body, self.input(i)?).value.as_deref()
+    }
+
+    /// The elements of an input that is a list of integers, `None` if it is left out.
+    pub(super) fn ints_of(&self, i: usize, name: &str) -> Result<Option<Vec<i64>>, String> {
+        if self.input(i).is_none() {
+            return Ok(None);
+        }
+        let known = self.known(i).and_then(Known::ints);
+        known.map(Some).ok_or_else(|| format!("`{name}` is not known before the model runs"))
+    }
+
+    /// The elements of an input that is a list of numbers, `None` if it is left out.
+    pub(super) fn numbers_of(&self, i: usize, name: &str) -> Result<Option<Vec<f64>>, String> {
+        if self.input(i).is_none() {
+            return Ok(None);
+        }
+        let known = self.known(i).and_then(Known::numbers);
+        known.map(Some).ok_or_else(|| format!("`{name}` is not known before the model runs"))
+    }
+
+    /// An attribute of the node, whatever it holds.
+    pub(super) fn attr(&self, name: &str) -> Option<&Attr> {
+        self.n().attrs.iter().find(|a| self.model.text(a.name) == name)
+    }
+
+    /// The value of an attribute, `None` if the node does not have it; a list without elements has no value.
+    fn value(&self, name: &str) -> Result<Option<Option<&AttrValue>>, String> {
+        match self.attr(name) {
+            None => Ok(None),
+            Some(attr) if attr.reference.is_some() => {
+                Err(format!("`{name}` is a parameter of the function, so that callers decide"))
+            }
+            Some(attr) => Ok(Some(attr.value())),
+        }
+    }
+
+    pub(super) fn int(&self, name: &str) -> Result<Option<i64>, String> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(Some(AttrValue::Int(i))) => Ok(Some(*i)),
+            Some(_) => Err(mismatch(name)),
+        }
+    }
+
+    pub(super) fn float(&self, name: &str) -> Result<Option<f32>, String> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(Some(AttrValue::Float(x))) => Ok(Some(*x)),
+            Some(_) => Err(mismatch(name)),
+        }
+    }
+
+    pub(super) fn string(&self, name: &str) -> Result<Option<String>, String> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(Some(AttrValue::String(s))) => Ok(Some(String::from_utf8_lossy(s).into_owned())),
+            Some(_) => Err(mismatch(name)),
+        }
+    }
+
+    pub(super) fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, String> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(None) => Ok(Some(Vec::new())),
+            Some(Some(AttrValue::Ints(list))) => Ok(Some(list.clone())),
+            Some(_) => Err(mismatch(name)),
+        }
+    }
+
+    pub(super) fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, String> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(None) => Ok(Some(Vec::new())),
+            Some(Some(AttrValue::Floats(list))) => Ok(Some(list.clone())),
+            Some(_) => Err(mismatch(name)),
+        }
+    }
+
+    pub(super) fn strings(&self, name: &str) -> Result<Option<Vec<bytes::Bytes>>, String> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(None) => Ok(Some(Vec::new())),
+            Some(Some(AttrValue::Strings(list))) => Ok(Some(list.clone())),
+            Some(_) => Err(mismatch(name)),
+        }
+    }
+
+    /// Takes an attribute away; whether there was one.
+    pub(super) fn drop_attr(&mut self, name: &str) -> bool {
+        let Some(name) = self.model.names.find(name) else { return false };
+        let attrs = &mut self.n_mut().attrs;
+        let before = attrs.len();
+        attrs.retain(|a| a.name != Some(name));
+        attrs.len() < before
+    }
+
+    /// Gives an attribute a value, in place of the one that it has.
+    pub(super) fn set(&mut self, name: &str, value: AttrValue) {
+        let name = self.model.names.intern(name);
+        let attr = attribute(name, value);
+        let attrs = &mut self.n_mut().attrs;
+        match attrs.iter_mut().find(|a| a.name == Some(name)) {
+            Some(old) => *old = attr,
+            None => attrs.push(attr),
+        }
+    }
+
+    pub(super) fn set_string(&mut self, name: &str, value: &str) {
+        self.set(name, AttrValue::String(bytes::Bytes::copy_from_slice(value.as_bytes())));
+    }
+
+    /// Gives an attribute another name.
+    pub(super) fn rename_attr(&mut self, from: &str, to: &str) {
+        let (Some(from), to) = (self.model.names.find(from), self.model.names.intern(to)) else { return };
+        for attr in self.n_mut().attrs.iter_mut().filter(|a| a.name == Some(from)) {
+            attr.name = Some(to);
+        }
+    }
+
+    /// Makes it a node of another operator of the same domain.
+    pub(super) fn rename_op(&mut self, op: &str) {
+        let op = self.model.names.intern(op);
+        self.n_mut().op = Some(op);
+    }
+
+    /// Gives an input a value; places up to it are left out.
+    pub(super) fn set_input(&mut self, i: usize, value: Option<ValueId>) {
+        let inputs = &mut self.n_mut().inputs;
+        if inputs.len() <= i {
+            inputs.resize(i + 1, None);
+        }
+        inputs[i] = value;
+        while inputs.last().is_some_and(Option::is_none) {
+            inputs.pop();
+        }
+    }
+
+    /// A name that nothing has, after the node's first result.
+    pub(super) fn fresh_name(&mut self, stem: &str) -> Name {
+        let output = self.n().outputs.iter().flatten().next();
+        let of = output.map_or("", |v| &self.model.names[self.body().values[*v].name]);
+        let stem = if of.is_empty() { stem.to_owned() } else { format!("{of}_{stem}") };
+        let mut text = stem.clone();
+        let mut count = 0;
+        while self.model.names.find(&text).is_some() {
+            count += 1;
+            text = format!("{stem}_{count}");
+        }
+        self.model.names.intern(&text)
+    }
+
+    fn fresh_value(&mut self, stem: &str, def: ValueDef) -> ValueId {
+        let name = self.fresh_name(stem);
+        self.model.bodies[self.body].values.push(Value { name, def })
+    }
+
+    /// A node of ai.onnx.
+    fn make(&mut self, op: &str, inputs: &[Option<ValueId>], attrs: Vec<(&str, AttrValue)>) -> NodeId {
+        let op = self.model.names.intern(op);
+        let attrs = attrs.into_iter().map(|(n, v)| attribute(self.model.names.intern(n), v)).collect();
+        let inputs: SmallVec<[_; 4]> = SmallVec::from_slice(inputs);
+        // The default domain has two spellings: that of the node is kept.
+        let domain = self.n().domain.filter(|&d| normalize_domain(&self.model.names[d]).is_empty());
+        let (origin, body) = (self.body().origins[self.node], &mut self.model.bodies[self.body]);
+        let id = body.nodes.push(Node { op: Some(op), domain, inputs, attrs, ..Node::default() });
+        body.origins[id] = origin;
+        id
+    }
+
+    /// Inserts a node of ai.onnx in front, and gives its only output.
+    pub(super) fn insert(
+        &mut self,
+        stem: &str,
+        op: &str,
+        inputs: &[ValueId],
+        attrs: Vec<(&str, AttrValue)>,
+    ) -> ValueId {
+        let inputs: Vec<_> = inputs.iter().copied().map(Some).collect();
+        let id = self.make(op, &inputs, attrs);
+        let value = self.fresh_value(stem, ValueDef::Output(id, 0));
+        self.model.bodies[self.body].nodes[id].outputs.push(Some(value));
+        self.before.push(id);
+        value
+    }
+
+    /// Lets the node give an output to another node right behind it, which gives what this one gave. Input 0 of that is
+    /// the output.
+    pub(super) fn follow(
+        &mut self,
+        i: usize,
+        (stem, op): (&str, &str),
+        more: &[ValueId],
+        attrs: Vec<(&str, AttrValue)>,
+    ) {
+        let Some(old) = self.output(i) else { return };
+        let at = u32::try_from(i).unwrap_or(u32::MAX);
+        let fresh = self.fresh_value(stem, ValueDef::Output(self.node, at));
+        self.n_mut().outputs[i] = Some(fresh);
+        let inputs: Vec<_> = std::iter::once(fresh).chain(more.iter().copied()).map(Some).collect();
+        let id = self.make(op, &inputs, attrs);
+        let body = &mut self.model.bodies[self.body];
+        body.values[old].def = ValueDef::Output(id, 0);
+        body.nodes[id].outputs.push(Some(old));
+        self.after.insert(0, id);
+    }
+
+    fn constant(&mut self, stem: &str, elem: ElemType, dims: &[i64], payload: Option<Payload>) -> ValueId {
+        let mut tensor = Tensor { elem: Some(elem), dims: SmallVec::from_slice(dims), ..Tensor::default() };
+        tensor.data.extend(payload);
+        let tensor = self.model.bodies[self.body].tensors.push(tensor);
+        self.insert(stem, "Constant", &[], vec![("value", AttrValue::Tensor(tensor))])
+    }
+
+    /// Makes an initializer of a node that gives a tensor.
+    pub(super) fn become_initializer(&mut self, tensor: TensorId) -> Result<(), String> {
+        let Some(value) = self.output(0) else { return Err("it has no result".to_owned()) };
+        if self.model.functions.values().any(|f| f.body == self.body) {
+            return Err("a function has no initializers".to_owned());
+        }
+        if self.model.header.ir_version.is_none_or(|v| v < 4) {
+            return Err("initializers are inputs before IR version 4".to_owned());
+        }
+        let (graph, body) = (self.graph, &mut self.model.bodies[self.body]);
+        body.tensors[tensor].name = Some(body.values[value].name);
+        body.values[value].def = ValueDef::Initializer(graph);
+        body.graphs[graph].initializers.push(Initializer { value, tensor });
+        self.is_gone = true;
+        Ok(())
+    }
+
+    /// A list of integers as a value.
+    pub(super) fn int_list(&mut self, stem: &str, list: Vec<i64>) -> ValueId {
+        let dims = [i64::try_from(list.len()).unwrap_or(i64::MAX)];
+        let payload = (!list.is_empty()).then(|| Payload::int64s(list));
+        self.constant(stem, ElemType::INT64, &dims, payload)
+    }
+
+    /// An integer as a value of rank 0.
+    pub(super) fn int_scalar(&mut self, stem: &str, value: i64) -> ValueId {
+        self.constant(stem, ElemType::INT64, &[], Some(Payload::int64s(vec![value])))
+    }
+
+    /// A list of floats as a value.
+    pub(super) fn float_list(&mut self, stem: &str, list: Vec<f32>) -> ValueId {
+        let dims = [i64::try_from(list.len()).unwrap_or(i64::MAX)];
+        let payload = (!list.is_empty()).then(|| Payload::floats(list));
+        self.constant(stem, ElemType::FLOAT, &dims, payload)
+    }
+
+    /// A number as a value of rank 0 and of an element type.
+    pub(super) fn scalar(&mut self, stem: &str, elem: ElemType, x: f32) -> Result<ValueId, String> {
+        let payload = match elem {
+            ElemType::FLOAT => Payload::floats(vec![x]),
+            ElemType::DOUBLE => Payload::doubles(vec![x.into()]),
+            ElemType::FLOAT16 => Payload::int32s(vec![half::f16::from_f32(x).to_bits().into()]),
+            ElemType::BFLOAT16 => Payload::int32s(vec![half::bf16::from_f32(x).to_bits().into()]),
+            _ => return Err(format!("{x} cannot be an element of {}", crate::infer::elem_text(elem))),
+        };
+        Ok(self.constant(stem, elem, &[], Some(payload)))
+    }
+
+    /// Makes an input of an attribute that is a list of integers. Without it, or if it is empty and that is the same, the
+    /// input is left out.
+    pub(super) fn ints_to_input(&mut self, name: &str, i: usize, empty: Empty) -> Result<Note, String> {
+        let Some(attr) = self.attr(name) else { return Ok(None) };
+        let value = if let Some(parameter) = attr.reference {
+            if self.version < 12 {
+                return Err(format!("`{name}` is a parameter of the function, which no Constant can be yet"));
+            }
+            let value = self.insert(name, "Constant", &[], Vec::new());
+            let ValueDef::Output(constant, _) = self.body().values[value].def else { return Ok(None) };
+            let to = self.model.names.intern("value_ints");
+            let attr = Attr {
+                name: Some(to),
+                ty: Some(AttrType::INTS),
+                reference: Some(parameter),
+                ..Attr::default()
+            };
+            self.model.bodies[self.body].nodes[constant].attrs.push(attr);
+            Some(value)
+        } else {
+            let list = self.ints(name)?.unwrap_or_default();
+            (!list.is_empty() || empty == Empty::Counts).then(|| self.int_list(name, list))
+        };
+        self.drop_attr(name);
+        self.set_input(i, value);
+        Ok(Some(format!("`{name}` becomes an input")))
+    }
+
+    /// Makes an attribute of an input that is a list of integers and known.
+    pub(super) fn input_to_ints(&mut self, i: usize, name: &str, empty: Empty) -> Result<Note, String> {
+        let Some(list) = self.ints_of(i, name)? else { return Ok(None) };
+        self.set_input(i, None);
+        if !list.is_empty() || empty == Empty::Counts {
+            self.set(name, AttrValue::Ints(list));
+        }
+        Ok(Some(format!("`{name}` becomes an attribute")))
+    }
+}
+
+/// What a list without elements means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Empty {
+    /// The same as none.
+    IsNone,
+    /// Something of its own.
+    Counts,
+}
+
+fn attribute(name: Name, value: AttrValue) -> Attr {
+    let mut attr = Attr::new(name, value);
+    // Lists without elements have no field.
+    let is_empty = match &attr.values[0] {
+        AttrValue::Ints(list) => list.is_empty(),
+        AttrValue::Floats(list) => list.is_empty(),
+        AttrValue::Strings(list) => list.is_empty(),
+        _ => false,
+    };
+    if is_empty {
+        attr.values.clear();
+    }
+    attr
+}

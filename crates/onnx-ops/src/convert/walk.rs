@@ -1,0 +1,541 @@
+//! The walk from version to version.
+
+use super::site::{Note, Site};
+use super::table::{self, Way};
+use crate::functions::body_of;
+use crate::infer::{self, Facts, InferOptions, infer};
+use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
+use foldhash::{HashMap, HashSet};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnx_ir::pass::{self, Foreign, Inline, Report};
+use onnx_ir::{
+    AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, normalize_domain,
+    releases,
+};
+use std::fmt::Write as _;
+
+/// Down to this version at most.
+const LOWEST: i64 = 7;
+
+/// What a conversion has come to.
+#[derive(Clone, Debug, std::default::Default)]
+pub struct Converted {
+    /// What changed, and which nodes stand in the way.
+    pub report: Report,
+    /// What was done to nodes that do not stay as they are, in the order in which it was done.
+    pub plan: Vec<Planned>,
+    /// Whether the model has the version now.
+    pub is_done: bool,
+}
+
+/// What a step does to a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Planned {
+    /// The node of the model as it was, if it was there.
+    pub place: Place,
+    /// The name of its first result.
+    pub result: String,
+    /// The operator.
+    pub op: String,
+    /// From which version to which one.
+    pub from: i64,
+    /// See [`from`](Self::from).
+    pub to: i64,
+    /// What happens.
+    pub what: String,
+}
+
+/// `y: Softmax 12 -> 13: …`
+impl std::fmt::Display for Planned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Planned { result, op, from, to, what, .. } = self;
+        write!(f, "{result}: {op} {from} -> {to}: {what}")
+    }
+}
+
+/// Brings a model to a version of a domain, or leaves it as it is and says why.
+pub fn convert_opset(model: &mut Model, registry: &Registry, domain: &str, target: i64) -> Converted {
+    let domain = normalize_domain(domain);
+    let mut walk = Walk { registry, domain, target, sources: HashMap::default(), done: Converted::default() };
+    if let Err(why) = walk.is_possible(model) {
+        walk.refuse(Place::Entity(Entity::Header), &code::CONVERT_VERSION, why);
+        return walk.done;
+    }
+    let mut changed = model.clone();
+    let units = Unit::all(&changed, domain);
+    if units.iter().all(|unit| unit.version(&changed, domain) == Some(target)) {
+        walk.done.is_done = true;
+        return walk.done;
+    }
+    let was_sound =
+        infer(model, registry, &InferOptions::default()).diagnostics.iter().all(|d| !d.is_error());
+    if !walk.run(&mut changed, &units) {
+        return walk.done;
+    }
+    walk.raise_ir_version(&mut changed);
+    if was_sound && !walk.is_sound(&changed) {
+        return walk.done;
+    }
+    let count = walk.done.plan.iter().map(|p| (p.place, &p.result)).collect::<HashSet<_>>().len();
+    walk.done.report.note(count, "node", "rewritten");
+    walk.done.report.note(units.len(), "import", "changed");
+    walk.done.is_done = true;
+    *model = changed;
+    walk.done
+}
+
+/// Bodies with imports of their own: the model's, or a function's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Unit(Option<FunctionId>);
+
+impl Unit {
+    /// Those that import a domain.
+    fn all(model: &Model, domain: &str) -> Vec<Unit> {
+        let functions = model.functions.ids().map(|f| Unit(Some(f)));
+        let units = std::iter::once(Unit(None)).chain(functions);
+        units.filter(|unit| unit.version(model, domain).is_some()).collect()
+    }
+
+    fn version(self, model: &Model, domain: &str) -> Option<i64> {
+        let imports = match self.0 {
+            None => &model.header.opset_imports,
+            Some(f) => &model.functions[f].opset_imports,
+        };
+        model.opset_version(imports, domain)
+    }
+
+    fn set_version(self, model: &mut Model, domain: &str, version: i64) {
+        let Model { names, header, functions, .. } = model;
+        let imports = match self.0 {
+            None => &mut header.opset_imports,
+            Some(f) => &mut functions[f].opset_imports,
+        };
+        let is_it = |i: &&mut OpsetImport| normalize_domain(i.domain.map_or("", |d| &names[d])) == domain;
+        imports.iter_mut().filter(is_it).for_each(|i| i.version = Some(version));
+    }
+
+    fn bodies(self, model: &Model) -> Vec<BodyId> {
+        match self.0 {
+            Some(f) => vec![model.functions[f].body],
+            None => {
+                let training = model.training.iter().flat_map(|t| [t.initialization, t.algorithm]);
+                model.main.into_iter().chain(training.flatten()).collect()
+            }
+        }
+    }
+}
+
+/// A node that a version concerns.
+struct Todo {
+    body: BodyId,
+    graph: GraphId,
+    node: NodeId,
+    /// Whether its operator is new in the upper version.
+    is_born: bool,
+}
+
+struct Walk<'a> {
+    registry: &'a Registry,
+    domain: &'a str,
+    target: i64,
+    /// The nodes of the model as it was that new nodes come from.
+    sources: HashMap<(BodyId, NodeId), NodeId>,
+    done: Converted,
+}
+
+impl Walk<'_> {
+    fn is_possible(&self, model: &Model) -> Result<(), String> {
+        let (name, target) = (if self.domain.is_empty() { "ai.onnx" } else { self.domain }, self.target);
+        if table::rows(self.domain).is_empty() {
+            return Err(format!("there is no conversion of operators of {name}"));
+        }
+        let newest = releases::newest_version(self.domain).unwrap_or(0);
+        if target > newest {
+            return Err(format!("version {target} of {name} is not known, only those up to {newest}"));
+        }
+        let versions: Vec<i64> =
+            Unit::all(model, self.domain).iter().filter_map(|u| u.version(model, self.domain)).collect();
+        let Some(&highest) = versions.iter().max() else {
+            return Err(format!("the model does not import {name}"));
+        };
+        if highest > newest {
+            return Err(format!("the model imports version {highest} of {name}, which is not known"));
+        }
+        let lowest = if self.domain.is_empty() { LOWEST } else { 1 };
+        if target < lowest && target < highest || target < 1 {
+            return Err(format!("models are not brought to versions of {name} before {lowest}"));
+        }
+        if versions.iter().any(|v| *v < 1) {
+            return Err(format!("the model imports a version of {name} that never was"));
+        }
+        Ok(())
+    }
+
+    /// Whether all units have come to the target.
+    fn run(&mut self, model: &mut Model, units: &[Unit]) -> bool {
+        let versions = |model: &Model| -> Vec<i64> {
+            units.iter().filter_map(|u| u.version(model, self.domain)).collect()
+        };
+        let (lowest, highest) = match (versions(model).iter().min(), versions(model).iter().max()) {
+            (Some(&lowest), Some(&highest)) => (lowest, highest),
+            _ => return true,
+        };
+        let up = (lowest..self.target).map(|v| (v, v + 1));
+        let down = (self.target..highest).rev().map(|v| (v + 1, v));
+        for (from, to) in up.chain(down) {
+            let here: Vec<Unit> =
+                units.iter().copied().filter(|u| u.version(model, self.domain) == Some(from)).collect();
+            if !here.is_empty() && !self.step(model, &here, from, to) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// One version for some units; `false`: a node cannot come along.
+    fn step(&mut self, model: &mut Model, units: &[Unit], from: i64, to: i64) -> bool {
+        let todo = self.concerned(model, units, from, to);
+        if !todo.is_empty() {
+            let mut facts = infer(model, self.registry, &InferOptions::default()).facts;
+            let mut todo = todo;
+            if todo.iter().any(|t| t.is_born) && self.replace_born(model, &todo, &facts, from, to) {
+                facts = infer(model, self.registry, &InferOptions::default()).facts;
+                todo = self.concerned(model, units, from, to);
+            }
+            let mut edits: HashMap<NodeKey, Edit> = HashMap::default();
+            for item in todo {
+                match self.convert(model, &facts, &item, from, to) {
+                    Ok(edit) => _ = edits.insert((item.body, item.node), edit),
+                    Err(why) => self.refuse_node(model, &item, from, to, &why),
+                }
+            }
+            if !self.done.report.diagnostics.is_empty() {
+                return false;
+            }
+            insert(model, edits);
+        }
+        units.iter().for_each(|unit| unit.set_version(model, self.domain, to));
+        true
+    }
+
+    /// The nodes whose operator another version came of, or came at all.
+    fn concerned(&self, model: &Model, units: &[Unit], from: i64, to: i64) -> Vec<Todo> {
+        let upper = from.max(to);
+        let local: HashSet<(&str, Name, Name)> = (model.functions.values())
+            .map(|f| {
+                let name = |n: Option<Name>| n.unwrap_or(Name::empty());
+                (normalize_domain(model.text(f.domain)), name(f.name), name(f.overload))
+            })
+            .collect();
+        let mut known: HashMap<Name, Option<bool>> = HashMap::default();
+        let mut todo = Vec::new();
+        for body_id in units.iter().flat_map(|unit| unit.bodies(model)) {
+            let body = &model.bodies[body_id];
+            for (graph, node) in nodes(body) {
+                let n = &body.nodes[node];
+                let Some(op) = n.op else { continue };
+                let domain = normalize_domain(model.text(n.domain));
+                if domain != self.domain || local.contains(&(domain, op, n.overload.unwrap_or(Name::empty())))
+                {
+                    continue;
+                }
+                let is_born = *known.entry(op).or_insert_with(|| {
+                    let versions = self.registry.versions(self.domain, &model.names[op]);
+                    let since = |id: &crate::schema::SchemaId| i64::from(self.registry.get(*id).since);
+                    let at = versions.iter().position(|id| since(id) == upper)?;
+                    Some(at == 0)
+                });
+                if let Some(is_born) = is_born.filter(|is_born| !is_born || to < from) {
+                    todo.push(Todo { body: body_id, graph, node, is_born });
+                }
+            }
+        }
+        todo
+    }
+
+    /// Puts function bodies in place of nodes whose operator a version brought; whether there were any.
+    fn replace_born(&mut self, model: &mut Model, todo: &[Todo], facts: &Facts, from: i64, to: i64) -> bool {
+        let mut bodies: HashMap<NodeKey, Foreign> = HashMap::default();
+        for t in todo.iter().filter(|t| t.is_born) {
+            let op = model.text(model.bodies[t.body].nodes[t.node].op);
+            if table::change(self.domain, op, small(from)).is_some() {
+                continue;
+            }
+            let Some(body) = body_of(model, self.registry, facts, t.body, t.node) else { continue };
+            bodies.insert((t.body, t.node), Foreign { model: body.model, function: body.id });
+            let what = "its function body takes its place".to_owned();
+            let planned = self.planned(model, t.body, t.node, (from, to), what);
+            self.done.plan.push(planned);
+        }
+        if bodies.is_empty() {
+            return false;
+        }
+        let before = lists(model);
+        let mut others = |_: &Model, body: BodyId, node: NodeId| bodies.get(&(body, node)).cloned();
+        let options = Inline { select: &|_, _| false, others: Some(&mut others), ..Inline::default() };
+        let report = pass::inline(model, self.registry, options);
+        self.done.report.diagnostics.extend(report.diagnostics.into_iter().filter(Diagnostic::is_error));
+        self.trace(model, &before);
+        true
+    }
+
+    /// New nodes come from the node whose place they have.
+    fn trace(&mut self, model: &Model, before: &HashMap<(BodyId, GraphId), Vec<NodeId>>) {
+        for (&(body, graph), old) in before {
+            let is_old: HashSet<NodeId> = old.iter().copied().collect();
+            let mut at = 0;
+            for &node in &model.bodies[body].graphs[graph].nodes {
+                if is_old.contains(&node) {
+                    at = old.iter().position(|n| *n == node).unwrap_or(at) + 1;
+                } else if let Some(&gone) = old.get(at) {
+                    let source = self.sources.get(&(body, gone)).copied().unwrap_or(gone);
+                    self.sources.insert((body, node), source);
+                }
+            }
+        }
+    }
+
+    /// Brings a node over a version.
+    fn convert(
+        &mut self,
+        model: &mut Model,
+        facts: &Facts,
+        t: &Todo,
+        from: i64,
+        to: i64,
+    ) -> Result<Edit, String> {
+        let n = &model.bodies[t.body].nodes[t.node];
+        let op = model.text(n.op).to_owned();
+        let change = table::change(self.domain, &op, small(from.max(to)));
+        let way = match change {
+            Some(change) if to > from => change.up,
+            Some(change) => change.down,
+            None if t.is_born => {
+                return Err("no operator and no function body is there that does the same".to_owned());
+            }
+            None => return Err("nobody has decided what becomes of it".to_owned()),
+        };
+        let version = if self.domain.is_empty() {
+            to
+        } else {
+            let unit = model.functions.iter().find(|(_, f)| f.body == t.body).map(|(f, _)| f);
+            Unit(unit).version(model, "").unwrap_or(0)
+        };
+        // Whatever an adapter does, the plan says it of the node as it was.
+        let planned = self.planned(model, t.body, t.node, (from, to), String::new());
+        let old = schema(self.registry, self.domain, &op, from);
+        let mut site = Site {
+            model,
+            facts,
+            body: t.body,
+            graph: t.graph,
+            node: t.node,
+            version,
+            before: Vec::new(),
+            after: Vec::new(),
+            is_gone: false,
+        };
+        let note: Note = match way {
+            Way::Same => None,
+            Way::By(adapter) => adapter(&mut site)?,
+            Way::No(why) => return Err(why.to_owned()),
+        };
+        let op = site.model.text(site.n().op).to_owned();
+        let new = schema(self.registry, self.domain, &op, to).ok_or("the operator is not there")?;
+        if !site.is_gone {
+            fit(&mut site, old, new)?;
+        }
+        let edit = Edit { before: site.before, after: site.after, is_gone: site.is_gone };
+        let source = self.sources.get(&(t.body, t.node)).copied().unwrap_or(t.node);
+        for &node in edit.before.iter().chain(&edit.after) {
+            self.sources.insert((t.body, node), source);
+        }
+        if let Some(what) = note {
+            self.done.plan.push(Planned { what, ..planned });
+        }
+        Ok(edit)
+    }
+
+    fn place(&self, body: BodyId, node: NodeId) -> Place {
+        let source = self.sources.get(&(body, node)).copied().unwrap_or(node);
+        Place::Entity(Entity::NodeOp(body, source))
+    }
+
+    fn planned(
+        &self,
+        model: &Model,
+        body: BodyId,
+        node: NodeId,
+        (from, to): (i64, i64),
+        what: String,
+    ) -> Planned {
+        let n = &model.bodies[body].nodes[node];
+        let result = n.outputs.iter().flatten().next().map(|v| model.bodies[body].values[*v].name);
+        let (result, op) = (model.text(result.or(n.name)).to_owned(), model.text(n.op).to_owned());
+        Planned { place: self.place(body, node), result, op, from, to, what }
+    }
+
+    fn refuse_node(&mut self, model: &Model, t: &Todo, from: i64, to: i64, why: &str) {
+        let op = model.text(model.bodies[t.body].nodes[t.node].op);
+        let message = format!("this `{op}` cannot be brought from version {from} to {to}: {why}");
+        self.refuse(self.place(t.body, t.node), &code::CONVERT_NODE, message);
+    }
+
+    fn refuse(&mut self, place: Place, code: &'static onnx_ir::diag::Code, message: String) {
+        self.done.report.diagnostics.push(Diagnostic::new(code, place, message));
+    }
+
+    /// The operator set may need a later version of the format.
+    fn raise_ir_version(&mut self, model: &mut Model) {
+        let needed = releases::min_ir_version(self.domain, self.target);
+        if let Some(needed) = needed.filter(|needed| model.header.ir_version.is_some_and(|v| v < *needed)) {
+            model.header.ir_version = Some(needed);
+            self.done.report.note(1, "IR version", "raised");
+        }
+    }
+
+    /// What a table of steps has overlooked is told as it is.
+    fn is_sound(&mut self, model: &Model) -> bool {
+        let found = infer(model, self.registry, &InferOptions::default()).diagnostics;
+        for diagnostic in found.into_iter().filter(Diagnostic::is_error) {
+            let place = match diagnostic.primary.place {
+                Place::Entity(
+                    Entity::Node(body, node)
+                    | Entity::NodeOp(body, node)
+                    | Entity::NodeInput(body, node, _)
+                    | Entity::NodeOutput(body, node, _)
+                    | Entity::Attr(body, node, _),
+                ) => self.place(body, node),
+                _ => Place::Nowhere,
+            };
+            let message = format!("in version {}, {}", self.target, diagnostic.message);
+            self.refuse(place, &code::CONVERT_NODE, message);
+        }
+        self.done.report.diagnostics.is_empty()
+    }
+}
+
+type NodeKey = (BodyId, NodeId);
+
+/// Nodes around a node.
+struct Edit {
+    before: Vec<NodeId>,
+    after: Vec<NodeId>,
+    is_gone: bool,
+}
+
+fn insert(model: &mut Model, edits: HashMap<NodeKey, Edit>) {
+    let touched: HashSet<BodyId> = edits.keys().map(|(body, _)| *body).collect();
+    for body_id in touched {
+        for graph in model.bodies[body_id].graphs.values_mut() {
+            let old = std::mem::take(&mut graph.nodes);
+            for node in old {
+                match edits.get(&(body_id, node)) {
+                    None => graph.nodes.push(node),
+                    Some(edit) => {
+                        graph.nodes.extend(&edit.before);
+                        graph.nodes.extend((!edit.is_gone).then_some(node));
+                        graph.nodes.extend(&edit.after);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The nodes of all graphs that are part of a body.
+fn nodes(body: &Body) -> Vec<(GraphId, NodeId)> {
+    let mut open: Vec<GraphId> = body.root().into_iter().collect();
+    let mut list = Vec::new();
+    while let Some(graph) = open.pop() {
+        for &node in &body.graphs[graph].nodes {
+            list.push((graph, node));
+            open.extend(body.subgraphs(node));
+        }
+    }
+    list
+}
+
+fn lists(model: &Model) -> HashMap<(BodyId, GraphId), Vec<NodeId>> {
+    let of_body = |(id, body): (BodyId, &Body)| {
+        body.graphs.iter().map(|(g, graph)| ((id, g), graph.nodes.clone())).collect::<Vec<_>>()
+    };
+    model.bodies.iter().flat_map(of_body).collect()
+}
+
+/// Versions are small and positive; others have no schema.
+fn small(version: i64) -> u32 {
+    u32::try_from(version).unwrap_or(0)
+}
+
+fn schema<'r>(registry: &'r Registry, domain: &str, op: &str, version: i64) -> Option<&'r Schema> {
+    match registry.lookup(domain, op, version) {
+        Lookup::Found(id) => Some(registry.get(id)),
+        Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,
+    }
+}
+
+/// Takes away what has its default and the new signature does not have, and says what does not fit it.
+fn fit(site: &mut Site<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), String> {
+    if new.deprecated {
+        return Err("it is deprecated there".to_owned());
+    }
+    let names: Vec<String> = site.n().attrs.iter().map(|a| site.model.text(a.name).to_owned()).collect();
+    for name in names.iter().filter(|name| new.attr(name).is_none()) {
+        let Some(was) = old.and_then(|old| old.attr(name)) else { continue };
+        let value = site.attr(name).filter(|a| a.reference.is_none()).and_then(onnx_ir::Attr::value);
+        if !value.zip(was.default.as_ref()).is_some_and(|(value, default)| is_equal(value, default)) {
+            return Err(format!("there is no attribute `{name}`"));
+        }
+        site.drop_attr(name);
+    }
+    for attr in new.attrs.iter().filter(|attr| attr.required) {
+        if site.attr(&attr.name).is_none() {
+            return Err(format!("attribute `{}` is needed", attr.name));
+        }
+    }
+    let (_, most) = new.input_range();
+    if let Some(most) = most.filter(|most| site.n().inputs.len() > *most) {
+        if site.n().inputs[most..].iter().any(Option::is_some) {
+            return Err(format!("there are only {most} inputs"));
+        }
+        site.n_mut().inputs.truncate(most);
+    }
+    let (_, most) = new.output_range();
+    if let Some(most) = most.filter(|most| site.n().outputs.len() > *most) {
+        if site.n().outputs[most..].iter().any(Option::is_some) {
+            return Err(format!("there are only {most} outputs"));
+        }
+        site.n_mut().outputs.truncate(most);
+    }
+    for (i, param) in new.inputs.iter().enumerate() {
+        if param.kind == ParamKind::Single && site.input(i).is_none() {
+            return Err(format!("input `{}` is needed", param.name));
+        }
+    }
+    let (inputs, outputs) = (site.n().inputs.len(), site.n().outputs.len());
+    let given = (0..inputs).map(|i| (site.input(i), new.input(i)));
+    let made = (0..outputs).map(|i| (site.output(i), new.output(i)));
+    for (value, param) in given.chain(made) {
+        let (Some(value), Some(param)) = (value, param) else { continue };
+        let ty = site.ty(value);
+        if !infer::allows(&param.types, ty) {
+            let mut text = String::new();
+            let _ = write!(text, "`{}` may not be {}", param.name, ty.without_shape().text(&site.facts.dims));
+            return Err(text.trim_end_matches("[]").to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Whether an attribute has its default.
+fn is_equal(value: &AttrValue, default: &Default) -> bool {
+    match (value, default) {
+        (AttrValue::Float(a), Default::Float(b)) => a == b,
+        (AttrValue::Int(a), Default::Int(b)) => a == b,
+        (AttrValue::String(a), Default::String(b)) => a == b.as_bytes(),
+        (AttrValue::Floats(a), Default::Floats(b)) => a[..] == b[..],
+        (AttrValue::Ints(a), Default::Ints(b)) => a[..] == b[..],
+        _ => false,
+    }
+}

@@ -1,0 +1,119 @@
+//! Passes by name: those of the IR, and those that need to know what operators mean.
+//!
+//! | pass | what it does |
+//! | --- | --- |
+//! | [`onnx_ir::pass::ALL`] | needs only what [`onnx_ir::pass::Operators`] says |
+//! | `convert-opset=N` | [`convert_opset()`](crate::convert::convert_opset) |
+//!
+//! A pass may have an argument, behind `=`.
+
+use crate::convert::{Planned, convert_opset};
+use crate::schema::Registry;
+use onnx_ir::Model;
+use onnx_ir::diag::did_you_mean;
+use onnx_ir::pass::{self, Report, compact};
+
+/// What a pass has come to.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// What changed, and what could not be done.
+    pub report: Report,
+    /// What was done to single nodes, of passes that can tell.
+    pub plan: Vec<Planned>,
+    /// Whether it was done. If not, the model is as it was.
+    pub is_done: bool,
+}
+
+/// A pass with its argument.
+#[derive(Clone, Copy)]
+pub enum Pass {
+    /// One that needs little of operators.
+    Ir(&'static pass::Pass),
+    /// `convert-opset=21`, `convert-opset=ai.onnx.ml:5`
+    ConvertOpset {
+        /// The domain; `""` is ai.onnx.
+        domain: &'static str,
+        /// The version that is wanted.
+        version: i64,
+    },
+}
+
+const CONVERT_OPSET: &str = "convert-opset";
+
+/// The passes as they are written, with what they do, sorted.
+pub fn list() -> Vec<(&'static str, &'static str)> {
+    let mut list: Vec<_> = pass::ALL.iter().map(|pass| (pass.name, pass.summary)).collect();
+    list.push((
+        "convert-opset=[DOMAIN:]N",
+        "Bring the model to version N of an operator set, ai.onnx if no other is named",
+    ));
+    list.sort_unstable();
+    list
+}
+
+impl Pass {
+    /// The pass that a word asks for, or why it is none.
+    pub fn parse(word: &str) -> Result<Pass, String> {
+        let (name, argument) = word.split_once('=').map_or((word, None), |(name, a)| (name, Some(a)));
+        match (pass::find(name), name == CONVERT_OPSET, argument) {
+            (Some(pass), _, None) => Ok(Pass::Ir(pass)),
+            (Some(_), ..) => Err(format!("`{name}` takes no argument")),
+            (None, true, argument) => conversion(argument.unwrap_or_default()),
+            (None, false, _) => {
+                let names = pass::ALL.iter().map(|pass| pass.name).chain([CONVERT_OPSET]);
+                Err(match did_you_mean(name, names) {
+                    Some(like) => format!("there is no pass `{name}`: did you mean `{like}`?"),
+                    None => format!("there is no pass `{name}`"),
+                })
+            }
+        }
+    }
+
+    /// Its name, without an argument.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Pass::Ir(pass) => pass.name,
+            Pass::ConvertOpset { .. } => CONVERT_OPSET,
+        }
+    }
+
+    /// Runs it and takes away what it leaves behind: ids of before are gone.
+    pub fn run(&self, model: &mut Model, registry: &Registry) -> Outcome {
+        match *self {
+            Pass::Ir(pass) => Outcome { report: pass.run(model, registry), plan: Vec::new(), is_done: true },
+            Pass::ConvertOpset { domain, version } => {
+                let done = convert_opset(model, registry, domain, version);
+                compact(model);
+                Outcome { report: done.report, plan: done.plan, is_done: done.is_done }
+            }
+        }
+    }
+}
+
+/// `21` or `ai.onnx.ml:5`
+fn conversion(argument: &str) -> Result<Pass, String> {
+    let (domain, version) = argument.rsplit_once(':').unwrap_or(("", argument));
+    let domains = ["", "ai.onnx", "ai.onnx.ml"];
+    let domain = domains.into_iter().find(|known| *known == domain);
+    match (domain, version.parse()) {
+        (Some(domain), Ok(version)) => Ok(Pass::ConvertOpset { domain, version }),
+        (None, _) => Err(format!("`{CONVERT_OPSET}` knows the versions of ai.onnx and ai.onnx.ml alone")),
+        (_, Err(_)) => Err(format!("`{CONVERT_OPSET}` takes a version: `{CONVERT_OPSET}=21`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_passes_or_say_why_not() {
+        let parse = |word| Pass::parse(word).map(|pass| pass.name());
+        assert_eq!(parse("dead-code"), Ok("dead-code"));
+        assert_eq!(parse("convert-opset=21"), Ok("convert-opset"));
+        assert_eq!(parse("convert-opset=ai.onnx.ml:5"), Ok("convert-opset"));
+        for wrong in ["dead-cod", "dead-code=1", "convert-opset", "convert-opset=x", "convert-opset=a.b:1"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
