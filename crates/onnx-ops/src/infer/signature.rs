@@ -26,7 +26,6 @@ struct Binding<'a> {
 
 pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Checked {
     let node = &engine.body().nodes[id];
-    let mut is_sound = true;
     if schema.deprecated {
         let message = format!("`{}` is deprecated since version {}", schema.name, schema.since);
         let help = schema.replacement().map(|r| format!("use {r}"));
@@ -37,9 +36,8 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Che
             diagnostic = diagnostic.change(format!("write `{same}`"), changes, true);
         }
         engine.report(diagnostic);
-        is_sound = false;
     }
-    is_sound &= arity(engine, id, node, schema);
+    let mut is_sound = arity(engine, id, node, schema);
     is_sound &= attributes(engine, id, node, schema);
     let mut bindings: SmallVec<[Binding<'_>; 4]> = SmallVec::new();
     is_sound &= types(engine, id, node, schema, &mut bindings);
