@@ -431,7 +431,8 @@ fn nested(count: usize) -> String {
 #[test]
 fn checking_types_takes_linear_time_and_memory() {
     let _alone = alone();
-    let models: &[(&str, fn(usize) -> String, usize)] = &[
+    type Make = fn(usize) -> String;
+    let models: &[(&str, Make, usize)] = &[
         ("chain", chain, 4000),
         ("sums", sums, 2000),
         ("functions", functions, 1000),
