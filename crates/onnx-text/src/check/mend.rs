@@ -1,7 +1,8 @@
 //! Applies the fixes of findings to a text.
 
 use onnx_ir::Diagnostic;
-use onnx_ir::diag::{Edit, Fix};
+use onnx_ir::diag::{Edit, Fix, Span};
+use std::collections::BTreeMap;
 
 /// Which fixes are applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,29 +55,33 @@ pub fn mend(source: &str, fixes: Fixes, mut judge: impl FnMut(&str) -> (Vec<Diag
     mended
 }
 
-/// The text with every list of edits that does not touch one before it, and how many those are.
+/// The text with every list of edits that touches none before it, and how many those are.
 pub(crate) fn apply<'e>(text: &str, fixes: impl IntoIterator<Item = &'e [Edit]>) -> (String, usize) {
-    let mut edits: Vec<&Edit> = Vec::new();
+    // By start, end, and the order in which they came.
+    let mut edits: BTreeMap<(u32, u32, usize), &str> = BTreeMap::new();
     let mut applied = 0;
     for fix in fixes {
-        let end = edits.last().map_or(0, |edit| edit.span.end);
-        let mut at = end;
-        let is_sound = fix.iter().all(|edit| {
-            let follows = edit.span.start >= at && (edits.is_empty() || edit.span.start > end || end == 0);
-            at = edit.span.end;
-            follows && text.get(edit.span.range()).is_some()
-        });
-        if is_sound && !fix.is_empty() {
-            edits.extend(fix);
+        let is_apart = |edit: &Edit| {
+            let Span { start, end } = edit.span;
+            let before = edits.range(..(start, u32::MAX, 0)).next_back();
+            let behind = edits.range((start, 0, 0)..).next();
+            before.is_none_or(|(&(_, before, _), _)| before < start)
+                && behind.is_none_or(|(&(behind, ..), _)| end < behind)
+        };
+        let is_ascending = fix.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start);
+        let is_sound = |edit: &Edit| text.get(edit.span.range()).is_some() && is_apart(edit);
+        if !fix.is_empty() && is_ascending && fix.iter().all(is_sound) {
+            let keyed = |(i, edit): (usize, &'e Edit)| ((edit.span.start, edit.span.end, i), &*edit.text);
+            edits.extend(fix.iter().enumerate().map(keyed));
             applied += 1;
         }
     }
     let mut out = String::with_capacity(text.len() + 64);
     let mut at = 0;
-    for edit in &edits {
-        out += &text[at..edit.span.start as usize];
-        out += &edit.text;
-        at = edit.span.end as usize;
+    for ((start, end, _), new) in edits {
+        out += &text[at..start as usize];
+        out += new;
+        at = end as usize;
     }
     out += &text[at..];
     (out, applied)
@@ -85,7 +90,7 @@ pub(crate) fn apply<'e>(text: &str, fixes: impl IntoIterator<Item = &'e [Edit]>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnx_ir::diag::{Span, code};
+    use onnx_ir::diag::code;
 
     fn fix(at: u32, end: u32, text: &str, safe: bool) -> Diagnostic {
         let edit = Edit { span: Span::new(at, end), text: text.to_owned() };
@@ -108,6 +113,15 @@ mod tests {
         // Two insertions at one place are probably the same one twice.
         let found = [fix(1, 1, ",", true), fix(1, 1, ",", true)];
         assert_eq!(once("ab", Fixes::Safe, &found), ("a,b".to_owned(), 1));
+    }
+
+    #[test]
+    fn fixes_may_lie_between_the_edits_of_others() {
+        let edit = |at, text: &str| Edit { span: Span::new(at, at + 1), text: text.to_owned() };
+        let (outer, inner) = ([edit(0, "A"), edit(6, "G")], [edit(2, "C"), edit(4, "E")]);
+        assert_eq!(apply("abcdefg", [&outer[..], &inner[..]]), ("AbCdEfG".to_owned(), 2));
+        let touching = [edit(2, "C"), edit(5, "F")];
+        assert_eq!(apply("abcdefg", [&outer[..], &touching[..]]), ("AbcdefG".to_owned(), 1));
     }
 
     #[test]

@@ -145,14 +145,13 @@ impl SourceMap<'_> {
     ) -> Option<()> {
         let own = span(list.items.get(at)?);
         let (next, before) = (list.items.get(at + 1), at.checked_sub(1).map(|i| span(&list.items[i])));
-        let (first, last) = match (next, before) {
-            (Some(next), _) => (own, Some((own.end, span(next).start))),
-            (None, Some(before)) => (own, Some((before.end, own.start))),
-            (None, None) => (own, None),
-        };
-        let Some((from, to)) = last else {
-            edits.extend(edit(first.start as usize, first.end as usize, String::new()));
-            return Some(());
+        let (from, to) = match (next, before) {
+            (Some(next), _) => (own.end, span(next).start),
+            (None, Some(before)) => (before.end, own.start),
+            (None, None) => {
+                edits.extend(edit(own.start as usize, own.end as usize, String::new()));
+                return Some(());
+            }
         };
         let between = self.source.get(from as usize..to as usize)?;
         if between.trim() == "," {
@@ -160,9 +159,13 @@ impl SourceMap<'_> {
             return Some(());
         }
         // There are comments between the two, which stay.
-        let comma = comma(between)? + from as usize;
-        edits.extend(edit(comma, comma + 1, String::new()));
-        self.take_out(own, edits);
+        let comma = u32::try_from(comma(between)?).ok()? + from;
+        if from == own.end && self.source[own.end as usize..comma as usize].trim().is_empty() {
+            self.take_out(Span::new(own.start, comma + 1), edits);
+        } else {
+            edits.extend(edit(comma as usize, comma as usize + 1, String::new()));
+            self.take_out(own, edits);
+        }
         Some(())
     }
 

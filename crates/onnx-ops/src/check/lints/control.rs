@@ -1,0 +1,43 @@
+//! Conditions that are constant, training in a model that infers.
+
+use super::site::Site;
+use onnx_ir::diag::{Diagnostic, code};
+
+pub(super) fn condition(site: &Site<'_>) -> Option<Diagnostic> {
+    let condition = site.number(0)?;
+    let (word, branch) = if condition == 0.0 { ("false", "else_branch") } else { ("true", "then_branch") };
+    let message = format!("the condition of this `If` is always {word}: only `{branch}` runs");
+    Some(
+        Diagnostic::new(&code::CONSTANT_CONDITION, site.at_input(0), message)
+            .help("put the nodes of the branch in the place of the `If`"),
+    )
+}
+
+pub(super) fn trips(site: &Site<'_>) -> Option<Diagnostic> {
+    let trips = site.number(0)?;
+    let often = match trips {
+        ..=0.0 => "never",
+        1.0 => "at most once",
+        _ => return None,
+    };
+    let message = format!("this `Loop` runs its body {often}");
+    Some(Diagnostic::new(&code::CONSTANT_CONDITION, site.at_input(0), message))
+}
+
+pub(super) fn dropout(site: &Site<'_>) -> Option<Diagnostic> {
+    let is_trained = site.number(2).is_some_and(|mode| mode != 0.0);
+    is_trained.then(|| training(site, Diagnostic::new(&code::TRAINING_MODE, site.at_input(2), TRAINING)))?
+}
+
+/// Since version 14 an attribute says it; before, the number of outputs did.
+pub(super) fn batch_normalization(site: &Site<'_>) -> Option<Diagnostic> {
+    let is_trained = site.schema.since >= 14 && site.attrs().int("training_mode") == Some(1);
+    let place = site.at_attr("training_mode");
+    is_trained.then(|| training(site, Diagnostic::new(&code::TRAINING_MODE, place, TRAINING)))?
+}
+
+const TRAINING: &str = "this node is in training mode, and the model has no training step";
+
+fn training(site: &Site<'_>, finding: Diagnostic) -> Option<Diagnostic> {
+    site.model.training.is_empty().then(|| finding.help("export the model for inference"))
+}

@@ -1,0 +1,106 @@
+//! What is legal and still not what one would write: the level `strict`.
+//!
+//! A lint looks at one node with what inference knows of it ([`Site`](site::Site)), or at the stored tensors and declared
+//! names of the model. It speaks only where it is certain of what it says; a fix that keeps every value is safe.
+//! Functions are left out: what holds for the calls of today is no reason to write a function otherwise.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `idle` | nodes that give what they take |
+//! | `cast` | types that are changed for nothing |
+//! | `numbers` | bounds, pads and divisors that are probably a mistake |
+//! | `shapes` | shapes that fit one batch only, axes that mean something else than today, symbols that differ in case |
+//! | `control` | conditions that are constant, training in a model that infers |
+//! | `stored` | weights that are stored twice, at the wrong place, or too large |
+
+mod cast;
+mod control;
+mod idle;
+mod numbers;
+mod shapes;
+mod site;
+mod stored;
+
+use crate::infer::Facts;
+use crate::schema::{Lookup, Registry};
+use foldhash::HashMap;
+use onnx_ir::{BodyId, Diagnostic, Model, Uses, normalize_domain};
+use site::Site;
+
+/// A lint of the nodes of one operator.
+type Lint = fn(&Site<'_>) -> Option<Diagnostic>;
+
+/// The lints of nodes by operator of ai.onnx.
+const LINTS: &[(&str, Lint)] = &[
+    ("Add", idle::zero),
+    ("BatchNormalization", control::batch_normalization),
+    ("Cast", idle::cast),
+    ("Cast", cast::chain),
+    ("Cast", cast::double_constant),
+    ("Clip", numbers::clip),
+    ("Concat", idle::single),
+    ("Div", idle::one),
+    ("Div", numbers::division),
+    ("Dropout", idle::dropout),
+    ("Dropout", control::dropout),
+    ("Expand", idle::same_shape),
+    ("Flatten", idle::same_shape),
+    ("Hardmax", shapes::softmax),
+    ("Identity", idle::identity),
+    ("If", control::condition),
+    ("LogSoftmax", shapes::softmax),
+    ("Loop", control::trips),
+    ("Max", idle::single),
+    ("Mean", idle::single),
+    ("Min", idle::single),
+    ("Mod", numbers::division),
+    ("Mul", idle::one),
+    ("Pad", idle::pad),
+    ("Pad", numbers::pad),
+    ("Pow", idle::one),
+    ("Reshape", idle::same_shape),
+    ("Reshape", shapes::batch),
+    ("Resize", shapes::resize),
+    ("Softmax", shapes::softmax),
+    ("Squeeze", idle::same_shape),
+    ("Sub", idle::zero),
+    ("Sum", idle::single),
+    ("Tile", idle::same_shape),
+    ("Transpose", idle::transpose),
+];
+
+/// Everything that could be better in a model about which `facts` are known.
+pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &mut Vec<Diagnostic>) {
+    let mut lints: HashMap<&str, Vec<Lint>> = HashMap::default();
+    for (op, lint) in LINTS {
+        lints.entry(op).or_default().push(*lint);
+    }
+    let version = model
+        .header
+        .opset_imports
+        .iter()
+        .find(|i| normalize_domain(model.text(i.domain)).is_empty())
+        .and_then(|i| i.version);
+    let training = model.training.iter().flat_map(|t| t.initialization.into_iter().chain(t.algorithm));
+    let bodies: Vec<BodyId> = model.main.into_iter().chain(training).collect();
+    for &id in &bodies {
+        let body = &model.bodies[id];
+        let uses = Uses::of(body);
+        let nodes = body.graphs.values().flat_map(|graph| graph.nodes.iter().copied());
+        for node_id in nodes {
+            let node = &body.nodes[node_id];
+            let op = model.text(node.op);
+            if !normalize_domain(model.text(node.domain)).is_empty() {
+                continue;
+            }
+            let (Some(lints), Some(version)) = (lints.get(op), version) else { continue };
+            let Lookup::Found(schema) = registry.lookup("", op, version) else { continue };
+            let schema = registry.get(schema);
+            let site = Site { model, body_id: id, body, id: node_id, node, schema, facts, uses: &uses };
+            found.extend(lints.iter().filter_map(|lint| lint(&site)));
+        }
+        stored::check(model, id, &uses, found);
+    }
+    stored::near_limit(model, found);
+    shapes::spellings(model, found);
+}

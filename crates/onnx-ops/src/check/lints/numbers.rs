@@ -1,0 +1,71 @@
+//! Bounds, pads and divisors that are probably a mistake.
+
+use super::site::Site;
+use onnx_ir::ElemType;
+use onnx_ir::diag::{Diagnostic, code};
+
+/// Bounds were attributes before version 11.
+pub(super) fn clip(site: &Site<'_>) -> Option<Diagnostic> {
+    let (min, max, place) = match site.schema.since {
+        ..11 => {
+            let bound = |name| site.attrs().float(name).map(f64::from);
+            (bound("min")?, bound("max")?, site.at_attr("min"))
+        }
+        _ => (site.number(1)?, site.number(2)?, site.at_input(1)),
+    };
+    if min <= max || min.is_nan() || max.is_nan() {
+        return None;
+    }
+    let message = format!("this `Clip` gives {max} everywhere: its lower bound {min} is above the upper one");
+    Some(Diagnostic::new(&code::CLIP_BOUNDS, place, message).help("exchange the bounds"))
+}
+
+/// How much a Pad adds at each end of each axis: an input from version 11 on.
+pub(super) fn pads(site: &Site<'_>) -> Option<Vec<i64>> {
+    let attrs = site.attrs();
+    if site.schema.since >= 11 {
+        site.value(1)?.ints()
+    } else {
+        attrs.ints("pads").or(attrs.ints("paddings"))
+    }
+}
+
+pub(super) fn pad(site: &Site<'_>) -> Option<Diagnostic> {
+    let &least = pads(site)?.iter().min()?;
+    if least >= 0 {
+        return None;
+    }
+    let place = if site.schema.since >= 11 { site.at_input(1) } else { site.at_attr("pads") };
+    let message = format!("this `Pad` takes {} away at an end of an axis", least.unsigned_abs());
+    Some(
+        Diagnostic::new(&code::PAD_NEGATIVE, place, message)
+            .help("use `Slice` to cut, so that readers see it"),
+    )
+}
+
+/// Integers divided by 0, and remainders by a negative number.
+pub(super) fn division(site: &Site<'_>) -> Option<Diagnostic> {
+    let is_signed =
+        [ElemType::INT8, ElemType::INT16, ElemType::INT32, ElemType::INT64].contains(&site.elem(1)?);
+    let is_unsigned =
+        [ElemType::UINT8, ElemType::UINT16, ElemType::UINT32, ElemType::UINT64].contains(&site.elem(1)?);
+    if !is_signed && !is_unsigned {
+        return None;
+    }
+    let divisors = site.value(1)?.ints()?;
+    let op = site.op();
+    if divisors.contains(&0) {
+        let message = format!("this `{op}` divides integers by 0, which is not defined");
+        return Some(Diagnostic::new(&code::INTEGER_DIVISION, site.at_input(1), message));
+    }
+    let floors = op == "Mod" && site.attrs().int("fmod") == Some(0);
+    if !floors || divisors.iter().all(|&d| d > 0) {
+        return None;
+    }
+    let message = "this `Mod` has a negative divisor, whose sign the results have";
+    Some(
+        Diagnostic::new(&code::INTEGER_DIVISION, site.at_input(1), message)
+            .label("with `fmod = 1` they have the sign of the dividend, as in C")
+            .help("divide by the absolute value"),
+    )
+}

@@ -1,0 +1,143 @@
+//! A node as a lint sees it.
+
+use crate::infer::{Attrs, Bindings, Fact, Facts, Scope, Ty, Value};
+use crate::schema::Schema;
+use onnx_ir::diag::{Change, Code, Entity};
+use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Node, NodeId, Use, Uses, ValueDef, ValueId};
+
+/// A node with what is known of it.
+pub(super) struct Site<'a> {
+    pub(super) model: &'a Model,
+    pub(super) body_id: BodyId,
+    pub(super) body: &'a Body,
+    pub(super) id: NodeId,
+    pub(super) node: &'a Node,
+    pub(super) schema: &'a Schema,
+    pub(super) facts: &'a Facts,
+    pub(super) uses: &'a Uses,
+}
+
+/// What an attribute of a call would be, of which there is none here.
+static NO_BINDINGS: Bindings = Bindings(Vec::new());
+
+impl<'a> Site<'a> {
+    pub(super) fn input(&self, i: usize) -> Option<ValueId> {
+        self.node.inputs.get(i).copied().flatten()
+    }
+
+    pub(super) fn output(&self, i: usize) -> Option<ValueId> {
+        self.node.outputs.get(i).copied().flatten()
+    }
+
+    pub(super) fn fact(&self, value: Option<ValueId>) -> Option<&'a Fact> {
+        value.map(|v| self.facts.get(self.body_id, v))
+    }
+
+    pub(super) fn ty(&self, i: usize) -> Option<&'a Ty> {
+        self.fact(self.input(i)).map(|fact| &fact.ty)
+    }
+
+    pub(super) fn elem(&self, i: usize) -> Option<ElemType> {
+        self.ty(i).and_then(Ty::elem)
+    }
+
+    /// What is known of the elements of an input.
+    pub(super) fn value(&self, i: usize) -> Option<&'a Value> {
+        self.fact(self.input(i))?.value.as_deref()
+    }
+
+    /// The elements of an input, if all are numbers that are known.
+    pub(super) fn numbers(&self, i: usize) -> Option<Vec<f64>> {
+        self.value(i)?.numbers()
+    }
+
+    /// The only element of an input, if it is known.
+    pub(super) fn number(&self, i: usize) -> Option<f64> {
+        self.value(i)?.single()?.number()
+    }
+
+    pub(super) fn attrs(&self) -> Attrs<'a> {
+        let scope = Scope {
+            names: &self.model.names,
+            body: self.body,
+            function: None,
+            bindings: &NO_BINDINGS,
+            is_called: false,
+        };
+        Attrs::new(scope, self.node, self.schema)
+    }
+
+    pub(super) fn at_op(&self) -> Entity {
+        Entity::NodeOp(self.body_id, self.id)
+    }
+
+    pub(super) fn at_input(&self, i: usize) -> Entity {
+        Entity::NodeInput(self.body_id, self.id, index(i))
+    }
+
+    /// The place of an attribute, or of the operator if the node does not have it.
+    pub(super) fn at_attr(&self, name: &str) -> Entity {
+        let at = self.node.attrs.iter().position(|a| self.model.text(a.name) == name);
+        at.map_or(self.at_op(), |at| Entity::Attr(self.body_id, self.id, index(at)))
+    }
+
+    /// A finding about the node.
+    pub(super) fn finding(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(code, self.at_op(), message)
+    }
+
+    pub(super) fn op(&self) -> &'a str {
+        &self.schema.name
+    }
+
+    /// The name of a value.
+    pub(super) fn name(&self, value: ValueId) -> &'a str {
+        &self.model.names[self.body.values[value].name]
+    }
+
+    /// The node that computes an input.
+    pub(super) fn producer(&self, i: usize) -> Option<(NodeId, &'a Node)> {
+        match self.body.values[self.input(i)?].def {
+            ValueDef::Output(node, _) => Some((node, &self.body.nodes[node])),
+            ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => None,
+        }
+    }
+
+    /// Whether an input is stored in the model.
+    pub(super) fn is_stored(&self, i: usize) -> bool {
+        match self.input(i).map(|v| self.body.values[v].def) {
+            Some(ValueDef::Initializer(_)) => true,
+            Some(ValueDef::Output(node, _)) => self.model.text(self.body.nodes[node].op) == "Constant",
+            Some(ValueDef::Input(_) | ValueDef::Unbound(_)) | None => false,
+        }
+    }
+
+    /// Whether a graph returns the first output.
+    pub(super) fn is_returned(&self) -> bool {
+        let uses = self.output(0).map(|v| self.uses.of_value(v)).unwrap_or_default();
+        uses.iter().any(|u| matches!(u, Use::Output(..)))
+    }
+
+    /// The changes that let those who read the first output read an input instead, without the node. None if the
+    /// output has to be there.
+    pub(super) fn bypass(&self, i: usize) -> Vec<Change> {
+        let (Some(output), Some(input)) = (self.output(0), self.input(i)) else { return Vec::new() };
+        let is_read = |v: &ValueId| *v != output && !self.uses.is_unused(*v);
+        let is_annotated = self.body.graphs.values().any(|graph| !graph.quantization.is_empty());
+        if self.is_returned() || is_annotated || self.node.outputs.iter().flatten().any(is_read) {
+            return Vec::new();
+        }
+        let mut changes = vec![Change::Remove(Entity::Node(self.body_id, self.id))];
+        for used in self.uses.of_value(output) {
+            if let Use::Input(node, at) = *used {
+                let place = Entity::NodeInput(self.body_id, node, at);
+                changes.push(Change::Rename(place, self.name(input).to_owned()));
+            }
+        }
+        changes
+    }
+}
+
+pub(super) fn index(i: usize) -> u32 {
+    u32::try_from(i).unwrap_or(u32::MAX)
+}
