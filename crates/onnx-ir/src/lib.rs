@@ -25,6 +25,7 @@ mod names;
 mod opset;
 pub mod pass;
 pub mod releases;
+pub mod semver;
 mod show;
 mod tensor;
 mod types;

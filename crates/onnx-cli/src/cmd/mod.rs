@@ -14,4 +14,5 @@ pub(crate) mod ops;
 pub(crate) mod outline;
 pub(crate) mod pass;
 pub(crate) mod print;
+pub(crate) mod semver;
 mod types;

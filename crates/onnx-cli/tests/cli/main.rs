@@ -8,6 +8,7 @@ mod operators;
 mod opset;
 mod passes;
 mod readme;
+mod semver;
 mod sessions;
 mod streams;
 mod whole_files;

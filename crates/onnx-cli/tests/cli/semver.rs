@@ -1,0 +1,115 @@
+//! `onnxtxt semver`: what has changed for the users of a model.
+
+use crate::{Folder, binary};
+use serde_json::Value;
+
+const OLD: &str = "<ir_version: 8, opset_import: [\"\": 17], model_version: 281483566645248>
+g (float[N,4] x, float[N,4] z, float[4] scale) => (float[N,4] y, int64[N] i)
+<float[4] scale = {1, 2, 3, 4}>
+{
+    t = Add(x, z)
+    y = Mul(t, scale)
+    i = ArgMax <axis = 1, keepdims = 0> (y)
+}
+";
+
+/// The text that the program writes of a change, without the last line, and that line.
+fn compared(new: &str, code: i32) -> (Vec<String>, String) {
+    let folder = Folder::new(&[("a", OLD.as_bytes()), ("b", new.as_bytes())]);
+    let done = folder.run(&["semver", "a", "b"]).expect(code);
+    let mut lines: Vec<String> = done.text().lines().map(str::to_owned).collect();
+    let last = lines.pop().unwrap();
+    (lines, last)
+}
+
+fn only(from: &str, to: &str) -> String {
+    assert!(OLD.contains(from));
+    let (lines, _) = compared(&OLD.replacen(from, to, 1), 1);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    lines[0].clone()
+}
+
+#[test]
+fn each_change_asks_for_its_part_of_the_version() {
+    assert_eq!(
+        compared(OLD, 0),
+        (Vec::new(), "model_version 1.2.0 to 1.2.0: nothing has changed".to_owned())
+    );
+    for (from, to, line) in [
+        ("float[4] scale)", "float[4] scale, bool c)", "MAJOR  b:2:48: input `c` is new, without a default"),
+        ("float[N,4] x,", "double[N,4] x,", "MINOR  b:2:4: input `x` is double[N,4], and was float[N,4]"),
+        ("float[N,4] x,", "int64[N,4] x,", "MAJOR  b:2:4: input `x` is int64[N,4], and was float[N,4]"),
+        (
+            "float[N,4] x,",
+            "float[N,D] x,",
+            "MINOR  b:2:4: input `x` takes more shapes: float[N,D], and it was float[N,4]",
+        ),
+        (
+            "float[N,4] x,",
+            "float[2,4] x,",
+            "MAJOR  b:2:4: input `x` takes fewer shapes: float[2,4], and it was float[N,4]",
+        ),
+        (
+            "float[N,4] z",
+            "float[M,4] z",
+            "MINOR  b:2:18: input `z` takes more shapes: float[M,4], and it was float[N,4]",
+        ),
+        (
+            "float[N,4] y",
+            "float[N,D] y",
+            "MAJOR  b:2:52: output `y` gives more shapes: float[N,D], and it was float[N,4]",
+        ),
+        (
+            "(float[N,4] y, int64[N] i)",
+            "(int64[N] i, float[N,4] y)",
+            "MAJOR  b:2:64: output `y` has another position",
+        ),
+        (", int64[N] i)", ")", "MAJOR  a:2:66: output `i` is gone"),
+        ("int64[N] i)", "int64[N] i, float[N,4] t)", "MINOR  b:2:78: output `t` is new"),
+        ("{1, 2, 3, 4}", "{1, 2, 3, 5}", "MINOR  b:2:32: input `scale` has another default"),
+        ("\"\": 17", "\"\": 18", "MINOR  b:1:32: version 18 of ai.onnx is imported, and it was 17"),
+        ("Add(x, z)", "Sub(x, z)", "PATCH  the interface is the same, and something inside is not"),
+    ] {
+        assert_eq!(only(from, to), line);
+    }
+    // The same symbol under another name ties the same axes.
+    let (lines, _) = compared(&OLD.replace('N', "B"), 1);
+    assert_eq!(lines, ["PATCH  the interface is the same, and something inside is not"]);
+}
+
+#[test]
+fn the_version_says_enough_or_not() {
+    let wider = OLD.replace("float[N,4] x,", "float[N,D] x,");
+    let at = |version: &str| wider.replace("281483566645248", version);
+    assert_eq!(
+        compared(&at("281483566645249"), 1).1,
+        "model_version 1.2.0 to 1.2.1: MINOR has changed, which the version does not say: 1.3.0 would"
+    );
+    assert_eq!(
+        compared(&at("281487861612544"), 0).1,
+        "model_version 1.2.0 to 1.3.0: MINOR has changed, and the version says so"
+    );
+    assert_eq!(
+        compared(&at("7"), 1).1,
+        "model_version 1.2.0 to 7: MINOR has changed, which the version does not say: 1.3.0 would"
+    );
+    let negative = OLD.replace("281483566645248", "-4");
+    let folder = Folder::new(&[("a", OLD.as_bytes()), ("b", negative.as_bytes()), ("c", b"float x = {1}")]);
+    assert!(folder.run(&["semver", "a", "b"]).expect(2).stderr.contains("a negative version: -4"));
+    folder.run(&["semver", "a", "c"]).expect(2);
+    folder.run(&["semver", "a", "missing"]).expect(2);
+}
+
+#[test]
+fn json_and_binary_models() {
+    let new = OLD.replace(", int64[N] i)", ")").replace("float[4] scale)", "float[4] scale, bool c)");
+    let folder = Folder::new(&[("a.onnx", &binary(OLD)), ("b.onnxtxt", new.as_bytes())]);
+    let done = folder.run(&["semver", "--json", "a.onnx", "b.onnxtxt"]).expect(1);
+    let report: Value = serde_json::from_str(done.text()).unwrap();
+    assert_eq!(
+        (&report["needed"], &report["least"], &report["enough"]),
+        (&"MAJOR".into(), &"2.0.0".into(), &false.into())
+    );
+    assert_eq!(report["differences"].as_array().unwrap().len(), 2);
+    assert!(report["differences"][1]["place"].as_str().unwrap().starts_with("a.onnx:"), "{report}");
+}

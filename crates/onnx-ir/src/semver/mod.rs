@@ -1,0 +1,446 @@
+//! What a new version of a model changes for those who use it, and the step of `model_version` that this asks for.
+//!
+//! The rules are those that Versioning.md recommends for models ("Signature Changes"); it is silent on shapes, order, imports
+//! and functions, where the same question is asked: may who used the old model find that the new one fails or gives
+//! something else than is expected?
+//!
+//! | change | input | output |
+//! | --- | --- | --- |
+//! | removed, or behind another one now | MAJOR | MAJOR |
+//! | added | MAJOR, with a default MINOR | MINOR |
+//! | default removed, added or changed | MAJOR, MINOR, MINOR | |
+//! | another type; a wider one | MAJOR; MINOR | MAJOR; MINOR |
+//! | fewer shapes; more shapes | MAJOR; MINOR | MINOR; MAJOR |
+//!
+//! Newer imports are MINOR: the runtime has to know them. What is inside (nodes, weights, functions) is PATCH.
+
+mod shape;
+
+use crate::body::{Graph, Port};
+use crate::diag::Entity;
+use crate::model::{BodyId, Model, normalize_domain};
+use crate::show::type_text;
+use crate::types::{ElemType, TypeId, TypeKind};
+use shape::{Change, Shapes};
+use std::fmt;
+
+/// How far a change reaches.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Step {
+    /// Nobody has to care.
+    Patch,
+    /// There is something new, and everything old goes on.
+    Minor,
+    /// Somebody's use of the model may break.
+    Major,
+}
+
+impl Step {
+    /// `MAJOR`
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Patch => "PATCH",
+            Step::Minor => "MINOR",
+            Step::Major => "MAJOR",
+        }
+    }
+}
+
+/// A version of a model, as `model_version` holds it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// A number that grows.
+    Simple(u32),
+    /// MAJOR.MINOR.PATCH in 16, 16 and 32 bits.
+    Semantic(u16, u16, u32),
+}
+
+impl Version {
+    /// What a number means; `None` for a negative one. A missing one reads as 0.
+    pub fn of(number: Option<i64>) -> Option<Version> {
+        let number = u64::try_from(number.unwrap_or(0)).ok()?;
+        let part = |shift: u32| u16::try_from((number >> shift) & 0xffff).unwrap_or_default();
+        let patch = u32::try_from(number & 0xffff_ffff).unwrap_or_default();
+        Some(if number >> 32 == 0 {
+            Version::Simple(patch)
+        } else {
+            Version::Semantic(part(48), part(32), patch)
+        })
+    }
+
+    /// The number that holds it.
+    pub fn number(self) -> i64 {
+        match self {
+            Version::Simple(number) => number.into(),
+            Version::Semantic(major, minor, patch) => {
+                let packed = (u64::from(major) << 48) | (u64::from(minor) << 32) | u64::from(patch);
+                i64::try_from(packed).unwrap_or(i64::MAX)
+            }
+        }
+    }
+
+    /// Whether going on to another version says that there is a change as far-reaching as this. `None`: there is no change.
+    ///
+    /// A simple number has only to grow. While MAJOR is 0, MINOR is what breaks (semver.org, 4).
+    pub fn announces(self, next: Version, step: Option<Step>) -> bool {
+        let Some(step) = step else { return next.number() >= self.number() };
+        match (self, next) {
+            (Version::Simple(old), Version::Simple(new)) => new > old,
+            (Version::Simple(_), Version::Semantic(..)) => true,
+            (Version::Semantic(..), Version::Simple(_)) => false,
+            (Version::Semantic(major, minor, patch), Version::Semantic(x, y, z)) => match step {
+                Step::Major if major == 0 => (x, y) > (major, minor),
+                Step::Major => x > major,
+                Step::Minor => (x, y) > (major, minor),
+                Step::Patch => (x, y, z) > (major, minor, patch),
+            },
+        }
+    }
+
+    /// The least version that announces such a change.
+    pub fn next(self, step: Step) -> Version {
+        match (self, step) {
+            (Version::Simple(number), _) => Version::Simple(number.saturating_add(1)),
+            (Version::Semantic(0, minor, _), Step::Major) => Version::Semantic(0, minor.saturating_add(1), 0),
+            (Version::Semantic(major, ..), Step::Major) => Version::Semantic(major.saturating_add(1), 0, 0),
+            (Version::Semantic(major, minor, _), Step::Minor) => {
+                Version::Semantic(major, minor.saturating_add(1), 0)
+            }
+            (Version::Semantic(major, minor, patch), Step::Patch) => {
+                Version::Semantic(major, minor, patch.saturating_add(1))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Version::Simple(number) => write!(f, "{number}"),
+            Version::Semantic(major, minor, patch) => write!(f, "{major}.{minor}.{patch}"),
+        }
+    }
+}
+
+/// Which of the two models.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The one that was.
+    Old,
+    /// The one that is to be.
+    New,
+}
+
+/// One difference.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// How far it reaches.
+    pub step: Step,
+    /// What it is.
+    pub message: String,
+    /// Where it is seen.
+    pub place: Option<(Side, Entity)>,
+}
+
+/// The differences that users of a model meet, the most far-reaching first. What is inside is not compared, but for what functions
+/// take and give.
+pub fn differences(old: &Model, new: &Model) -> Vec<Difference> {
+    let mut found = Found { old, new, list: Vec::new() };
+    if let (Some((old_body, old_graph)), Some((new_body, new_graph))) = (main(old), main(new)) {
+        found.ports(true, (old_body, old_graph), (new_body, new_graph));
+        found.ports(false, (old_body, old_graph), (new_body, new_graph));
+        found.shapes(old_graph, new_graph, new_body);
+    }
+    found.imports();
+    found.functions();
+    found.list.sort_by_key(|difference| std::cmp::Reverse(difference.step));
+    found.list
+}
+
+fn main(model: &Model) -> Option<(BodyId, &Graph)> {
+    let body = model.main?;
+    Some((body, &model.bodies[body].graphs[model.bodies[body].root()?]))
+}
+
+fn index(i: usize) -> u32 {
+    u32::try_from(i).unwrap_or(u32::MAX)
+}
+
+struct Found<'m> {
+    old: &'m Model,
+    new: &'m Model,
+    list: Vec<Difference>,
+}
+
+impl<'m> Found<'m> {
+    fn add(&mut self, step: Step, place: (Side, Entity), message: String) {
+        self.list.push(Difference { step, message, place: Some(place) });
+    }
+
+    fn ports(
+        &mut self,
+        are_inputs: bool,
+        (old_body, old): (BodyId, &'m Graph),
+        (new_body, new): (BodyId, &'m Graph),
+    ) {
+        let what = if are_inputs { "input" } else { "output" };
+        let list = |graph: &'m Graph| if are_inputs { &graph.inputs } else { &graph.outputs };
+        let place = |side: Side, i: usize| {
+            let (model, body) = if side == Side::Old { (self.old, old_body) } else { (self.new, new_body) };
+            let Some(root) = model.bodies[body].root() else { return (side, Entity::Header) };
+            let at = if are_inputs { Entity::Input } else { Entity::Output };
+            (side, at(body, root, index(i)))
+        };
+        let (before, after) = (list(old), list(new));
+        let name = |model: &'m Model, port: &Port| model.text(port.name);
+        let mut found = Vec::new();
+        let mut kept = Vec::new();
+        for (i, port) in before.iter().enumerate() {
+            let called = name(self.old, port);
+            let Some(j) = after.iter().position(|p| name(self.new, p) == called) else {
+                found.push((Step::Major, place(Side::Old, i), format!("{what} `{called}` is gone")));
+                continue;
+            };
+            kept.push((i, j));
+            if let Some((step, change)) = self.types(port.ty, after[j].ty) {
+                found.push((step, place(Side::New, j), format!("{what} `{called}` {change}")));
+            }
+            if are_inputs && let Some((step, change)) = self.defaults(port, old, &after[j], new) {
+                found.push((step, place(Side::New, j), format!("{what} `{called}` {change}")));
+            }
+        }
+        for (j, port) in after.iter().enumerate() {
+            let called = name(self.new, port);
+            if before.iter().any(|p| name(self.old, p) == called) {
+                continue;
+            }
+            let (step, how) = match are_inputs {
+                false => (Step::Minor, ""),
+                true if has_default(new, port) => (Step::Minor, ", with a default"),
+                true => (Step::Major, ", without a default"),
+            };
+            found.push((step, place(Side::New, j), format!("{what} `{called}` is new{how}")));
+        }
+        // What is addressed by position comes before all that is new.
+        if let Some(&(_, j)) = kept.iter().enumerate().find(|(at, (_, j))| j != at).map(|(_, pair)| pair)
+            && kept.len() == before.len()
+        {
+            let called = name(self.new, &after[j]);
+            let message = format!("{what} `{called}` has another position");
+            found.push((Step::Major, place(Side::New, j), message));
+        }
+        found.into_iter().for_each(|(step, place, message)| self.add(step, place, message));
+    }
+
+    /// How kinds and element types differ. Shapes are compared all together.
+    fn types(&self, old: Option<TypeId>, new: Option<TypeId>) -> Option<(Step, String)> {
+        let text =
+            |model: &Model, ty: Option<TypeId>| ty.map_or("untyped".to_owned(), |ty| type_text(model, ty));
+        let (was, is) = (text(self.old, old), text(self.new, new));
+        let change = format!("is {is}, and was {was}");
+        let (old, new) = match (old, new) {
+            (Some(old), Some(new)) => (&self.old.types[old].kind, &self.new.types[new].kind),
+            (None, None) => return None,
+            (None, Some(_)) | (Some(_), None) => return Some((Step::Major, change)),
+        };
+        match (old, new) {
+            (TypeKind::Tensor(a), TypeKind::Tensor(b))
+            | (TypeKind::SparseTensor(a), TypeKind::SparseTensor(b)) => {
+                if a.elem == b.elem {
+                    return None;
+                }
+                let is_wider = a.elem.zip(b.elem).is_some_and(|(a, b)| is_wider(a, b));
+                Some((if is_wider { Step::Minor } else { Step::Major }, change))
+            }
+            (TypeKind::Tensor(_) | TypeKind::SparseTensor(_), _)
+            | (_, TypeKind::Tensor(_) | TypeKind::SparseTensor(_)) => Some((Step::Major, change)),
+            _ => (is != was).then_some((Step::Major, change)),
+        }
+    }
+
+    fn defaults(&self, old: &Port, before: &Graph, new: &Port, after: &Graph) -> Option<(Step, String)> {
+        let tensor = |model: &'m Model, graph: &Graph, port: &Port| {
+            let body = &model.bodies[model.main?];
+            let init = graph.initializers.iter().find(|init| Some(init.value) == port.value)?;
+            Some(&body.tensors[init.tensor])
+        };
+        match (tensor(self.old, before, old), tensor(self.new, after, new)) {
+            (Some(_), None) => Some((Step::Major, "has no default any more".to_owned())),
+            (None, Some(_)) => Some((Step::Minor, "has a default now".to_owned())),
+            (Some(a), Some(b)) if (&a.elem, &a.dims, &a.data) != (&b.elem, &b.dims, &b.data) => {
+                Some((Step::Minor, "has another default".to_owned()))
+            }
+            (Some(_), Some(_)) | (None, None) => None,
+        }
+    }
+
+    fn shapes(&mut self, old: &'m Graph, new: &'m Graph, body: BodyId) {
+        let Some(root) = self.new.bodies[body].root() else { return };
+        for (are_inputs, before, after) in
+            [(true, &old.inputs, &new.inputs), (false, &old.outputs, &new.outputs)]
+        {
+            let mut shapes = Shapes::new(self.old, self.new);
+            for (j, port) in after.iter().enumerate() {
+                let called = self.new.text(port.name);
+                let Some(other) = before.iter().find(|p| self.old.text(p.name) == called) else { continue };
+                let Some(change) = shapes.compare(other.ty, port.ty) else { continue };
+                let what = if are_inputs { "input" } else { "output" };
+                let (step, verb) = match (change, are_inputs) {
+                    (Change::Fewer, true) => (Step::Major, "takes fewer shapes"),
+                    (Change::More, true) => (Step::Minor, "takes more shapes"),
+                    (Change::Fewer, false) => (Step::Minor, "gives fewer shapes"),
+                    (Change::More, false) => (Step::Major, "gives more shapes"),
+                    (Change::Other, _) => (Step::Major, "has another shape"),
+                };
+                let [was, is] = [(self.old, other.ty), (self.new, port.ty)]
+                    .map(|(model, ty)| ty.map_or(String::new(), |ty| type_text(model, ty)));
+                let message = format!("{what} `{called}` {verb}: {is}, and it was {was}");
+                let at = if are_inputs { Entity::Input } else { Entity::Output };
+                self.add(step, (Side::New, at(body, root, index(j))), message);
+            }
+        }
+    }
+
+    fn imports(&mut self) {
+        let (old, new) = (self.old, self.new);
+        let version = |model: &Model, domain: &str| {
+            let of = model.header.opset_imports.iter();
+            of.filter(|i| normalize_domain(model.text(i.domain)) == domain).filter_map(|i| i.version).max()
+        };
+        if let (Some(a), Some(b)) = (old.header.ir_version, new.header.ir_version)
+            && a != b
+        {
+            let step = if b > a { Step::Minor } else { Step::Patch };
+            self.add(step, (Side::New, Entity::IrVersion), format!("IR version {b}, and it was {a}"));
+        }
+        for (i, import) in new.header.opset_imports.iter().enumerate() {
+            let domain = normalize_domain(new.text(import.domain));
+            let shown = if domain.is_empty() { "ai.onnx" } else { domain };
+            let place = (Side::New, Entity::OpsetImport(index(i)));
+            match (version(old, domain), import.version) {
+                (None, _) => self.add(Step::Minor, place, format!("operators of {shown} are used")),
+                (Some(a), Some(b)) if b > a => {
+                    self.add(
+                        Step::Minor,
+                        place,
+                        format!("version {b} of {shown} is imported, and it was {a}"),
+                    );
+                }
+                (Some(a), Some(b)) if b < a => {
+                    self.add(
+                        Step::Patch,
+                        place,
+                        format!("version {b} of {shown} is imported, and it was {a}"),
+                    );
+                }
+                (Some(_), _) => {}
+            }
+        }
+    }
+
+    /// Functions are inside, and nobody from outside calls them; still who reads a change wants to know.
+    fn functions(&mut self) {
+        let key = |model: &'m Model, f: &crate::model::Function| {
+            (normalize_domain(model.text(f.domain)), model.text(f.name), model.text(f.overload))
+        };
+        let (old, new) = (self.old, self.new);
+        for (id, function) in new.functions.iter() {
+            let (_, name, _) = key(new, function);
+            let Some(other) = old.functions.values().find(|f| key(old, f) == key(new, function)) else {
+                continue;
+            };
+            if interface(old, other) != interface(new, function) {
+                let message = format!("function `{name}` takes or gives something else");
+                self.add(Step::Patch, (Side::New, Entity::Function(id)), message);
+            }
+        }
+    }
+}
+
+/// Names of inputs, outputs and attributes of a function.
+fn interface<'m>(model: &'m Model, function: &crate::model::Function) -> [Vec<&'m str>; 3] {
+    let body = &model.bodies[function.body];
+    let names = |ports: &[Port]| ports.iter().map(|p| model.text(p.name)).collect();
+    let (inputs, outputs) = body
+        .root()
+        .map(|g| (names(&body.graphs[g].inputs), names(&body.graphs[g].outputs)))
+        .unwrap_or_default();
+    let defaults = function.attribute_defaults.iter().filter_map(|attr| attr.name);
+    let attributes =
+        function.attributes.iter().copied().chain(defaults).map(|name| &model.names[name]).collect();
+    [inputs, outputs, attributes]
+}
+
+fn has_default(graph: &Graph, port: &Port) -> bool {
+    graph.initializers.iter().any(|init| Some(init.value) == port.value)
+}
+
+/// Whether every value of one type is one of the other.
+fn is_wider(old: ElemType, new: ElemType) -> bool {
+    use ElemType as E;
+    const CHAINS: &[&[ElemType]] = &[
+        &[E::INT8, E::INT16, E::INT32, E::INT64],
+        &[E::UINT8, E::UINT16, E::UINT32, E::UINT64],
+        &[E::UINT8, E::INT16],
+        &[E::UINT8, E::INT32],
+        &[E::UINT16, E::INT32],
+        &[E::UINT16, E::INT64],
+        &[E::UINT8, E::INT64],
+        &[E::UINT32, E::INT64],
+        &[E::FLOAT16, E::FLOAT, E::DOUBLE],
+        &[E::BFLOAT16, E::FLOAT, E::DOUBLE],
+        &[E::COMPLEX64, E::COMPLEX128],
+    ];
+    let at = |chain: &[ElemType], elem| chain.iter().position(|e| *e == elem);
+    CHAINS.iter().any(|chain| at(chain, old).zip(at(chain, new)).is_some_and(|(old, new)| old < new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_simple_or_packed() {
+        assert_eq!(Version::of(None), Some(Version::Simple(0)));
+        assert_eq!(Version::of(Some(-1)), None);
+        // The example of Versioning.md.
+        let packed = Version::of(Some(0x0001_0002_0000_0159));
+        assert_eq!(packed, Some(Version::Semantic(1, 2, 345)));
+        assert_eq!(packed.map(Version::number), Some(0x0001_0002_0000_0159));
+        assert_eq!(packed.map(|v| v.to_string()).as_deref(), Some("1.2.345"));
+    }
+
+    #[test]
+    fn a_version_announces_what_it_has_to() {
+        let v = Version::Semantic;
+        let one = v(1, 2, 3);
+        for (next, most) in [
+            (v(2, 0, 0), Some(Step::Major)),
+            (v(1, 3, 0), Some(Step::Minor)),
+            (v(1, 2, 4), Some(Step::Patch)),
+            (one, None),
+        ] {
+            for step in [None, Some(Step::Patch), Some(Step::Minor), Some(Step::Major)] {
+                assert_eq!(one.announces(next, step), step <= most, "{next} {step:?}");
+            }
+        }
+        assert!(!one.announces(v(1, 2, 2), None) && !one.announces(Version::Simple(9), Some(Step::Patch)));
+        assert!(v(0, 3, 1).announces(v(0, 4, 0), Some(Step::Major)));
+        assert!(Version::Simple(4).announces(Version::Simple(5), Some(Step::Major)));
+        assert!(Version::Simple(4).announces(one, Some(Step::Major)));
+        assert_eq!((one.next(Step::Major), one.next(Step::Minor)), (v(2, 0, 0), v(1, 3, 0)));
+        assert_eq!(v(0, 3, 1).next(Step::Major), v(0, 4, 0));
+    }
+
+    #[test]
+    fn wider_types_hold_all_values() {
+        use ElemType as E;
+        assert!(
+            is_wider(E::INT32, E::INT64) && is_wider(E::FLOAT16, E::DOUBLE) && is_wider(E::UINT8, E::INT16)
+        );
+        assert!(
+            !is_wider(E::INT64, E::INT32) && !is_wider(E::INT32, E::FLOAT) && !is_wider(E::UINT8, E::INT8)
+        );
+        assert!(!is_wider(E::BFLOAT16, E::FLOAT16) && !is_wider(E::FLOAT, E::FLOAT));
+    }
+}
