@@ -3,9 +3,14 @@
 //! | pass | what it does |
 //! | --- | --- |
 //! | [`onnx_ir::pass::ALL`] | needs only what [`onnx_ir::pass::Operators`] says |
+//! | [`remove_no_ops()`] | removes nodes that give what they were given |
 //! | `convert-opset=N` | [`convert_opset()`](crate::convert::convert_opset) |
 //!
 //! A pass may have an argument, behind `=`.
+
+mod no_ops;
+
+pub use no_ops::remove_no_ops;
 
 use crate::convert::{Planned, convert_opset};
 use crate::schema::Registry;
@@ -29,6 +34,8 @@ pub struct Outcome {
 pub enum Pass {
     /// One that needs little of operators.
     Ir(&'static pass::Pass),
+    /// One that needs to know what operators mean.
+    Ops(&'static OpsPass),
     /// `convert-opset=21`, `convert-opset=ai.onnx.ml:5`
     ConvertOpset {
         /// The domain; `""` is ai.onnx.
@@ -38,11 +45,26 @@ pub enum Pass {
     },
 }
 
+/// A pass that needs to know what operators mean.
+pub struct OpsPass {
+    /// `remove-no-ops`
+    name: &'static str,
+    summary: &'static str,
+    function: fn(&mut Model, &Registry) -> Report,
+}
+
+static OPS: &[OpsPass] = &[OpsPass {
+    name: "remove-no-ops",
+    summary: "Remove nodes that give what they were given",
+    function: remove_no_ops,
+}];
+
 const CONVERT_OPSET: &str = "convert-opset";
 
 /// The passes as they are written, with what they do, sorted.
 pub fn list() -> Vec<(&'static str, &'static str)> {
     let mut list: Vec<_> = pass::ALL.iter().map(|pass| (pass.name, pass.summary)).collect();
+    list.extend(OPS.iter().map(|pass| (pass.name, pass.summary)));
     list.push((
         "convert-opset=[DOMAIN:]N",
         "Bring the model to version N of an operator set, ai.onnx if no other is named",
@@ -55,12 +77,14 @@ impl Pass {
     /// The pass that a word asks for, or why it is none.
     pub fn parse(word: &str) -> Result<Pass, String> {
         let (name, argument) = word.split_once('=').map_or((word, None), |(name, a)| (name, Some(a)));
-        match (pass::find(name), name == CONVERT_OPSET, argument) {
-            (Some(pass), _, None) => Ok(Pass::Ir(pass)),
+        let known = OPS.iter().find(|pass| pass.name == name).map(Pass::Ops);
+        match (pass::find(name).map(Pass::Ir).or(known), name == CONVERT_OPSET, argument) {
+            (Some(pass), _, None) => Ok(pass),
             (Some(_), ..) => Err(format!("`{name}` takes no argument")),
             (None, true, argument) => conversion(argument.unwrap_or_default()),
             (None, false, _) => {
-                let names = pass::ALL.iter().map(|pass| pass.name).chain([CONVERT_OPSET]);
+                let names = pass::ALL.iter().map(|pass| pass.name).chain(OPS.iter().map(|pass| pass.name));
+                let names = names.chain([CONVERT_OPSET]);
                 Err(match did_you_mean(name, names) {
                     Some(like) => format!("there is no pass `{name}`: did you mean `{like}`?"),
                     None => format!("there is no pass `{name}`"),
@@ -73,6 +97,7 @@ impl Pass {
     pub fn name(&self) -> &'static str {
         match self {
             Pass::Ir(pass) => pass.name,
+            Pass::Ops(pass) => pass.name,
             Pass::ConvertOpset { .. } => CONVERT_OPSET,
         }
     }
@@ -81,6 +106,11 @@ impl Pass {
     pub fn run(&self, model: &mut Model, registry: &Registry) -> Outcome {
         match *self {
             Pass::Ir(pass) => Outcome { report: pass.run(model, registry), plan: Vec::new(), is_done: true },
+            Pass::Ops(pass) => {
+                let report = (pass.function)(model, registry);
+                compact(model);
+                Outcome { report, plan: Vec::new(), is_done: true }
+            }
             Pass::ConvertOpset { domain, version } => {
                 let done = convert_opset(model, registry, domain, version);
                 compact(model);
@@ -88,6 +118,11 @@ impl Pass {
             }
         }
     }
+}
+
+/// Every pass that takes no argument.
+pub fn all() -> impl Iterator<Item = Pass> {
+    pass::ALL.iter().map(Pass::Ir).chain(OPS.iter().map(Pass::Ops))
 }
 
 /// `21` or `ai.onnx.ml:5`

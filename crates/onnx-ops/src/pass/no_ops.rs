@@ -1,0 +1,257 @@
+//! Removes nodes that give what they were given.
+//!
+//! ```text
+//! before:  g (float[2,3] x) => (float[2,3] y) {
+//!             a = Identity(x)             b = Transpose <perm = [1, 0]> (a)   c = Transpose <perm = [1, 0]> (b)
+//!             d = Cast <to = 1> (c)       e = Reshape(d, shape)               y = Relu(e)
+//!          }
+//! after:   g (float[2,3] x) => (float[2,3] y) { b = Transpose <perm = [1, 0]> (x)  y = Relu(x) }
+//! ```
+//!
+//! What is left unread is for `dead-code`. Types and shapes are those that inference knows: a `Reshape` goes where the shapes
+//! before and behind are the same for sure. Arithmetic goes only where it is exact for every number: `x * 1`, `x / 1`,
+//! `x - 0`, and `x + 0` of integers; of floats `x + 0` makes `+0` of `-0`, so that only `x + -0` goes.
+//!
+//! A graph output keeps its name; where that needs a node (the output is an input of the graph), the node stays.
+
+use crate::dims::Dim;
+use crate::infer::{Elem, Facts, InferOptions, Ty, infer};
+use crate::schema::Registry;
+use onnx_ir::pass::Report;
+use onnx_ir::{
+    AttrValue, BodyId, Cursor, ElemType, GraphId, Model, Name, Node, NodeId, Uses, ValueDef, ValueId,
+    normalize_domain,
+};
+use std::collections::HashSet;
+
+/// Removes nodes that do nothing.
+pub fn remove_no_ops(model: &mut Model, registry: &Registry) -> Report {
+    let facts = infer(model, registry, &InferOptions::default()).facts;
+    let local = local_functions(model);
+    let bodies: Vec<BodyId> = model.bodies.ids().filter(|b| model.bodies[*b].root().is_some()).collect();
+    let mut count = 0;
+    for body in bodies {
+        let uses = Uses::of(&model.bodies[body]);
+        let graphs: Vec<GraphId> = model.bodies[body].graphs.ids().collect();
+        let mut cursor = Cursor::new(model, body);
+        for graph in graphs {
+            cursor.goto_graph(graph);
+            while let Some(node) = cursor.next_node() {
+                let look =
+                    Look { model: cursor.model(), facts: &facts, body, node, uses: &uses, local: &local };
+                let Some((from, to)) = look.passes_on() else { continue };
+                if cursor.replace_uses(&uses, from, to) {
+                    cursor.remove();
+                    count += 1;
+                }
+            }
+        }
+    }
+    let mut report = Report::default();
+    report.note(count, "node", "removed");
+    report
+}
+
+/// Domain and name of the model's functions, which may be called like operators.
+pub(super) fn local_functions(model: &Model) -> HashSet<(String, Name)> {
+    let named = model.functions.values().filter_map(|f| Some((f.domain, f.name?)));
+    named.map(|(domain, name)| (normalize_domain(model.text(domain)).to_owned(), name)).collect()
+}
+
+/// A node that may do nothing.
+struct Look<'a> {
+    model: &'a Model,
+    facts: &'a Facts,
+    body: BodyId,
+    node: NodeId,
+    uses: &'a Uses,
+    local: &'a HashSet<(String, Name)>,
+}
+
+impl Look<'_> {
+    fn n(&self) -> &Node {
+        &self.model.bodies[self.body].nodes[self.node]
+    }
+
+    fn input(&self, i: usize) -> Option<ValueId> {
+        self.n().inputs.get(i).copied().flatten()
+    }
+
+    fn attr(&self, node: &Node, name: &str) -> Option<AttrValue> {
+        let attr = node.attrs.iter().find(|a| self.model.text(a.name) == name)?;
+        attr.value().filter(|_| attr.reference.is_none()).cloned()
+    }
+
+    fn has_attr(&self, name: &str) -> bool {
+        self.n().attrs.iter().any(|a| self.model.text(a.name) == name)
+    }
+
+    fn ty(&self, value: ValueId) -> &Ty {
+        &self.facts.get(self.body, value).ty
+    }
+
+    /// Whether two values have the same shape for sure, and the same element type.
+    fn is_same_type(&self, a: ValueId, b: ValueId) -> bool {
+        let (Ty::Tensor(a), Ty::Tensor(b)) = (self.ty(a), self.ty(b)) else { return false };
+        a.elem.is_some()
+            && a.elem == b.elem
+            && a.shape.is_some()
+            && a.shape == b.shape
+            && a.shape.iter().flatten().all(|d| *d != Dim::Unknown)
+    }
+
+    /// The output that is the same as another value.
+    fn passes_on(&self) -> Option<(ValueId, ValueId)> {
+        let n = self.n();
+        let (domain, op) = (normalize_domain(self.model.text(n.domain)), self.model.text(n.op));
+        if !domain.is_empty() || n.op.is_none_or(|op| self.local.contains(&(String::new(), op))) {
+            return None;
+        }
+        let (x, y) = (self.input(0)?, n.outputs.first().copied().flatten()?);
+        // A second output that something reads is no copy.
+        if n.outputs.iter().skip(1).flatten().any(|v| !self.uses.is_unused(*v)) {
+            return None;
+        }
+        let same = |is: bool| is.then_some((y, x));
+        match op {
+            "Identity" => same(true),
+            "Dropout" => same(!self.has_attr("is_test") && self.is_off(2)),
+            "Concat" | "Sum" | "Max" | "Min" | "Mean" => same(n.inputs.len() == 1),
+            "Cast" | "CastLike" => match self.is_same_type(x, y) || self.is_same_elem(x, y) {
+                true => same(true),
+                false => self.widened().map(|first| (y, first)),
+            },
+            "Transpose" => match self.perm(n).is_some_and(|perm| is_identity(&perm)) {
+                true => same(true),
+                false => self.turned_back().map(|first| (y, first)),
+            },
+            "Expand" => same(self.is_same_type(x, y)),
+            "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => match self.is_same_type(x, y) {
+                true => same(true),
+                false => self.shaped_back(y).map(|first| (y, first)),
+            },
+            "Tile" | "Slice" => same(self.is_same_type(x, y) && (op == "Tile" || self.is_forward())),
+            "Pad" => same(self.is_same_type(x, y) && self.has_no_pads()),
+            "Add" | "Mul" => {
+                let b = self.input(1)?;
+                let one = |x, other| self.is_same_type(x, y) && self.is_neutral(op, other);
+                if one(x, b) { Some((y, x)) } else { one(b, x).then_some((y, b)) }
+            }
+            "Sub" | "Div" => same(self.is_same_type(x, y) && self.is_neutral(op, self.input(1)?)),
+            _ => None,
+        }
+    }
+
+    fn is_same_elem(&self, a: ValueId, b: ValueId) -> bool {
+        matches!((self.ty(a), self.ty(b)), (Ty::Tensor(a), Ty::Tensor(b)) if a.elem.is_some() && a.elem == b.elem)
+    }
+
+    /// Whether an input that switches something on is left out, or known to be off.
+    fn is_off(&self, i: usize) -> bool {
+        self.input(i).is_none_or(|v| {
+            let value = self.facts.get(self.body, v).value.as_ref();
+            value.and_then(|v| v.ints()).is_some_and(|list| list == [0])
+        })
+    }
+
+    fn ints(&self, i: usize) -> Option<Vec<i64>> {
+        self.facts.get(self.body, self.input(i)?).value.as_ref()?.ints()
+    }
+
+    /// Whether every step of a Slice is 1: of a shape that stays, it takes everything then.
+    fn is_forward(&self) -> bool {
+        self.input(4).is_none() || self.ints(4).is_some_and(|steps| steps.iter().all(|step| *step == 1))
+    }
+
+    fn has_no_pads(&self) -> bool {
+        let pads = match self.attr(self.n(), "pads") {
+            Some(AttrValue::Ints(list)) => Some(list),
+            _ => self.ints(1),
+        };
+        pads.is_some_and(|pads| pads.iter().all(|pad| *pad == 0))
+    }
+
+    /// Whether every element of a known operand changes nothing.
+    fn is_neutral(&self, op: &str, operand: ValueId) -> bool {
+        let fact = self.facts.get(self.body, operand);
+        let is_float = fact.ty.elem().is_some_and(|e| !e.is_integer());
+        let is_it = |elem: &Elem| match (op, *elem) {
+            ("Add", Elem::Float(x)) => x == 0.0 && x.is_sign_negative(),
+            ("Add", Elem::Int(Dim::Const(0))) => !is_float,
+            ("Sub", Elem::Float(x)) => x == 0.0 && x.is_sign_positive(),
+            ("Sub", Elem::Int(Dim::Const(n))) => n == 0 && !is_float,
+            ("Mul" | "Div", elem) => elem.number() == Some(1.0),
+            _ => false,
+        };
+        fact.value.as_ref().is_some_and(|value| value.elems.iter().all(is_it))
+    }
+
+    /// The node of an operator that computes the first input.
+    fn before(&self, ops: &[&str]) -> Option<&Node> {
+        let body = &self.model.bodies[self.body];
+        let ValueDef::Output(node, 0) = body.values[self.input(0)?].def else { return None };
+        let n = &body.nodes[node];
+        let is_it =
+            normalize_domain(self.model.text(n.domain)).is_empty() && ops.contains(&self.model.text(n.op));
+        (is_it && n.op.is_some_and(|op| !self.local.contains(&(String::new(), op)))).then_some(n)
+    }
+
+    fn perm(&self, node: &Node) -> Option<Vec<i64>> {
+        match self.attr(node, "perm") {
+            Some(AttrValue::Ints(perm)) => Some(perm),
+            Some(_) => None,
+            None if node.attrs.iter().any(|a| self.model.text(a.name) == "perm") => None,
+            None => {
+                let rank = self.ty(node.inputs.first().copied().flatten()?).shape()?.len();
+                Some((0..i64::try_from(rank).ok()?).rev().collect())
+            }
+        }
+    }
+
+    /// What a Transpose of a Transpose puts in order again.
+    fn turned_back(&self) -> Option<ValueId> {
+        let first = self.before(&["Transpose"])?;
+        let (inner, outer) = (self.perm(first)?, self.perm(self.n())?);
+        let both: Option<Vec<i64>> =
+            outer.iter().map(|i| inner.get(usize::try_from(*i).ok()?).copied()).collect();
+        let is_same = inner.len() == outer.len() && is_identity(&both?);
+        first.inputs.first().copied().flatten().filter(|_| is_same)
+    }
+
+    /// What has the shape again that it had before the last two changes of shape, which keep the order of elements.
+    fn shaped_back(&self, y: ValueId) -> Option<ValueId> {
+        let first = self.before(&["Reshape", "Flatten", "Squeeze", "Unsqueeze"])?;
+        first.inputs.first().copied().flatten().filter(|x| self.is_same_type(*x, y))
+    }
+
+    /// What was cast to a type that has all its numbers, and is cast back.
+    fn widened(&self) -> Option<ValueId> {
+        use ElemType as E;
+        let first = self.before(&["Cast", "CastLike"])?;
+        let x = first.inputs.first().copied().flatten()?;
+        let (from, wide) = (self.ty(x).elem()?, self.ty(self.input(0)?).elem()?);
+        let back = self.ty(self.n().outputs.first().copied().flatten()?).elem()?;
+        let ranks: &[&[E]] = &[
+            &[E::FLOAT16, E::FLOAT, E::DOUBLE],
+            &[E::BFLOAT16, E::FLOAT, E::DOUBLE],
+            &[E::INT8, E::INT16, E::INT32, E::INT64],
+            &[E::UINT8, E::UINT16, E::UINT32, E::UINT64],
+            &[E::UINT8, E::INT16, E::INT32, E::INT64],
+            &[E::UINT16, E::INT32, E::INT64],
+            &[E::UINT32, E::INT64],
+            &[E::INT16, E::FLOAT],
+            &[E::INT32, E::DOUBLE],
+            &[E::BOOL, E::INT32],
+            &[E::BOOL, E::INT64],
+            &[E::BOOL, E::FLOAT],
+        ];
+        let at = |list: &[E], elem: E| list.iter().position(|e| *e == elem);
+        let is_wider =
+            ranks.iter().any(|list| at(list, from).is_some_and(|a| at(list, wide).is_some_and(|b| a < b)));
+        (from == back && is_wider).then_some(x)
+    }
+}
+
+fn is_identity(perm: &[i64]) -> bool {
+    perm.iter().copied().eq(0..perm.len() as i64)
+}
