@@ -1,7 +1,8 @@
-//! Fixes: each that a finding of the suite has, applied alone, mends that finding and breaks nothing.
+//! Fixes: each that a finding of the suite has, applied alone, mends that finding, breaks nothing and keeps all comments.
 
 use crate::{Case, opsets, run};
 use libtest_mimic::Trial;
+use onnx_ir::diag::{Edit, Span, code};
 use onnx_ir::{Diagnostic, Level, VerifyOptions};
 use onnx_text::{Fixes, TextKind, mend, sniff_text};
 
@@ -24,6 +25,10 @@ fn check(text: &str) -> Result<(), String> {
             let mut rounds = vec![vec![alone]];
             let mended = mend(text, Fixes::Unsafe, |_| (rounds.pop().unwrap_or_default(), true));
             let after = found(&mended.text);
+            let is_comment = [&code::ALLOW_UNKNOWN, &code::ALLOW_UNUSED].contains(&finding.code);
+            if !is_comment && comments(text, &fix.edits) != comments(&mended.text, &[]) {
+                return Err(format!("`{}` changes comments:\n{}", fix.title, mended.text));
+            }
             if mended.fixed != 1 {
                 return Err(format!("`{}` of `{}` was not applied", fix.title, finding.message));
             }
@@ -41,6 +46,24 @@ fn check(text: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The comments of a text in any order: statements move with those behind them. Without those in the middle of what
+/// edits remove.
+fn comments(text: &str, edits: &[Edit]) -> Vec<String> {
+    let parsed = onnx_text::parse_model(text);
+    let is_inside = |comment: &Span, edit: &Edit| {
+        let is_code = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
+        let around = |from: u32, to: u32| text.get(from as usize..to as usize).unwrap_or_default();
+        edit.text.is_empty()
+            && around(edit.span.start, comment.start).lines().any(is_code)
+            && around(comment.end, edit.span.end).lines().any(is_code)
+    };
+    let stays = |comment: &&Span| !edits.iter().any(|edit| is_inside(comment, edit));
+    let all = parsed.comments.iter().filter(stays);
+    let mut comments: Vec<_> = all.map(|span| text[span.range()].to_owned()).collect();
+    comments.sort();
+    comments
 }
 
 fn found(text: &str) -> Vec<Diagnostic> {

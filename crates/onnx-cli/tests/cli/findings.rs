@@ -140,3 +140,31 @@ fn fixes_have_byte_ranges_for_programs() {
     assert_eq!(replacement["deletedRegion"]["byteOffset"], edit["start"]);
     assert_eq!(replacement["insertedContent"]["text"], Value::from("image"));
 }
+
+/// Two nodes that give what they take, one of which is meant.
+const IDLE: &str = "<ir_version: 10, opset_import: [\"\": 21], producer_name: \"a\", producer_version: \"1\", domain: \"a\">\n\
+    g (float[N] x) => (float[N] y)\n{\n   t = Identity(x)  # onnxtxt: allow(no-op): a name for tools\n   \
+    u = Identity(t)\n   y = Relu(u)\n}\n";
+
+#[test]
+fn lints_are_on_the_level_strict_in_every_form() {
+    let folder = Folder::new(&[("m.onnxtxt", IDLE.as_bytes())]);
+    assert_eq!(folder.run(&["check", "m.onnxtxt"]).expect(0).stderr, "");
+    let found = |form: &str| {
+        folder.run(&["check", "--level", "strict", "--format", form, "m.onnxtxt"]).expect(0).stderr
+    };
+    let message = "this `Identity` gives what it takes: it is another name";
+    assert_eq!(found("short"), format!("m.onnxtxt:5:8: warning[W1201]: {message}\n"));
+    let github = "::warning file=m.onnxtxt,line=5,col=8,endColumn=16,title=W1201 no-op::";
+    assert_eq!(found("github"), format!("{github}{message}\n"));
+    let json: Value = serde_json::from_str(&found("json")).unwrap();
+    let edits = json["fixes"][0]["edits"].as_array().unwrap();
+    assert_eq!((&json["fixes"][0]["safe"], edits.len()), (&Value::from(true), 2));
+    let sarif: Value = serde_json::from_str(&found("sarif")).unwrap();
+    let replacements = &sarif["runs"][0]["results"][0]["fixes"][0]["artifactChanges"][0]["replacements"];
+    assert_eq!(replacements.as_array().map(Vec::len), Some(2));
+    folder.run(&["check", "--level", "strict", "--deny", "W1201", "m.onnxtxt"]).expect(1);
+    folder.run(&["check", "--level", "strict", "--deny", "W1201", "--fix", "m.onnxtxt"]).expect(0);
+    let mended = IDLE.replace("   u = Identity(t)\n", "").replace("Relu(u)", "Relu(t)");
+    assert_eq!(String::from_utf8_lossy(&folder.read("m.onnxtxt")), mended);
+}

@@ -31,7 +31,7 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Che
         let help = schema.replacement().map(|r| format!("use {r}"));
         let place = Entity::NodeOp(engine.frame.body, id);
         let mut diagnostic = Diagnostic::new(&code::OP_DEPRECATED, place, message).maybe_help(help);
-        if let Some(same) = schema.drop_in() {
+        if let Some(same) = engine.version_of(&schema.domain).and_then(|version| schema.drop_in(version)) {
             let changes = vec![Change::Rename(place, same.to_owned())];
             diagnostic = diagnostic.change(format!("write `{same}`"), changes, true);
         }

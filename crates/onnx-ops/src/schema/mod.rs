@@ -173,10 +173,12 @@ impl Schema {
         })
     }
 
-    /// The operator of the same version that takes and gives the same, if it is deprecated and has one.
-    pub fn drop_in(&self) -> Option<&'static str> {
+    /// The operator that takes and gives the same in an imported version, if this one is deprecated and has one.
+    pub fn drop_in(&self, version: i64) -> Option<&'static str> {
         match &*self.name {
             "Scatter" if self.deprecated => Some("ScatterElements"),
+            // Later, Resize has another input before the scales, and coordinates of its own.
+            "Upsample" if self.deprecated && version == 10 => Some("Resize"),
             _ => None,
         }
     }
