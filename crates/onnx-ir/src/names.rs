@@ -57,16 +57,19 @@ impl Names {
     /// The id of `text`, new or known.
     pub fn intern(&mut self, text: &str) -> Name {
         let hash = self.hash(text.as_bytes());
+        match self.known(hash, text.as_bytes()) {
+            Some(id) => id,
+            None => self.insert(hash, text),
+        }
+    }
+
+    /// The id of UTF-8 that occurs.
+    fn known(&self, hash: u32, text: &[u8]) -> Option<Name> {
         let (pool, starts) = (self.pool.as_bytes(), &self.starts);
         let same = |&(known, id): &(u32, Name)| {
-            known == hash
-                && pool[starts[id.index()]..starts[id.index() + 1]] == *text.as_bytes()
-                && self.is_utf8(id)
+            known == hash && pool[starts[id.index()]..starts[id.index() + 1]] == *text && self.is_utf8(id)
         };
-        if let Some(&(_, id)) = self.table.find(spread(hash), same) {
-            return id;
-        }
-        self.insert(hash, text)
+        self.table.find(spread(hash), same).map(|&(_, id)| id)
     }
 
     fn hash(&self, bytes: &[u8]) -> u32 {
@@ -83,19 +86,21 @@ impl Names {
 
     /// The id of a string that may not be UTF-8.
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> Name {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => self.intern(text),
-            Err(_) => {
-                let hash = self.hash(bytes);
-                let same = |(_, id): &(u32, Name)| self.invalid.get(id).is_some_and(|b| **b == *bytes);
-                if let Some(&(_, id)) = self.table.find(spread(hash), same) {
-                    return id;
-                }
-                let id = self.insert(hash, &String::from_utf8_lossy(bytes));
-                self.invalid.insert(id, bytes.into());
-                id
-            }
+        let hash = self.hash(bytes);
+        // What is equal to UTF-8 is UTF-8, so most need no look.
+        if let Some(id) = self.known(hash, bytes) {
+            return id;
         }
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return self.insert(hash, text);
+        }
+        let same = |(_, id): &(u32, Name)| self.invalid.get(id).is_some_and(|b| **b == *bytes);
+        if let Some(&(_, id)) = self.table.find(spread(hash), same) {
+            return id;
+        }
+        let id = self.insert(hash, &String::from_utf8_lossy(bytes));
+        self.invalid.insert(id, bytes.into());
+        id
     }
 
     fn insert(&mut self, hash: u32, text: &str) -> Name {
@@ -108,9 +113,7 @@ impl Names {
 
     /// The id of `text` if it occurs.
     pub fn find(&self, text: &str) -> Option<Name> {
-        let hash = self.hash(text.as_bytes());
-        let same = |&(known, id): &(u32, Name)| known == hash && &self[id] == text && self.is_utf8(id);
-        self.table.find(spread(hash), same).map(|&(_, id)| id)
+        self.known(self.hash(text.as_bytes()), text.as_bytes())
     }
 
     /// The exact bytes of a name.

@@ -150,7 +150,7 @@ impl<'a> Attrs<'a> {
 
     pub(crate) fn string(&self, name: &str) -> Option<Cow<'a, str>> {
         match self.find(name)? {
-            Found::Value(AttrValue::String(s)) => Some(String::from_utf8_lossy(s)),
+            Found::Value(AttrValue::String(s)) => Some(readable(s)),
             Found::Default(schema::Default::String(s)) => Some(Cow::Borrowed(s)),
             Found::Value(_) | Found::Default(_) | Found::EmptyList => None,
         }
@@ -177,12 +177,26 @@ impl<'a> Attrs<'a> {
     pub(crate) fn strings(&self, name: &str) -> Option<Vec<String>> {
         match self.find(name)? {
             Found::Value(AttrValue::Strings(list)) => {
-                Some(list.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect())
+                Some(list.iter().map(|s| readable(s).into_owned()).collect())
             }
             Found::Default(schema::Default::Strings(list)) => {
                 Some(list.iter().map(|s| s.to_string()).collect())
             }
             Found::EmptyList => Some(Vec::new()),
+            Found::Value(_) | Found::Default(_) => None,
+        }
+    }
+
+    /// How many elements a list has.
+    pub(crate) fn len(&self, name: &str) -> Option<usize> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Ints(list)) => Some(list.len()),
+            Found::Value(AttrValue::Floats(list)) => Some(list.len()),
+            Found::Value(AttrValue::Strings(list)) => Some(list.len()),
+            Found::Default(schema::Default::Ints(list)) => Some(list.len()),
+            Found::Default(schema::Default::Floats(list)) => Some(list.len()),
+            Found::Default(schema::Default::Strings(list)) => Some(list.len()),
+            Found::EmptyList => Some(0),
             Found::Value(_) | Found::Default(_) => None,
         }
     }
@@ -195,4 +209,9 @@ impl<'a> Attrs<'a> {
     pub(crate) fn elem(&self, name: &str) -> Option<ElemType> {
         i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
     }
+}
+
+/// The text of a string; most have no fault that would have to be looked for.
+fn readable(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

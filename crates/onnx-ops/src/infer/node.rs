@@ -285,6 +285,11 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.note_attr(name, self.attrs().strings(name), |list| format!("{list:?}"))
     }
 
+    /// How many elements a list of numbers or strings has.
+    pub fn list_len(&self, name: &str) -> Option<usize> {
+        self.note_attr(name, self.attrs().len(name), |len| format!("{len} elements"))
+    }
+
     /// A tensor attribute.
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {
         self.attrs().tensor(name)

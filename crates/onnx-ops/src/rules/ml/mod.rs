@@ -43,9 +43,7 @@ fn len(cx: &NodeCx<'_, '_>, name: &str) -> Option<usize> {
         return Some(0);
     }
     match cx.schema().attr(name)?.ty {
-        AttrType::INTS => cx.ints(name).map(|list| list.len()),
-        AttrType::FLOATS => cx.floats(name).map(|list| list.len()),
-        AttrType::STRINGS => cx.strings(name).map(|list| list.len()),
+        AttrType::INTS | AttrType::FLOATS | AttrType::STRINGS => cx.list_len(name),
         AttrType::TENSOR => usize::try_from(cx.tensor(name)?.element_count()?).ok(),
         _ => None,
     }
