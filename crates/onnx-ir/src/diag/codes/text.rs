@@ -159,6 +159,12 @@ super::codes! { TEXT, Syntax:
     /// ```
     Warning UNTYPED_REFERENCE = "W0104", "untyped-reference";
 
+    /// The profile `reference` has no way to say something of the model.
+    ///
+    /// Text of this profile holds nothing but what the reference parser reads, so annotations and extended forms are
+    /// left out. Each loss is listed; the default profile loses nothing.
+    Warning NOT_EXPRESSIBLE = "W0106", "not-expressible";
+
     /// A comment that should allow warnings names none, or is not understood.
     ///
     /// `# onnxtxt: allow(unused)` above a statement, or behind it, allows a warning there; `# onnxtxt: allow-file(unused)`
@@ -190,10 +196,4 @@ super::codes! { TEXT, Syntax:
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     Warning(Strict) ALLOW_UNUSED = "W0108", "allow-unused";
-
-    /// The profile `reference` has no way to say something of the model.
-    ///
-    /// Text of this profile holds nothing but what the reference parser reads, so annotations and extended forms are
-    /// left out. Each loss is listed; the default profile loses nothing.
-    Warning NOT_EXPRESSIBLE = "W0106", "not-expressible";
 }
