@@ -19,6 +19,8 @@ pub(crate) enum Directive {
     },
     Roundtrip,
     Infer,
+    /// What a runtime does not take.
+    Target(String),
     /// What passes do.
     Pass(passes::Step),
     /// A finding without a place, as `error[E0303]: message`.
@@ -44,6 +46,9 @@ fn directive(line: &str) -> Result<Directive, String> {
         return Ok(Directive::Finds(line.trim().trim_start_matches("finds").trim().to_owned()));
     }
     let rest: Vec<&str> = words.clone().collect();
+    if let ("target", [name]) = (verb, &rest[..]) {
+        return Ok(Directive::Target((*name).to_owned()));
+    }
     if let Some(step) = passes::parse(verb, &rest) {
         return step.map(Directive::Pass);
     }

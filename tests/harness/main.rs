@@ -11,6 +11,7 @@
 //! | `#! fmt` | the formatted text is the snapshot; formatting it again changes nothing, nor does formatting change the model |
 //! | `#! print [--profile P] [--elide N] [--no-metadata]` | the model as text is the snapshot |
 //! | `#! infer` | the model with its inferred types is the snapshot |
+//! | `#! target NAME` | what this runtime does not take is what the carets of the file claim |
 //! | `#! pass NAME...` | what these passes make of the model is the snapshot, and doing it again changes nothing; what they say is claimed |
 //! | `#! inline [--only F]... [--depth N] [--limit N] [--schema]` | likewise, for the calls of functions, and the nodes of operators that have one |
 //! | `#! outline DOMAIN.NAME VALUE...` | likewise, for a function of the nodes that compute these values; inlining it gives the model back |

@@ -42,7 +42,7 @@ pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<
             Ok(())
         }
         Directive::Roundtrip => roundtrip(case),
-        Directive::Infer | Directive::Fix(..) | Directive::Pass(_) => {
+        Directive::Infer | Directive::Target(_) | Directive::Fix(..) | Directive::Pass(_) => {
             Err("a directive for models".to_owned())
         }
         Directive::Finds(_) => Ok(()),

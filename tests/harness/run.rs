@@ -5,6 +5,7 @@ use crate::{Case, claims, opsets, passes, snapshots};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
+use onnx_ops::targets::{self, Target};
 use onnx_text::render::{Of, Source, Style, human, json};
 use onnx_text::{
     Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, ast, check, check_value, check_with,
@@ -63,6 +64,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
                 apply(&mut model, &mut inference.facts);
                 snapshot(case, "infer", print(&model, &RaiseOptions::default()).trim_end());
             }
+            Directive::Target(name) => target(case, name, &finds)?,
             Directive::Pass(step) => passes::run(case, step, &finds)?,
             Directive::Finds(_) => {}
         }
@@ -86,6 +88,17 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnost
     let locate = |entity| map.span(entity);
     let source = Source::new(&name, &case.text, Of::Text).locating(&locate);
     show(&source, &diagnostics)
+}
+
+/// What a runtime does not take of a file is what the file claims.
+fn target(case: &Case, name: &str, finds: &[&str]) -> Result<(), String> {
+    let target = Target::find(name).ok_or_else(|| format!("no runtime is called `{name}`"))?;
+    let Checked { parsed, model, .. } = sound(&case.text)?;
+    let found = targets::check(&model, registry_of(&model), target);
+    let map = SourceMap::new(&case.text, &parsed.tree, &model);
+    let locate = |entity| map.span(entity);
+    let source = Source::new(&case.name, &case.text, Of::Text).locating(&locate);
+    claims::compare(&source, &case.text, &found, finds)
 }
 
 /// A text, judged by every rule.

@@ -12,3 +12,4 @@ pub mod pass;
 mod passes;
 mod rules;
 pub mod schema;
+pub mod targets;

@@ -2,12 +2,14 @@
 //!
 //! - [`protos`]: structs and tables of the wire format, from `proto/`;
 //! - [`schemas`]: signatures of operators and versions of releases, from the installed `onnx` package;
+//! - [`kernels`]: what the installed `onnxruntime` package runs;
 //! - [`examples`]: the list of the operators' examples, from their folder.
 //!
 //! `--check` writes nothing and fails if a file differs from what would be written; it also holds `proto/` against
 //! the package. What needs the package is left out, loudly, where no Python has it.
 
 mod examples;
+mod kernels;
 mod protos;
 mod schemas;
 
@@ -43,6 +45,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     };
     settle(&schemas::outputs(&root, &python)?, args)?;
+    match kernels::output(&root, &python)? {
+        Some(output) => settle(&[output], args)?,
+        None if args.check => println!("NOT CHECKED: what onnxruntime runs (no Python that imports it)"),
+        None => println!("NOT GENERATED: what onnxruntime runs (no Python that imports it)"),
+    }
     if args.check { protos::compare_with_package(&root, &python, &compiled) } else { Ok(()) }
 }
 

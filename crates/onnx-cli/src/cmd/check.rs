@@ -9,6 +9,7 @@ use crate::{files, locate, output};
 use anyhow::{bail, ensure};
 use onnx_ir::diag::{self, Code};
 use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
+use onnx_ops::targets::{self, Target};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
 use onnx_text::{Fixes, mend};
@@ -24,6 +25,7 @@ Examples:
   onnxtxt check --fix --unsafe-fixes model.onnxtxt   mend what is likely, too
   onnxtxt check --level strict --ignore G11,W06 models/
   onnxtxt check --deny warnings --format github models/
+  onnxtxt check --target ort,tract model.onnx     what these runtimes do not take
   onnxtxt check --opset acme.onnxtxt model.onnx   with operators of a domain of your own")]
 pub(crate) struct Args {
     /// Models of any form, and folders; - is stdin
@@ -53,6 +55,9 @@ pub(crate) struct Args {
     /// Compare the SHA-1 of external data with the checksums that the model states
     #[arg(long)]
     verify_checksums: bool,
+    /// Tell of nodes that these runtimes do not take: candle, ort, rten, tract
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    target: Vec<String>,
     #[command(flatten)]
     opset: OpsetArgs,
 }
@@ -92,6 +97,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         args.fix || args.diff || !args.unsafe_fixes,
         "`--unsafe-fixes` says which fixes to apply: add `--fix`, or `--diff` to see them"
     );
+    for name in &args.target {
+        ensure_target(name)?;
+    }
     let operators = match args.opset.load(session)? {
         Ok(operators) => operators,
         Err(status) => return Ok(status),
@@ -131,6 +139,7 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
     let loaded = if input.form == Form::Text && input.no_text().is_none() {
         let judge = |model: &Model| {
             let mut found = onnx_ops::check::check(model, operators.of(model), &options);
+            found.extend(refused(args, operators, model));
             found.extend(external(args, input, model));
             found
         };
@@ -140,12 +149,26 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
         if level > Level::Syntax && !loaded.is_partial() {
             let registry = operators.of(&loaded.model);
             loaded.diagnostics.extend(onnx_ops::check::check(&loaded.model, registry, &options));
+            loaded.diagnostics.extend(refused(args, operators, &loaded.model));
             loaded.diagnostics.extend(external(args, input, &loaded.model));
         }
         loaded
     };
     let found = asked_for(args, loaded.diagnostics.clone());
     (loaded, found)
+}
+
+/// Refuses a name of a runtime that is not known.
+fn ensure_target(name: &str) -> anyhow::Result<()> {
+    let names: Vec<&str> = targets::targets().iter().map(|target| target.name).collect();
+    ensure!(names.contains(&name), "nothing is known of a runtime `{name}`; there are {}", names.join(", "));
+    Ok(())
+}
+
+/// The nodes that the runtimes that were asked for do not take.
+fn refused(args: &Args, operators: &Operators, model: &Model) -> Vec<Diagnostic> {
+    let targets = args.target.iter().filter_map(|name| Target::find(name));
+    targets.flat_map(|target| targets::check(model, operators.of(model), target)).collect()
 }
 
 /// The findings that were asked for, as bad as they were asked to be.

@@ -168,3 +168,24 @@ fn lints_are_on_the_level_strict_in_every_form() {
     let mended = IDLE.replace("   u = Identity(t)\n", "").replace("Relu(u)", "Relu(t)");
     assert_eq!(String::from_utf8_lossy(&folder.read("m.onnxtxt")), mended);
 }
+
+#[test]
+fn runtimes_refuse_what_they_do_not_take() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (double[N] x) => (double[N] y)\n{\n    t = Acos(x)\n    y = Softplus(t)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes()), ("m.onnx", &binary(text))]);
+    folder.run(&["check", "m.onnxtxt"]).expect(0);
+    for file in ["m.onnxtxt", "m.onnx"] {
+        let found = folder.run(&["check", "--target", "ort,candle", "--format", "short", file]).expect(1);
+        for message in [
+            "error[E1022]: onnxruntime 1.31.1 on a CPU does not take `ai.onnx.Acos` with double as `input`",
+            "error[E1022]: candle does not take `ai.onnx.Acos`",
+            "error[E1022]: candle does not take `ai.onnx.Softplus`",
+        ] {
+            assert!(found.stderr.contains(message), "{}", found.stderr);
+        }
+        assert_eq!(found.stderr.lines().count(), 3, "{}", found.stderr);
+    }
+    let unknown = folder.run(&["check", "--target", "torch", "m.onnx"]).expect(2);
+    assert!(unknown.stderr.contains("there are candle, ort, rten, tract"), "{}", unknown.stderr);
+}

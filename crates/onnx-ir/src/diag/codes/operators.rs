@@ -269,4 +269,12 @@ super::codes! { OPERATORS, Types:
     /// Functions that call functions can stand for more nodes than anybody could look at: thirty that each call
     /// the next one twice are a billion. What lies behind the limit (`onnxtxt limits`) has no types here.
     Warning INFERENCE_LIMIT = "W1021", "inference-limit";
+
+    /// A runtime that was asked for (`check --target`) does not take an operator, a version of it, or its types.
+    ///
+    /// The tables of runtimes say what they know by name, and where that is known for which versions and element types. That
+    /// a node is not told of does not promise that it runs. `onnxtxt inline --schema` expands operators that a function
+    /// defines, and `onnxtxt pass convert-opset=N` brings a model to another version. Source: the heads of the tables in
+    /// `crates/onnx-ops/targets`.
+    Error TARGET_UNSUPPORTED = "E1022", "target-unsupported";
 }

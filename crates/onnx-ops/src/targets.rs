@@ -1,0 +1,246 @@
+//! What other runtimes do not take: `check --target`.
+//!
+//! Each is a table in `targets` beside `src`, whose head says which version of which program it is about and where the facts are
+//! from. A line is an operator with the versions of it and the element types of type variables, where these are known:
+//!
+//! ```text
+//! ai.onnx Gemm 13- T=double,float
+//! * Softmax
+//! ```
+//!
+//! A table says what a runtime knows by name, not that every attribute and shape works.
+
+use crate::infer::{InferOptions, infer};
+use crate::schema::{BodyKind, Lookup, Registry, Schema};
+use foldhash::HashMap;
+use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::{BodyId, ElemType, Model, NodeId, ValueId, normalize_domain};
+use std::sync::LazyLock;
+
+/// A runtime.
+#[derive(Debug)]
+pub struct Target {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// What it is, with the version.
+    pub title: &'static str,
+    rows: HashMap<(&'static str, &'static str), Vec<Row>>,
+    /// Whether it runs operators through the functions that define them.
+    runs_bodies: bool,
+    /// Types that are brought to a wider one where there is nothing for them.
+    widens: Vec<(ElemType, ElemType)>,
+}
+
+/// Versions of an operator, and the types that it takes in them.
+#[derive(Debug)]
+struct Row {
+    first: u32,
+    last: u32,
+    types: Vec<(&'static str, Vec<ElemType>)>,
+}
+
+static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
+    vec![
+        Target::read("candle", "candle", include_str!("../targets/candle.txt")),
+        Target::read("ort", "onnxruntime 1.31.1 on a CPU", include_str!("../targets/ort.txt")),
+        Target::read("rten", "rten", include_str!("../targets/rten.txt")),
+        Target::read("tract", "tract", include_str!("../targets/tract.txt")),
+    ]
+});
+
+/// Every runtime that is known.
+pub fn targets() -> &'static [Target] {
+    &TARGETS
+}
+
+impl Target {
+    /// The runtime of this name.
+    pub fn find(name: &str) -> Option<&'static Target> {
+        TARGETS.iter().find(|target| target.name == name)
+    }
+
+    /// A table. Lines that mean nothing are left out; a test holds that there are none.
+    fn read(name: &'static str, title: &'static str, text: &'static str) -> Target {
+        let mut target =
+            Target { name, title, rows: HashMap::default(), runs_bodies: false, widens: Vec::new() };
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let mut words = line.split(' ');
+            match (words.next(), words.next()) {
+                (Some("bodies"), None) => target.runs_bodies = true,
+                (Some("widens"), Some(from)) => {
+                    let pair = ElemType::from_name(from).zip(words.next().and_then(ElemType::from_name));
+                    target.widens.extend(pair);
+                }
+                (Some(domain), Some(op)) => {
+                    let row = Row::read(words);
+                    target.rows.entry((normalize_domain(domain), op)).or_default().push(row);
+                }
+                (Some(_), None) | (None, _) => {}
+            }
+        }
+        target
+    }
+
+    /// Why the runtime does not take a node; `None` if it does, or if nothing is known against it.
+    fn refuses(&self, schema: Option<&Schema>, node: &NodeOf<'_>) -> Option<String> {
+        if self.runs_bodies && schema.is_some_and(|schema| schema.body != BodyKind::None) {
+            return None;
+        }
+        let named = self.rows.get(&(node.domain, node.op)).or_else(|| self.rows.get(&("*", node.op)));
+        let shown = if node.domain.is_empty() { "ai.onnx" } else { node.domain };
+        let Some(rows) = named else { return Some(format!("`{shown}.{}`", node.op)) };
+        let schema = schema?;
+        let versions = |row: &&Row| (row.first..=row.last).contains(&schema.since);
+        let rows: Vec<&Row> = rows.iter().filter(versions).collect();
+        if rows.is_empty() {
+            return Some(format!("version {} of `{shown}.{}`", schema.since, node.op));
+        }
+        let inputs = node.inputs.iter().enumerate().map(|(i, elem)| (schema.input(i), elem));
+        let outputs = node.outputs.iter().enumerate().map(|(i, elem)| (schema.output(i), elem));
+        for (param, elem) in inputs.chain(outputs) {
+            let (Some(param), Some(elem)) = (param, *elem) else { continue };
+            if !rows.iter().any(|row| row.takes(&param.ty, elem, &self.widens)) {
+                let elem = elem.name().unwrap_or("?");
+                return Some(format!("`{shown}.{}` with {elem} as `{}`", node.op, param.name));
+            }
+        }
+        None
+    }
+}
+
+impl Row {
+    fn read(words: std::str::Split<'static, char>) -> Row {
+        let mut row = Row { first: 0, last: u32::MAX, types: Vec::new() };
+        for word in words {
+            if let Some((variable, list)) = word.split_once('=') {
+                row.types.push((variable, list.split(',').filter_map(ElemType::from_name).collect()));
+            } else if let Some((first, last)) = word.split_once('-') {
+                row.first = first.parse().unwrap_or(0);
+                row.last = last.parse().unwrap_or(u32::MAX);
+            }
+        }
+        row
+    }
+
+    fn takes(&self, variable: &str, elem: ElemType, widens: &[(ElemType, ElemType)]) -> bool {
+        let Some((_, allowed)) = self.types.iter().find(|(name, _)| *name == variable) else { return true };
+        allowed.contains(&elem) || widens.iter().any(|(from, to)| *from == elem && allowed.contains(to))
+    }
+}
+
+/// A node with the element types of its operands and results, as far as they are known.
+struct NodeOf<'m> {
+    domain: &'m str,
+    op: &'m str,
+    inputs: Vec<Option<ElemType>>,
+    outputs: Vec<Option<ElemType>>,
+}
+
+/// Nodes of one operator that are told one by one; of more, there is one finding.
+const MOST_TOLD: usize = 4;
+
+/// Tells of every node that a runtime does not take, in the order of the bodies.
+pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnostic> {
+    let facts = infer(model, registry, &InferOptions::default()).facts;
+    let mut refused: Vec<(String, Vec<(BodyId, NodeId)>)> = Vec::new();
+    let mut at: HashMap<String, usize> = HashMap::default();
+    let functions = model.functions.values().map(|f| (f.body, &f.opset_imports));
+    for (body, imports) in
+        model.main.into_iter().map(|body| (body, &model.header.opset_imports)).chain(functions)
+    {
+        let b = &model.bodies[body];
+        let version = |domain: &str| {
+            let of_domain = imports.iter().filter(|i| normalize_domain(model.text(i.domain)) == domain);
+            of_domain.filter_map(|i| i.version).max()
+        };
+        let elems = |values: &[Option<ValueId>]| {
+            values.iter().map(|v| v.and_then(|v| facts.get(body, v).ty.elem())).collect()
+        };
+        for &id in b.graphs.values().flat_map(|graph| &graph.nodes) {
+            let n = &b.nodes[id];
+            let (domain, op) = (normalize_domain(model.text(n.domain)), model.text(n.op));
+            let is_call = model
+                .functions
+                .values()
+                .any(|f| model.text(f.name) == op && normalize_domain(model.text(f.domain)) == domain);
+            if is_call {
+                continue;
+            }
+            let schema = match registry.lookup(domain, op, version(domain).unwrap_or(1)) {
+                Lookup::Found(id) => Some(registry.get(id)),
+                Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,
+            };
+            let node = NodeOf { domain, op, inputs: elems(&n.inputs), outputs: elems(&n.outputs) };
+            let Some(what) = target.refuses(schema, &node) else { continue };
+            let place = *at.entry(what.clone()).or_insert_with(|| {
+                refused.push((what, Vec::new()));
+                refused.len() - 1
+            });
+            refused[place].1.push((body, id));
+        }
+    }
+    refused.iter().flat_map(|(what, nodes)| told(what, nodes, target)).collect()
+}
+
+/// The findings about the nodes that are refused for one reason.
+fn told(what: &str, nodes: &[(BodyId, NodeId)], target: &Target) -> Vec<Diagnostic> {
+    let place = |&(body, node): &(BodyId, NodeId)| Entity::NodeOp(body, node);
+    let finding = |node: &(BodyId, NodeId), more: &str| {
+        let message = format!("{} does not take {what}{more}", target.title);
+        Diagnostic::new(&code::TARGET_UNSUPPORTED, place(node), message)
+    };
+    match nodes {
+        [first, rest @ ..] if nodes.len() > MOST_TOLD => {
+            let more = format!(", which is here {} times", nodes.len());
+            let finding = finding(first, &more);
+            vec![
+                rest.iter()
+                    .take(MOST_TOLD - 1)
+                    .fold(finding, |d, node| d.related(place(node), "here as well")),
+            ]
+        }
+        _ => nodes.iter().map(|node| finding(node, "")).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_a_table_is_understood() {
+        let tables = [
+            include_str!("../targets/candle.txt"),
+            include_str!("../targets/ort.txt"),
+            include_str!("../targets/rten.txt"),
+            include_str!("../targets/tract.txt"),
+        ];
+        for (target, text) in targets().iter().zip(tables) {
+            assert!(text.starts_with("# "), "{}", target.name);
+            for line in text.lines().filter(|line| !line.starts_with('#')) {
+                let words: Vec<&str> = line.split(' ').collect();
+                let rest = match words[..] {
+                    ["bodies"] | ["widens", _, _] => continue,
+                    [_, _, ref rest @ ..] => rest,
+                    _ => panic!("{}: {line}", target.name),
+                };
+                for word in rest {
+                    let is_understood = match (word.split_once('='), word.split_once('-')) {
+                        (Some((_, list)), _) => {
+                            list.split(',').all(|name| ElemType::from_name(name).is_some())
+                        }
+                        (None, Some((first, last))) => {
+                            first.parse::<u32>().is_ok() && (last.is_empty() || last.parse::<u32>().is_ok())
+                        }
+                        (None, None) => false,
+                    };
+                    assert!(is_understood, "{}: {line}", target.name);
+                }
+            }
+            assert!(
+                target.rows.len() > 50 && target.rows.contains_key(&("", "Relu"))
+                    || target.rows.contains_key(&("*", "Relu"))
+            );
+        }
+    }
+}

@@ -1,0 +1,49 @@
+"""Writes which operators the installed `onnxruntime` package runs on a CPU, as a table of `crates/onnx-ops/targets`.
+
+    python dump_kernels.py > ort.txt
+
+A line holds for versions of an operator (`since`), not of its domain. Kernels of an operator and a range of versions are one line; a type variable has the types that any of them takes. Exits with 3
+where the package is not installed.
+"""
+
+import sys
+
+HEAD = """\
+# onnxruntime {version}, CPU: from its package, by xtask/py/dump_kernels.py (`cargo xtask codegen`).
+# Operators that are defined by functions are run through them, float16 as float where there is no kernel.
+# domain operator versions types
+bodies
+widens float16 float
+"""
+NEWEST = 2**31 - 1
+
+
+
+
+def main():
+    try:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+    except ImportError:
+        sys.exit(3)
+    kernels = {}
+    for kernel in runtime.get_all_opkernel_def():
+        key = (kernel.domain or "ai.onnx", kernel.op_name, *kernel.version_range)
+        kernels.setdefault(key, []).append(kernel.type_constraints)
+    # Constants are stored before there is a kernel to be looked for.
+    lines = ["ai.onnx Constant 1-"]
+    for (domain, name, first, last), constraints in sorted(kernels.items()):
+        types = []
+        # A variable that one of the kernels does not mention may be anything.
+        for variable in sorted(set.intersection(*(set(c) for c in constraints))):
+            allowed = sorted({t for c in constraints for t in c[variable]})
+            if all(t.startswith("tensor(") for t in allowed):
+                types.append(f"{variable}={','.join(t[7:-1] for t in allowed)}")
+        # A kernel without a last version is for the very version that it begins with.
+        last = first if last == NEWEST else last
+        lines.append(" ".join([domain, name, f"{first}-{last}", *types]))
+    print(HEAD.format(version=onnxruntime.__version__), end="")
+    print("\n".join(lines))
+
+
+main()
