@@ -11,6 +11,7 @@
 mod no_ops;
 
 pub use no_ops::remove_no_ops;
+pub(crate) use no_ops::{Look, local_functions};
 
 use crate::convert::{Planned, convert_opset};
 use crate::schema::Registry;

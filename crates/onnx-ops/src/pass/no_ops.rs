@@ -53,19 +53,20 @@ pub fn remove_no_ops(model: &mut Model, registry: &Registry) -> Report {
 }
 
 /// Domain and name of the model's functions, which may be called like operators.
-pub(super) fn local_functions(model: &Model) -> HashSet<(String, Name)> {
+pub(crate) fn local_functions(model: &Model) -> HashSet<(String, Name)> {
     let named = model.functions.values().filter_map(|f| Some((f.domain, f.name?)));
     named.map(|(domain, name)| (normalize_domain(model.text(domain)).to_owned(), name)).collect()
 }
 
 /// A node that may do nothing.
-struct Look<'a> {
-    model: &'a Model,
-    facts: &'a Facts,
-    body: BodyId,
-    node: NodeId,
-    uses: &'a Uses,
-    local: &'a HashSet<(String, Name)>,
+pub(crate) struct Look<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) facts: &'a Facts,
+    pub(crate) body: BodyId,
+    pub(crate) node: NodeId,
+    pub(crate) uses: &'a Uses,
+    /// Functions of the model, which may hide operators.
+    pub(crate) local: &'a HashSet<(String, Name)>,
 }
 
 impl Look<'_> {
@@ -101,7 +102,7 @@ impl Look<'_> {
     }
 
     /// The output that is the same as another value.
-    fn passes_on(&self) -> Option<(ValueId, ValueId)> {
+    pub(crate) fn passes_on(&self) -> Option<(ValueId, ValueId)> {
         let n = self.n();
         let (domain, op) = (normalize_domain(self.model.text(n.domain)), self.model.text(n.op));
         if !domain.is_empty() || n.op.is_none_or(|op| self.local.contains(&(String::new(), op))) {

@@ -19,6 +19,10 @@ pub(super) fn chain(site: &Site<'_>) -> Option<Diagnostic> {
         return None;
     }
     let to = site.attrs().elem("to")?;
+    // Then the second undoes the first, which is another finding.
+    if from == to {
+        return None;
+    }
     let [from, by, to] = [from, by, to].map(elem_text);
     let message = format!("{from} is cast to {by} and then to {to}");
     let changes = vec![Change::Rename(site.at_input(0), site.name(origin).to_owned())];

@@ -22,6 +22,7 @@ mod site;
 mod stored;
 
 use crate::infer::Facts;
+use crate::pass::local_functions;
 use crate::schema::{Lookup, Registry};
 use foldhash::HashMap;
 use onnx_ir::{BodyId, Diagnostic, Model, Uses, normalize_domain};
@@ -32,41 +33,43 @@ type Lint = fn(&Site<'_>) -> Option<Diagnostic>;
 
 /// The lints of nodes by operator of ai.onnx.
 const LINTS: &[(&str, Lint)] = &[
-    ("Add", idle::zero),
+    ("Add", idle::idle),
     ("BatchNormalization", control::batch_normalization),
-    ("Cast", idle::cast),
+    ("Cast", idle::idle),
     ("Cast", cast::chain),
     ("Cast", cast::double_constant),
+    ("CastLike", idle::idle),
     ("Clip", numbers::clip),
-    ("Concat", idle::single),
-    ("Div", idle::one),
+    ("Concat", idle::idle),
+    ("Div", idle::idle),
     ("Div", numbers::division),
-    ("Dropout", idle::dropout),
+    ("Dropout", idle::idle),
     ("Dropout", control::dropout),
-    ("Expand", idle::same_shape),
-    ("Flatten", idle::same_shape),
+    ("Expand", idle::idle),
+    ("Flatten", idle::idle),
     ("Hardmax", shapes::softmax),
-    ("Identity", idle::identity),
+    ("Identity", idle::idle),
     ("If", control::condition),
     ("LogSoftmax", shapes::softmax),
     ("Loop", control::trips),
-    ("Max", idle::single),
-    ("Mean", idle::single),
-    ("Min", idle::single),
+    ("Max", idle::idle),
+    ("Mean", idle::idle),
+    ("Min", idle::idle),
     ("Mod", numbers::division),
-    ("Mul", idle::one),
-    ("Pad", idle::pad),
+    ("Mul", idle::idle),
+    ("Pad", idle::idle),
     ("Pad", numbers::pad),
-    ("Pow", idle::one),
-    ("Reshape", idle::same_shape),
+    ("Reshape", idle::idle),
     ("Reshape", shapes::batch),
     ("Resize", shapes::resize),
+    ("Slice", idle::idle),
     ("Softmax", shapes::softmax),
-    ("Squeeze", idle::same_shape),
-    ("Sub", idle::zero),
-    ("Sum", idle::single),
-    ("Tile", idle::same_shape),
-    ("Transpose", idle::transpose),
+    ("Squeeze", idle::idle),
+    ("Sub", idle::idle),
+    ("Sum", idle::idle),
+    ("Tile", idle::idle),
+    ("Transpose", idle::idle),
+    ("Unsqueeze", idle::idle),
 ];
 
 /// Everything that could be better in a model about which `facts` are known.
@@ -75,6 +78,7 @@ pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &m
     for (op, lint) in LINTS {
         lints.entry(op).or_default().push(*lint);
     }
+    let local = local_functions(model);
     let version = model
         .header
         .opset_imports
@@ -90,13 +94,24 @@ pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &m
         for node_id in nodes {
             let node = &body.nodes[node_id];
             let op = model.text(node.op);
-            if !normalize_domain(model.text(node.domain)).is_empty() {
+            let is_local = node.op.is_some_and(|op| local.contains(&(String::new(), op)));
+            if !normalize_domain(model.text(node.domain)).is_empty() || is_local {
                 continue;
             }
             let (Some(lints), Some(version)) = (lints.get(op), version) else { continue };
             let Lookup::Found(schema) = registry.lookup("", op, version) else { continue };
             let schema = registry.get(schema);
-            let site = Site { model, body_id: id, body, id: node_id, node, schema, facts, uses: &uses };
+            let site = Site {
+                model,
+                body_id: id,
+                body,
+                id: node_id,
+                node,
+                schema,
+                facts,
+                uses: &uses,
+                local: &local,
+            };
             found.extend(lints.iter().filter_map(|lint| lint(&site)));
         }
         stored::check(model, id, &uses, found);

@@ -21,7 +21,7 @@ pub(super) fn clip(site: &Site<'_>) -> Option<Diagnostic> {
 }
 
 /// How much a Pad adds at each end of each axis: an input from version 11 on.
-pub(super) fn pads(site: &Site<'_>) -> Option<Vec<i64>> {
+fn pads(site: &Site<'_>) -> Option<Vec<i64>> {
     let attrs = site.attrs();
     if site.schema.since >= 11 {
         site.value(1)?.ints()

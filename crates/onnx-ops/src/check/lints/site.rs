@@ -3,7 +3,8 @@
 use crate::infer::{Attrs, Bindings, Fact, Facts, Scope, Ty, Value};
 use crate::schema::Schema;
 use onnx_ir::diag::{Change, Code, Entity};
-use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Node, NodeId, Use, Uses, ValueDef, ValueId};
+use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
+use std::collections::HashSet;
 
 /// A node with what is known of it.
 pub(super) struct Site<'a> {
@@ -15,6 +16,8 @@ pub(super) struct Site<'a> {
     pub(super) schema: &'a Schema,
     pub(super) facts: &'a Facts,
     pub(super) uses: &'a Uses,
+    /// Functions of the model, which may hide operators.
+    pub(super) local: &'a HashSet<(String, Name)>,
 }
 
 /// What an attribute of a call would be, of which there is none here.
@@ -118,10 +121,10 @@ impl<'a> Site<'a> {
         uses.iter().any(|u| matches!(u, Use::Output(..)))
     }
 
-    /// The changes that let those who read the first output read an input instead, without the node. None if the
+    /// The changes that let those who read the first output read another value instead, without the node. None if the
     /// output has to be there.
-    pub(super) fn bypass(&self, i: usize) -> Vec<Change> {
-        let (Some(output), Some(input)) = (self.output(0), self.input(i)) else { return Vec::new() };
+    pub(super) fn bypass(&self, same: ValueId) -> Vec<Change> {
+        let Some(output) = self.output(0) else { return Vec::new() };
         let is_read = |v: &ValueId| *v != output && !self.uses.is_unused(*v);
         let is_annotated = self.body.graphs.values().any(|graph| !graph.quantization.is_empty());
         if self.is_returned() || is_annotated || self.node.outputs.iter().flatten().any(is_read) {
@@ -131,7 +134,7 @@ impl<'a> Site<'a> {
         for used in self.uses.of_value(output) {
             if let Use::Input(node, at) = *used {
                 let place = Entity::NodeInput(self.body_id, node, at);
-                changes.push(Change::Rename(place, self.name(input).to_owned()));
+                changes.push(Change::Rename(place, self.name(same).to_owned()));
             }
         }
         changes
