@@ -29,6 +29,10 @@ pub struct Target {
     runs_bodies: bool,
     /// Types that are brought to a wider one where there is nothing for them.
     widens: Vec<(ElemType, ElemType)>,
+    /// The newest version of the format that it reads.
+    ir: Option<i64>,
+    /// The newest version of domains that may be imported.
+    imports: Vec<(&'static str, i64)>,
 }
 
 /// Versions of an operator, and the types that it takes in them.
@@ -61,8 +65,15 @@ impl Target {
 
     /// A table. Lines that mean nothing are left out; a test holds that there are none.
     fn read(name: &'static str, title: &'static str, text: &'static str) -> Target {
-        let mut target =
-            Target { name, title, rows: HashMap::default(), runs_bodies: false, widens: Vec::new() };
+        let mut target = Target {
+            name,
+            title,
+            rows: HashMap::default(),
+            runs_bodies: false,
+            widens: Vec::new(),
+            ir: None,
+            imports: Vec::new(),
+        };
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut words = line.split(' ');
             match (words.next(), words.next()) {
@@ -70,6 +81,11 @@ impl Target {
                 (Some("widens"), Some(from)) => {
                     let pair = ElemType::from_name(from).zip(words.next().and_then(ElemType::from_name));
                     target.widens.extend(pair);
+                }
+                (Some("ir"), Some(version)) => target.ir = version.parse().ok(),
+                (Some("imports"), Some(domain)) => {
+                    let version = words.next().and_then(|version| version.parse().ok());
+                    target.imports.extend(version.map(|version| (normalize_domain(domain), version)));
                 }
                 (Some(domain), Some(op)) => {
                     let row = Row::read(words);
@@ -179,7 +195,32 @@ pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnos
             refused[place].1.push((body, id));
         }
     }
-    refused.iter().flat_map(|(what, nodes)| told(what, nodes, target)).collect()
+    let nodes = refused.iter().flat_map(|(what, nodes)| told(what, nodes, target));
+    versions(model, target).into_iter().chain(nodes).collect()
+}
+
+/// Tells of versions in the header that are too new for a runtime.
+fn versions(model: &Model, target: &Target) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut tell = |what: &str, version: i64, most: i64, place: Entity| {
+        if version > most {
+            let message = format!("{} does not take version {version} of {what}", target.title);
+            let diagnostic = Diagnostic::new(&code::TARGET_UNSUPPORTED, place, message);
+            found.push(diagnostic.help(format!("it takes {most} at most")));
+        }
+    };
+    if let (Some(most), Some(version)) = (target.ir, model.header.ir_version) {
+        tell("the format", version, most, Entity::IrVersion);
+    }
+    for (i, import) in (0..).zip(&model.header.opset_imports) {
+        let domain = normalize_domain(model.text(import.domain));
+        let limit = target.imports.iter().find(|(known, _)| *known == domain);
+        if let (Some(&(_, most)), Some(version)) = (limit, import.version) {
+            let shown = if domain.is_empty() { "ai.onnx" } else { domain };
+            tell(shown, version, most, Entity::OpsetImport(i));
+        }
+    }
+    found
 }
 
 /// The findings about the nodes that are refused for one reason.
@@ -220,7 +261,7 @@ mod tests {
             for line in text.lines().filter(|line| !line.starts_with('#')) {
                 let words: Vec<&str> = line.split(' ').collect();
                 let rest = match words[..] {
-                    ["bodies"] | ["widens", _, _] => continue,
+                    ["bodies"] | ["widens" | "imports", _, _] | ["ir", _] => continue,
                     [_, _, ref rest @ ..] => rest,
                     _ => panic!("{}: {line}", target.name),
                 };
