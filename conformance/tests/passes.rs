@@ -7,10 +7,12 @@ use conformance::corpus::{CorpusModel, folder, in_parallel, left_out, models, sc
 use conformance::oracle::Oracle;
 use conformance::random::Random;
 use onnx_ir::pass::{self, Inline, OpRef, Operators as _, Report};
-use onnx_ir::{Body, Level, Model, NodeId, Value, ValueDef, ValueId, VerifyOptions, normalize_domain};
+use onnx_ir::{
+    Body, Data, Initializer, Level, Model, NodeId, Value, ValueDef, ValueId, VerifyOptions, normalize_domain,
+};
 use onnx_ops::convert::convert_opset;
 use onnx_ops::schema::Registry;
-use onnx_proto::file;
+use onnx_proto::{FileKind, file};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -150,6 +152,52 @@ fn passes_keep_the_results_of_backend_tests() {
     let judged = judge(&oracle, "passes", &trials, &json!({}));
     eprintln!("passes: {judged} of {} models that they changed, all with the same results", trials.len());
     assert!(models.is_empty() || judged > 1000, "{judged}");
+}
+
+/// The model of a test with its inputs as initializers, if they are tensors.
+fn with_inputs_known(model: &Model, folder: &Path) -> Option<Model> {
+    let mut model = model.clone();
+    let main = model.main?;
+    let root = model.bodies[main].root()?;
+    for (i, port) in model.bodies[main].graphs[root].inputs.clone().into_iter().enumerate() {
+        let bytes = std::fs::read(folder.join(format!("input_{i}.pb"))).ok()?;
+        let (data, found) = onnx_proto::read_data(bytes.into(), FileKind::Tensor, &mut model.names);
+        let (Some(Data::Tensor(mut tensor)), true, Some(value)) = (data, found.is_empty(), port.value) else {
+            return None;
+        };
+        tensor.name = port.name;
+        let body = &mut model.bodies[main];
+        let tensor = body.tensors.push(tensor);
+        body.values[value].def = ValueDef::Initializer(root);
+        body.graphs[root].initializers.push(Initializer { value, tensor });
+    }
+    model.bodies[main].graphs[root].inputs.clear();
+    Some(model)
+}
+
+/// The formulas of operators against the reference evaluator, to the bit: backend tests whose inputs are constants.
+#[test]
+fn constants_are_folded_to_what_models_compute() {
+    let Some(oracle) = Oracle::find("results of folding") else { return };
+    let models = backend(1);
+    let fold = onnx_ops::pass::Pass::parse("fold-constants").expect("a pass");
+    let made = in_parallel(&models, |(from, model)| {
+        let is_light = model.header.ir_version.is_some_and(|v| v >= 4);
+        let known = with_inputs_known(model, &data(from)).filter(|_| is_light)?;
+        let mut folded = known.clone();
+        fold.run(&mut folded, Registry::builtin());
+        let mut trial = Trial::new(&from.name, &known, None);
+        trial.add("folded", &folded);
+        Some(trial).filter(|trial| trial.variants.len() > 1)
+    });
+    let trials: Vec<Trial> = made.into_iter().flatten().collect();
+    // A product of matrices rounds otherwise where a transposed one has been stored anew.
+    let (bodies, single): (Vec<_>, Vec<_>) =
+        trials.into_iter().partition(|trial| trial.name.contains("_expanded"));
+    let judged = judge(&oracle, "folded", &single, &json!({}));
+    let close = judge(&oracle, "folded_bodies", &bodies, &json!({ "rtol": 1e-6 }));
+    eprintln!("folding: {judged} of {} models to the bit, {close} of {} bodies", single.len(), bodies.len());
+    assert!(models.is_empty() || judged > 250 && close > 300, "{judged} {close}");
 }
 
 /// Versions that backend tests are brought to, one after the other, and at last back to the newest.

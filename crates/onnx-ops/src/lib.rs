@@ -7,6 +7,7 @@ pub mod convert;
 pub mod dims;
 pub mod functions;
 pub mod infer;
+pub mod meaning;
 pub mod opset;
 pub mod pass;
 mod passes;

@@ -3,13 +3,16 @@
 //! | pass | what it does |
 //! | --- | --- |
 //! | [`onnx_ir::pass::ALL`] | needs only what [`onnx_ir::pass::Operators`] says |
+//! | [`fold_constants()`] | computes what is known before the model runs |
 //! | [`remove_no_ops()`] | removes nodes that give what they were given |
 //! | `convert-opset=N` | [`convert_opset()`](crate::convert::convert_opset) |
 //!
 //! A pass may have an argument, behind `=`.
 
+mod fold;
 mod no_ops;
 
+pub use fold::{LIMIT, fold_constants};
 pub use no_ops::remove_no_ops;
 pub(crate) use no_ops::{Look, local_functions};
 
@@ -54,11 +57,18 @@ pub struct OpsPass {
     function: fn(&mut Model, &Registry) -> Report,
 }
 
-static OPS: &[OpsPass] = &[OpsPass {
-    name: "remove-no-ops",
-    summary: "Remove nodes that give what they were given",
-    function: remove_no_ops,
-}];
+static OPS: &[OpsPass] = &[
+    OpsPass {
+        name: "fold-constants",
+        summary: "Compute what is known before the model runs",
+        function: fold_constants,
+    },
+    OpsPass {
+        name: "remove-no-ops",
+        summary: "Remove nodes that give what they were given",
+        function: remove_no_ops,
+    },
+];
 
 const CONVERT_OPSET: &str = "convert-opset";
 

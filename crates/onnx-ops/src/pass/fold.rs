@@ -1,0 +1,228 @@
+//! Computes what can be computed before the model runs.
+//!
+//! ```text
+//! before:  g (float[2,3] x, float[N,4] u) => (float[3,2] y, float[N,2,2] z) <int64[2] a = {1, 2}, int64[2] b = {2, 0}> {
+//!             s = Add(a, b)            y = Reshape(x, s)
+//!             t = Shape(x)             …
+//!          }
+//! after:      s = Constant <value = int64[2] {3, 2}> ()
+//!             t = Constant <value = int64[2] {2, 3}> ()
+//! ```
+//!
+//! A node becomes a `Constant` in its place, with its name and results, if all its inputs are constants and
+//! [`meaning`](crate::meaning) has a formula for it, or if inference knows all elements of the result: shapes that are
+//! numbers, and what is computed of them. Constants are initializers that no input overrides, and `Constant` nodes. What is
+//! not read any more is for `dead-code`.
+//!
+//! Results of more than [`LIMIT`] bytes stay, so that a model does not grow by what a node says shorter. Nothing is folded
+//! that rounds otherwise from one runtime to the next, and nothing in a model that is trained.
+
+use super::no_ops::local_functions;
+use crate::dims::Dim;
+use crate::infer::{Fact, InferOptions, Ty, infer};
+use crate::meaning::{Cx, Dense, Number, formula};
+use crate::schema::{self, Lookup, Registry};
+use onnx_ir::pass::Report;
+use onnx_ir::{
+    Attr, AttrValue, Body, BodyId, ElemType, GraphId, Model, Name, Node, NodeId, SecondaryMap, ValueDef,
+    ValueId, normalize_domain,
+};
+use std::rc::Rc;
+
+/// The most bytes that a result may have, and an input that is looked at.
+pub const LIMIT: usize = 64 << 10;
+/// The most steps for one result.
+const EFFORT: usize = 1 << 20;
+
+/// Makes constants of what is known before the model runs.
+pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
+    let mut report = Report::default();
+    if !model.training.is_empty() {
+        return report;
+    }
+    let facts = infer(model, registry, &InferOptions::default()).facts;
+    let local = local_functions(model);
+    let mut count = 0;
+    for body_id in model.bodies.ids().collect::<Vec<_>>() {
+        let function = model.functions.values().find(|f| f.body == body_id);
+        let imports = function.map_or(&model.header.opset_imports, |f| &f.opset_imports);
+        let Some(version) = model.opset_version(imports, "") else { continue };
+        let is_function = function.is_some();
+        let mut known = initializers(&model.bodies[body_id]);
+        for (_, node) in in_order(&model.bodies[body_id]) {
+            let body = &model.bodies[body_id];
+            let n = &body.nodes[node];
+            let is_ours = normalize_domain(model.text(n.domain)).is_empty()
+                && n.op.is_some_and(|op| !local.contains(&(String::new(), op)));
+            let [Some(output)] = n.outputs[..] else { continue };
+            // What is said of devices names the inputs.
+            if !is_ours || !n.extra().devices.is_empty() {
+                continue;
+            }
+            if model.text(n.op) == "Constant" {
+                known[output] = constant(model, body, n).map(Rc::new);
+                continue;
+            }
+            let site = Site { model, registry, body: body_id, node, version, known: &known };
+            let fact = facts.get(body_id, output);
+            let result =
+                site.computed(fact).or_else(|| (!is_function).then(|| site.inferred(fact)).flatten());
+            let Some(result) = result.filter(|dense| fits(dense, version)) else { continue };
+            let Some(tensor) = result.tensor() else { continue };
+            become_constant(model, body_id, node, tensor);
+            known[output] = Some(Rc::new(result));
+            count += 1;
+        }
+    }
+    report.note(count, "node", "folded");
+    report
+}
+
+type Known = SecondaryMap<ValueId, Option<Rc<Dense>>>;
+
+/// The values that initializers give and no caller replaces.
+fn initializers(body: &Body) -> Known {
+    let mut known = Known::default();
+    for init in body.graphs.values().flat_map(|graph| &graph.initializers) {
+        if matches!(body.values[init.value].def, ValueDef::Initializer(_)) {
+            known[init.value] = Dense::of(&body.tensors[init.tensor], LIMIT).map(Rc::new);
+        }
+    }
+    known
+}
+
+/// The nodes of a body, those of a graph before those of the graphs in it.
+fn in_order(body: &Body) -> Vec<(GraphId, NodeId)> {
+    let mut graphs: Vec<GraphId> = body.root().into_iter().collect();
+    let (mut list, mut next) = (Vec::new(), 0);
+    while let Some(&graph) = graphs.get(next) {
+        next += 1;
+        for &node in &body.graphs[graph].nodes {
+            list.push((graph, node));
+            graphs.extend(body.subgraphs(node));
+        }
+    }
+    list
+}
+
+/// What a node `Constant` gives.
+fn constant(model: &Model, body: &Body, n: &Node) -> Option<Dense> {
+    let [attr] = &n.attrs[..] else { return None };
+    let value = attr.value().filter(|_| attr.reference.is_none())?;
+    let list = |elem, numbers: Vec<Number>| Some(Dense { elem, dims: vec![numbers.len()], numbers });
+    let scalar = |elem, number| Some(Dense { elem, dims: Vec::new(), numbers: vec![number] });
+    match (model.text(attr.name), value) {
+        ("value", AttrValue::Tensor(tensor)) => Dense::of(&body.tensors[*tensor], LIMIT),
+        ("value_int", AttrValue::Int(i)) => scalar(ElemType::INT64, Number::Int((*i).into())),
+        ("value_float", AttrValue::Float(x)) => scalar(ElemType::FLOAT, Number::Float((*x).into())),
+        ("value_ints", AttrValue::Ints(all)) => {
+            list(ElemType::INT64, all.iter().map(|i| Number::Int((*i).into())).collect())
+        }
+        ("value_floats", AttrValue::Floats(all)) => {
+            list(ElemType::FLOAT, all.iter().map(|x| Number::Float((*x).into())).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a constant of this size and type can be.
+fn fits(dense: &Dense, version: i64) -> bool {
+    let bytes = dense.elem.raw_size(dense.numbers.len() as u64).unwrap_or(u64::MAX);
+    let is_float = matches!(dense.elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16);
+    let is_allowed = match version {
+        ..9 => is_float,
+        9..13 => dense.elem != ElemType::BFLOAT16,
+        _ => true,
+    };
+    bytes <= LIMIT as u64 && is_allowed
+}
+
+fn become_constant(model: &mut Model, body: BodyId, node: NodeId, tensor: onnx_ir::Tensor) {
+    let (op, value): (Name, Name) = (model.names.intern("Constant"), model.names.intern("value"));
+    let body = &mut model.bodies[body];
+    let tensor = body.tensors.push(tensor);
+    let n = &mut body.nodes[node];
+    n.op = Some(op);
+    n.inputs.clear();
+    n.attrs = vec![Attr::new(value, AttrValue::Tensor(tensor))];
+}
+
+/// A node that may be known.
+struct Site<'a> {
+    model: &'a Model,
+    registry: &'a Registry,
+    body: BodyId,
+    node: NodeId,
+    version: i64,
+    known: &'a Known,
+}
+
+impl Site<'_> {
+    fn n(&self) -> &Node {
+        &self.model.bodies[self.body].nodes[self.node]
+    }
+
+    /// What the formula gives, if all inputs are known.
+    fn computed(&self, fact: &Fact) -> Option<Dense> {
+        let n = self.n();
+        let (elem, dims) = (fact.ty.elem()?, extents(&fact.ty)?);
+        let inputs: Vec<Option<&Dense>> = (n.inputs.iter())
+            .map(|v| v.map_or(Some(None), |v| self.known[v].as_deref().map(Some)))
+            .collect::<Option<_>>()?;
+        let op = self.model.text(n.op);
+        let Lookup::Found(id) = self.registry.lookup("", op, self.version) else { return None };
+        let schema = self.registry.get(id);
+        // An attribute of the caller's is not known.
+        if n.attrs.iter().any(|a| a.reference.is_some()) {
+            return None;
+        }
+        let attr = |name: &str| n.attrs.iter().find(|a| self.model.text(a.name) == name);
+        let int = |name: &str| match attr(name) {
+            Some(attr) => match attr.value() {
+                Some(AttrValue::Int(i)) => Some(*i),
+                _ => None,
+            },
+            None => match schema.attr(name)?.default.as_ref()? {
+                schema::Default::Int(i) => Some(*i),
+                _ => None,
+            },
+        };
+        let ints = |name: &str| match attr(name)?.value() {
+            Some(AttrValue::Ints(list)) => Some(list.clone()),
+            _ => None,
+        };
+        let tensor = |name: &str| match attr(name)?.value() {
+            Some(AttrValue::Tensor(t)) => Dense::of(&self.model.bodies[self.body].tensors[*t], 1),
+            _ => None,
+        };
+        let cx = Cx { inputs: &inputs, elem, dims: &dims, int: &int, ints: &ints, tensor: &tensor };
+        let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= LIMIT);
+        count.and_then(|_| formula(op, &cx)?.evaluate(&inputs, EFFORT))
+    }
+
+    /// What inference knows of the result.
+    fn inferred(&self, fact: &Fact) -> Option<Dense> {
+        let elem = fact.ty.elem().filter(|e| e.is_integer() || *e == ElemType::BOOL)?;
+        let holds_graphs = self.model.bodies[self.body].subgraphs(self.node).next().is_some();
+        let (value, dims) = (fact.value.as_ref()?, extents(&fact.ty)?);
+        if holds_graphs || value.dims[..] != dims[..] {
+            return None;
+        }
+        let numbers: Vec<Number> = value.ints()?.into_iter().map(|i| Number::Int(i.into())).collect();
+        let is_sound = numbers.iter().all(|n| match elem {
+            ElemType::BOOL => matches!(n, Number::Int(0 | 1)),
+            _ => n.wrap(elem) == *n,
+        });
+        is_sound.then_some(Dense { elem, dims, numbers })
+    }
+}
+
+/// The shape of a tensor, if it is numbers.
+fn extents(ty: &Ty) -> Option<Vec<usize>> {
+    let Ty::Tensor(t) = ty else { return None };
+    let number = |d: &Dim| match d {
+        Dim::Const(n) => usize::try_from(*n).ok(),
+        Dim::Unknown | Dim::Expr(_) => None,
+    };
+    t.shape.as_ref()?.iter().map(number).collect()
+}
