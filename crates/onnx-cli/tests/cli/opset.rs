@@ -69,6 +69,22 @@ fn sets_that_are_none_or_have_errors_are_refused() {
     folder.run(&["ops", "--opset", "missing.onnxtxt"]).expect(2);
 }
 
+/// On the wire, a signature may be missing: then nothing is known against a node.
+#[test]
+fn operators_without_a_signature_are_not_unknown() {
+    let folder = folder();
+    let unsigned = String::from_utf8(folder.read("s.json")).unwrap();
+    let start = unsigned.find("```onnxtxt").unwrap();
+    let end = start + unsigned[start..].rfind("```").unwrap() + 3;
+    let unsigned = format!("{}{}", &unsigned[..start], &unsigned[end..]).replace("Twice", "Thrice");
+    folder.write("u.json", unsigned.as_bytes());
+    let other = MODEL.replace("y = Relu(t)", "y = com.acme.Thrice(t)");
+    folder.write("other.onnxtxt", other.as_bytes());
+    folder.run(&["check", "--opset", "u.json", "--opset", "s.onnx", "other.onnxtxt"]).expect(0);
+    let found = folder.run(&["check", "--opset", "s.onnx", "--format", "short", "other.onnxtxt"]).expect(1);
+    assert!(found.stderr.contains("error[E1001]: com.acme has no operator `Thrice`"), "{}", found.stderr);
+}
+
 #[test]
 fn bodies_of_a_set_are_inlined_and_its_import_goes() {
     let folder = folder();

@@ -19,6 +19,8 @@ pub struct Loaded {
     pub bodies: Vec<Option<FunctionId>>,
     /// For each of them what the set says of it in words.
     pub docs: Vec<Option<String>>,
+    /// Domain and name of operators that have no signature: they exist, and nothing else is known of them.
+    pub unsigned: Vec<(String, String)>,
     /// The model that has the functions.
     pub model: Arc<Model>,
     /// What is wrong with the set. Places are entities of the set.
@@ -44,8 +46,12 @@ pub fn load(set: OperatorSet) -> Loaded {
     let options = VerifyOptions { level: Level::Spec, payloads: true };
     diagnostics.extend(verify_operator_set(&set, &signatures, &options));
     let (mut schemas, mut bodies, mut docs) = (Vec::new(), Vec::new(), Vec::new());
+    let mut unsigned = Vec::new();
     let parts = set.operators.iter().zip(set.definitions()).zip(&signatures.list);
     for (i, ((operator, definition), signature)) in parts.enumerate() {
+        if let (Some(name), None) = (operator.name, signature) {
+            unsigned.push((set.domain().to_owned(), set.model.names[name].to_owned()));
+        }
         let since =
             operator.since_version.and_then(|since| u32::try_from(since).ok()).filter(|&since| since > 0);
         let (Some(name), Some(since), Some(signature)) = (operator.name, since, signature) else { continue };
@@ -63,7 +69,7 @@ pub fn load(set: OperatorSet) -> Loaded {
         bodies.push(definition.function);
         docs.push(onnx_text::description(&set, i).map(str::to_owned));
     }
-    Loaded { schemas, bodies, docs, model: Arc::new(set.model), diagnostics }
+    Loaded { schemas, bodies, docs, unsigned, model: Arc::new(set.model), diagnostics }
 }
 
 /// The schemas of a set, and what is wrong with it; see [`load`].

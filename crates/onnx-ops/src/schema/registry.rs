@@ -33,7 +33,7 @@ pub enum Lookup {
     },
     /// The domain is known and has no such operator.
     UnknownOperator,
-    /// There is no schema of this domain.
+    /// There is no schema of this domain, or the operator is known by name only.
     UnknownDomain,
 }
 
@@ -42,6 +42,8 @@ pub enum Lookup {
 pub struct Registry {
     /// Loaded schemas; their ids follow those of the built-in ones.
     extra: Vec<Extra>,
+    /// Domain and name of operators that are known by name only.
+    unsigned: Vec<(String, String)>,
     /// Every schema in force, by domain, name and `since`.
     ids: Vec<SchemaId>,
     /// Every operator, by domain and name.
@@ -92,8 +94,9 @@ impl Registry {
     /// The built-in schemas and those of operator sets, with the functions that define them. Of operators that are equal
     /// in domain, name and `since`, the last one stands in for the others.
     pub fn with_sets<'s>(sets: impl IntoIterator<Item = &'s Loaded>) -> Registry {
-        let mut extra = Vec::new();
+        let (mut extra, mut unsigned) = (Vec::new(), Vec::new());
         for set in sets {
+            unsigned.extend_from_slice(&set.unsigned);
             let parts = set.schemas.iter().zip(&set.bodies).zip(&set.docs);
             extra.extend(parts.map(|((schema, body), doc)| Extra {
                 schema: schema.clone(),
@@ -101,13 +104,14 @@ impl Registry {
                 doc: doc.clone(),
             }));
         }
-        Registry::of(extra)
+        Registry { unsigned, ..Registry::of(extra) }
     }
 
     fn of(extra: Vec<Extra>) -> Registry {
         let count = small(table::SCHEMAS.len() + extra.len());
         let mut registry = Registry {
             extra,
+            unsigned: Vec::new(),
             ids: (0..count).map(SchemaId).collect(),
             operators: Vec::new(),
             domains: Vec::new(),
@@ -191,7 +195,8 @@ impl Registry {
     pub fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup {
         let versions = self.versions(domain, name);
         let Some(&first) = versions.first() else {
-            let is_known = self.newest_version(domain).is_some();
+            let is_named = |(of, named): &(String, String)| is_same_domain(of, domain) && named == name;
+            let is_known = self.newest_version(domain).is_some() && !self.unsigned.iter().any(is_named);
             return if is_known { Lookup::UnknownOperator } else { Lookup::UnknownDomain };
         };
         match versions.iter().rev().find(|id| i64::from(self.get(**id).since) <= version) {
