@@ -35,10 +35,15 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                     .help("set `ir_version` to 3 or later"),
             );
         }
-        Some(version) if version >= 3 && imports.is_empty() => found.push(
-            Diagnostic::new(&code::OPSET_MISSING, Entity::Header, "model imports no operator set")
-                .help("add `opset_import` to the header"),
-        ),
+        Some(version) if version >= 3 && imports.is_empty() => {
+            let (newest, _) = version_for(scene, Name::empty(), None);
+            let change = Change::Import(None, String::new(), newest);
+            found.push(
+                Diagnostic::new(&code::OPSET_MISSING, Entity::Header, "model imports no operator set")
+                    .help("add `opset_import` to the header")
+                    .change(format!("import version {newest} of `ai.onnx`"), vec![change], false),
+            );
+        }
         Some(_) => {}
     }
     if scene.model.main.is_none() {
