@@ -77,7 +77,7 @@ pub struct Style {
     pub origin: Option<Origin>,
 }
 
-/// Copies from one body into another; see the [module](self).
+/// Copies from one body into another.
 pub struct Transplant<'a> {
     source: Source<'a>,
     target: Target<'a>,
