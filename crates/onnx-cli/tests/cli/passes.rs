@@ -48,6 +48,21 @@ fn passes_run_in_order_and_are_listed() {
 }
 
 #[test]
+fn a_plan_says_what_a_conversion_does_to_which_nodes() {
+    let text = "<ir_version: 7, opset_import: [\"\": 12]>
+g (float[2,3] x) => (float[1,3] y, float[2,3] z) { y = ReduceSum <axes = [0]> (x) z = Relu(x) }
+";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let plan = folder.run(&["pass", "--plan", "convert-opset=13", "m.onnxtxt"]).expect(0);
+    assert_eq!(plan.text(), "y: ReduceSum 12 -> 13: `axes` becomes an input\n");
+    let refused = folder.run(&["--format", "short", "pass", "convert-opset=99", "m.onnxtxt"]).expect(1);
+    assert!(refused.stderr.contains("error[E1508]") && refused.text().is_empty(), "{}", refused.stderr);
+    folder.run(&["pass", "convert-opset", "m.onnxtxt"]).expect(2);
+    let done = folder.run(&["pass", "convert-opset=13", "m.onnxtxt"]).expect(0);
+    assert!(done.text().contains("opset_import: [\"\": 13]"), "{}", done.text());
+}
+
+#[test]
 fn findings_of_a_later_pass_are_in_the_model_as_it_was_then() {
     let text = "<ir_version: 10, opset_import: [\"\": 21]>
 g (float[N] x) => (float[N] y) { a = Abs(x) b = Abs(x) t = Add(a, u) u = Mul(t, b) y = Neg(u) }

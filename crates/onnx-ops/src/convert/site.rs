@@ -356,6 +356,9 @@ impl Site<'_> {
             if self.version < 12 {
                 return Err(format!("`{name}` is a parameter of the function, which no Constant can be yet"));
             }
+            if self.is_left_out(parameter) {
+                return Err(format!("`{name}` is a parameter of the function that a call leaves out"));
+            }
             let value = self.insert(name, "Constant", &[], Vec::new());
             let ValueDef::Output(constant, _) = self.body().values[value].def else { return Ok(None) };
             let to = self.model.names.intern("value_ints");
@@ -374,6 +377,23 @@ impl Site<'_> {
         self.drop_attr(name);
         self.set_input(i, value);
         Ok(Some(format!("`{name}` becomes an input")))
+    }
+
+    /// Whether a call of the function around the node may leave a parameter out, so that there is no value.
+    fn is_left_out(&self, parameter: Name) -> bool {
+        let Some(function) = self.model.functions.values().find(|f| f.body == self.body) else {
+            return false;
+        };
+        if function.attribute_defaults.iter().any(|a| a.name == Some(parameter)) {
+            return false;
+        }
+        let domain = |name: Option<Name>| normalize_domain(self.model.text(name));
+        let calls = self.model.bodies.values().flat_map(|body| body.nodes.values()).filter(|n| {
+            n.op == function.name
+                && self.model.text(n.overload) == self.model.text(function.overload)
+                && domain(n.domain) == domain(function.domain)
+        });
+        calls.into_iter().any(|call| call.attr(parameter).is_none())
     }
 
     /// Makes an attribute of an input that is a list of integers and known.
