@@ -58,10 +58,29 @@ pub struct BodyBuilder<'m> {
     bodies: &'m mut crate::PrimaryMap<BodyId, Body>,
     body: Body,
     /// What each name stands for at this point, indexed by name.
-    visible: Vec<Option<ValueId>>,
+    visible: Visible,
     /// Shadowed entries of `visible`, to restore at the end of a graph.
     log: Vec<(Name, Option<ValueId>)>,
     scopes: Vec<Scope>,
+}
+
+/// A value for each name, in pages: of all the names of a model, a body has a few, and a model may have as many bodies
+/// as names.
+#[derive(Default)]
+struct Visible(Vec<Option<Box<Page>>>);
+
+/// Names of a page.
+const PAGE: usize = 128;
+type Page = [Option<ValueId>; PAGE];
+
+impl Visible {
+    fn slot(&mut self, name: Name) -> &mut Option<ValueId> {
+        let (page, at) = (name.index() / PAGE, name.index() % PAGE);
+        if page >= self.0.len() {
+            self.0.resize_with(page + 1, || None);
+        }
+        &mut self.0[page].get_or_insert_with(|| Box::new([None; PAGE]))[at]
+    }
 }
 
 struct Scope {
@@ -77,7 +96,7 @@ impl<'m> BodyBuilder<'m> {
             types: &mut model.types,
             bodies: &mut model.bodies,
             body: Body::default(),
-            visible: Vec::new(),
+            visible: Visible::default(),
             log: Vec::new(),
             scopes: Vec::new(),
         }
@@ -121,13 +140,15 @@ impl<'m> BodyBuilder<'m> {
         while self.log.len() > scope.log_start
             && let Some((name, before)) = self.log.pop()
         {
-            let unbound = self.visible[name.index()]
+            let unbound = self
+                .visible
+                .slot(name)
                 .filter(|&v| self.body.values[v].def == ValueDef::Unbound(scope.graph) && before.is_none());
             if let (Some(value), Some(outer)) = (unbound, outer) {
                 self.body.values[value].def = ValueDef::Unbound(outer);
                 kept.push((name, None));
             } else {
-                self.visible[name.index()] = before;
+                *self.visible.slot(name) = before;
             }
         }
         self.log.extend(kept.into_iter().rev());
@@ -143,15 +164,8 @@ impl<'m> BodyBuilder<'m> {
         &mut self.body.graphs[graph]
     }
 
-    fn slot(&mut self, name: Name) -> &mut Option<ValueId> {
-        if name.index() >= self.visible.len() {
-            self.visible.resize(self.names.len().max(name.index() + 1), None);
-        }
-        &mut self.visible[name.index()]
-    }
-
     fn show(&mut self, name: Name, value: ValueId) {
-        let slot = self.slot(name);
+        let slot = self.visible.slot(name);
         let before = slot.replace(value);
         self.log.push((name, before));
     }
@@ -181,7 +195,7 @@ impl<'m> BodyBuilder<'m> {
             return self.body.values.push(Value { name, def });
         }
         let here = self.graph();
-        let shown = *self.slot(name);
+        let shown = *self.visible.slot(name);
         match shown {
             Some(value) if self.body.values[value].def == ValueDef::Unbound(here) => {
                 self.body.values[value].def = def;
@@ -200,7 +214,7 @@ impl<'m> BodyBuilder<'m> {
         if name.is_empty() {
             return None;
         }
-        if let Some(value) = *self.slot(name) {
+        if let Some(value) = *self.visible.slot(name) {
             return Some(value);
         }
         let def = ValueDef::Unbound(self.graph());
@@ -241,7 +255,7 @@ impl<'m> BodyBuilder<'m> {
         port.value = port
             .name
             .filter(|n| !n.is_empty())
-            .and_then(|n| *self.slot(n))
+            .and_then(|n| *self.visible.slot(n))
             .filter(|&v| self.is_here(self.body.values[v].def));
         self.current_graph().value_info.push(port);
     }
@@ -270,7 +284,7 @@ impl<'m> BodyBuilder<'m> {
     fn initialized(&mut self, name: Name) -> ValueId {
         let here = self.graph();
         if !name.is_empty()
-            && let Some(value) = *self.slot(name)
+            && let Some(value) = *self.visible.slot(name)
             && matches!(self.body.values[value].def, ValueDef::Input(g) | ValueDef::Initializer(g) if g == here)
         {
             return value;

@@ -59,6 +59,7 @@ enum Source {
 
 /// A body of an operator, from a version of ai.onnx on.
 struct Row {
+    domain: &'static str,
     name: &'static str,
     since: i64,
     source: Source,
@@ -109,10 +110,12 @@ pub fn has_body(schema: &Schema, version: i64) -> bool {
 
 /// The newest body that is not too new.
 fn row(schema: &Schema, version: i64) -> Option<&'static Row> {
-    if schema.body == BodyKind::None || !normalize_domain(&schema.domain).is_empty() {
+    if schema.body == BodyKind::None {
         return None;
     }
-    let rows = table::ROWS.iter().filter(|r| r.name == schema.name && r.since <= version);
+    let domain = normalize_domain(&schema.domain);
+    let is_of = |r: &&Row| r.domain == domain && r.name == schema.name && r.since <= version;
+    let rows = table::ROWS.iter().filter(is_of);
     rows.max_by_key(|r| r.since)
 }
 

@@ -12,6 +12,7 @@ use super::{attention, elements, graphs, layout, losses, norms, recurrent, rotar
 macro_rules! text {
     ($name:literal, $since:literal) => {
         Row {
+            domain: "",
             name: $name,
             since: $since,
             source: Source::Text(include_str!(concat!("text/", $name, "-", $since, ".onnxtxt"))),
@@ -21,7 +22,7 @@ macro_rules! text {
 
 /// A body that is put together.
 const fn draft(name: &'static str, since: i64, draft: fn(&Site<'_>) -> Option<Draft>) -> Row {
-    Row { name, since, source: Source::Draft(draft) }
+    Row { domain: "", name, since, source: Source::Draft(draft) }
 }
 
 pub(super) const ROWS: &[Row] = &[
@@ -38,7 +39,7 @@ pub(super) const ROWS: &[Row] = &[
     draft("DepthToSpace", 28, layout::depth_to_space),
     text!("DynamicQuantizeLinear", 11),
     text!("Elu", 15),
-    draft("FlexAttention", 26, attention::flex_attention),
+    Row { domain: "ai.onnx.preview", ..draft("FlexAttention", 26, attention::flex_attention) },
     draft("Gelu", 20, elements::gelu),
     text!("GreaterOrEqual", 12),
     draft("GroupNormalization", 18, norms::group_normalization),

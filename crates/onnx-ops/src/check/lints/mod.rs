@@ -1,6 +1,6 @@
 //! What is legal and still not what one would write: the level `strict`.
 //!
-//! A lint looks at one node with what inference knows of it ([`site::Site`]), or at the stored tensors and declared
+//! A lint looks at one node with what inference knows of it ([`Site`]), or at the stored tensors and declared
 //! names of the model. It speaks only where it is certain of what it says; a fix that keeps every value is safe.
 //! Functions are left out: what holds for the calls of today is no reason to write a function otherwise.
 //!
