@@ -170,12 +170,12 @@ super::codes! { TEXT, Syntax:
     /// `# onnxtxt: allow(unused)` above a statement, or behind it, allows a warning there; `# onnxtxt: allow-file(unused)`
     /// before the first statement allows it in the file. Codes are said by id, name or rule. Errors cannot be allowed.
     ///
-    /// ```
+    /// ```text
     /// # onnxtxt: allow-file(unusde)
     /// <ir_version: 10, opset_import: ["": 21]>
     /// g (float[N] x) => (float[N] y) { y = Relu(x) dead = Abs(x) }
     /// ```
-    /// ```
+    /// ```text
     /// # onnxtxt: allow-file(unused)
     /// <ir_version: 10, opset_import: ["": 21]>
     /// g (float[N] x) => (float[N] y) { y = Relu(x) dead = Abs(x) }
@@ -186,12 +186,12 @@ super::codes! { TEXT, Syntax:
     ///
     /// What it was for has been mended, or is elsewhere. Remove it: it would hide the next mistake.
     ///
-    /// ```
+    /// ```text
     /// # onnxtxt: allow-file(unused)
     /// <ir_version: 10, opset_import: ["": 21]>
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
-    /// ```
+    /// ```text
     /// <ir_version: 10, opset_import: ["": 21]>
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
