@@ -83,10 +83,6 @@ impl Look<'_> {
         attr.value().filter(|_| attr.reference.is_none()).cloned()
     }
 
-    fn has_attr(&self, name: &str) -> bool {
-        self.n().attrs.iter().any(|a| self.model.text(a.name) == name)
-    }
-
     fn ty(&self, value: ValueId) -> &Ty {
         &self.facts.get(self.body, value).ty
     }
@@ -116,7 +112,7 @@ impl Look<'_> {
         let same = |is: bool| is.then_some((y, x));
         match op {
             "Identity" => same(true),
-            "Dropout" => same(!self.has_attr("is_test") && self.is_off(2)),
+            "Dropout" => same(self.is_inference()),
             "Concat" | "Sum" | "Max" | "Min" | "Mean" => same(n.inputs.len() == 1),
             "Cast" | "CastLike" => match self.is_same_type(x, y) || self.is_same_elem(x, y) {
                 true => same(true),
@@ -145,6 +141,20 @@ impl Look<'_> {
 
     fn is_same_elem(&self, a: ValueId, b: ValueId) -> bool {
         matches!((self.ty(a), self.ty(b)), (Ty::Tensor(a), Ty::Tensor(b)) if a.elem.is_some() && a.elem == b.elem)
+    }
+
+    /// Whether a `Dropout` lets everything through. Before version 7, an attribute said so, and training was the default.
+    fn is_inference(&self) -> bool {
+        let is_test = || matches!(self.attr(self.n(), "is_test"), Some(AttrValue::Int(flag)) if flag != 0);
+        if self.version().is_some_and(|version| version >= 7) { self.is_off(2) } else { is_test() }
+    }
+
+    /// The version of ai.onnx where the node is.
+    fn version(&self) -> Option<i64> {
+        let function = self.model.functions.values().find(|f| f.body == self.body);
+        let imports = function.map_or(&self.model.header.opset_imports, |f| &f.opset_imports);
+        let of_default = imports.iter().filter(|i| normalize_domain(self.model.text(i.domain)).is_empty());
+        of_default.filter_map(|i| i.version).max()
     }
 
     /// Whether an input that switches something on is left out, or known to be off.

@@ -34,8 +34,6 @@ fn reason(site: &Site<'_>, same: ValueId) -> Option<String> {
         // Exporters name with it what a graph returns, and a nested graph needs one to return an outer value.
         "Identity" if site.is_returned() => return None,
         "Identity" => "it is another name".to_owned(),
-        // Before version 7 an attribute said whether the model is trained, and training was the default.
-        "Dropout" if site.schema.since < 7 => return None,
         "Dropout" => "it works in training only".to_owned(),
         "Cast" | "CastLike" => format!("its input is {} already", elem_text(site.elem(0)?)),
         "Transpose" => "every axis stays where it is".to_owned(),
