@@ -152,6 +152,13 @@ pub struct SecondaryMap<K, V> {
     key: PhantomData<K>,
 }
 
+impl<K, V> SecondaryMap<K, V> {
+    /// Whether nothing has a fact.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
 impl<K: EntityId, V: Clone> SecondaryMap<K, V> {
     /// An empty map that answers `default`.
     pub fn with_default(default: V) -> Self {

@@ -1,8 +1,8 @@
 //! Everything that is wrong with a model: the rules of the structure, and those that need to know the operators.
 //!
 //! [`check`] is [`onnx_ir::verify()`] with what inference finds (S01–S17), and with what imports and functions say of
-//! operators (`imports`); on the level `strict` also with what could be better (`lints`). One mistake gives one finding: where the structure is broken, inference knows nothing and stays
-//! silent.
+//! operators (`imports`); on the level `strict` also with what could be better (`lints`). One mistake gives one finding:
+//! where the structure is broken, inference knows nothing and stays silent.
 
 mod imports;
 mod lints;

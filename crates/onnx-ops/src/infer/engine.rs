@@ -217,6 +217,10 @@ impl<'m> Engine<'m> {
     fn keep(&mut self, body: BodyId, facts: SecondaryMap<ValueId, Fact>) {
         let Engine { model, bodies, dims, .. } = self;
         let known = &mut bodies[body];
+        if known.is_empty() {
+            *known = facts;
+            return;
+        }
         for value in model.bodies[body].values.ids() {
             let fact = &facts[value];
             let old = &mut known[value];
