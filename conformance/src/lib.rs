@@ -5,6 +5,7 @@
 //! - [`convert`]: wire format to text and back.
 //! - [`oracle`]: the reference implementation in a process of its own.
 //! - [`random`]: models with anything in any field.
+//! - [`trial`]: models that are changed and have to compute the same.
 //! - [`comments`]: comments between the tokens of a text. [`texts`]: what is done with any text.
 
 #![forbid(unsafe_code)]
@@ -15,3 +16,4 @@ pub mod corpus;
 pub mod oracle;
 pub mod random;
 pub mod texts;
+pub mod trial;
