@@ -33,6 +33,8 @@ const FLAGS: &[&str] = &[
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
+/// Folders that have good seeds for a target, beside its own: an example of every operator, and one of every mistake.
+const BORROWED: &[(&str, &[&str])] = &[("check", &["crates/onnx-ops/docs", "tests/suite"])];
 /// One input may take this long, in seconds: slower is a finding, everything is meant to be linear.
 const INPUT_SECONDS: u32 = 10;
 const MEMORY_MB: u32 = 2048;
@@ -120,7 +122,12 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Result<()> {
     if seeds.is_dir() {
         command.arg(seeds);
     }
-    let words = fuzz.join(format!("{target}.dict"));
+    let (_, others) = BORROWED.iter().find(|(name, _)| *name == target).unwrap_or(&("", &[]));
+    command.args(others.iter().map(|folder| dirs::root().join(folder)));
+    let mut words = fuzz.join(format!("{target}.dict"));
+    if !words.is_file() && !others.is_empty() {
+        words = fuzz.join("text.dict");
+    }
     if words.is_file() {
         command.arg(format!("-dict={}", words.display()));
     }

@@ -28,6 +28,7 @@ mod inputs;
 mod norm;
 mod resize;
 mod scan;
+mod sharding;
 mod site;
 mod table;
 mod trees;

@@ -1,5 +1,6 @@
 //! The walk from version to version.
 
+use super::sharding::{self, Tensors};
 use super::site::{Note, Site};
 use super::table::{self, Way};
 use crate::functions::body_of;
@@ -324,6 +325,7 @@ impl Walk<'_> {
         // Whatever an adapter does, the plan says it of the node as it was.
         let planned = self.planned(model, t.body, t.node, (from, to), String::new());
         let old = schema(self.registry, self.domain, &op, from);
+        let tensors = Tensors::of(&model.bodies[t.body], t.node);
         let mut site = Site {
             model,
             facts,
@@ -344,6 +346,9 @@ impl Walk<'_> {
         let new = schema(self.registry, self.domain, &op, to).ok_or("the operator is not there")?;
         if !site.is_gone {
             fit(&mut site, old, new)?;
+            if let Some(tensors) = &tensors {
+                sharding::follow(&mut site, tensors);
+            }
         }
         let edit = Edit { before: site.before, after: site.after, is_gone: site.is_gone };
         let source = self.sources.get(&(t.body, t.node)).copied().unwrap_or(t.node);
