@@ -37,6 +37,16 @@ impl Form {
         }
     }
 
+    /// How names of such files end.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Form::Text => "onnxtxt",
+            Form::Binary => "onnx",
+            Form::Json => "json",
+            Form::Textproto => "txtpb",
+        }
+    }
+
     /// What people call it.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -1,15 +1,18 @@
 //! `onnxtxt ops`: the operators of ONNX, offline.
 
 pub(super) mod card;
+mod export;
 mod json;
 pub(super) mod spec;
 
+use crate::input::Form;
 use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::bail;
 use onnx_ops::schema::{BodyKind, Lookup, Registry, Schema};
 use spec::Spec;
+use std::path::PathBuf;
 
 /// List operators, or show one: what it takes and gives, and what each version changed
 #[derive(clap::Args)]
@@ -23,7 +26,9 @@ Examples:
   onnxtxt ops Conv@11                         the version in force where ai.onnx is imported in version 11
   onnxtxt ops ai.onnx.ml.Scaler --json        every version, for programs
   onnxtxt ops com.microsoft.FusedMatMul       one that ONNX Runtime adds
-  onnxtxt ops --opset acme.onnxtxt --domain com.acme"
+  onnxtxt ops --opset acme.onnxtxt --domain com.acme
+  onnxtxt ops --export opsets/                every domain as an operator-set document
+  onnxtxt ops --export - --domain ai.onnx.ml --version 3"
 )]
 pub(crate) struct Args {
     /// The operator: Conv, Conv@11, ai.onnx.ml.Scaler
@@ -38,6 +43,13 @@ pub(crate) struct Args {
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
+    /// Write operator-set documents: of every domain into a folder that is there, or of one (ai.onnx, if none is given) into
+    /// a file; - is stdout. They have all versions of the operators, or what is in force in --version
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["name", "json"])]
+    export: Option<PathBuf>,
+    /// The form of documents, where the name of OUT does not say it
+    #[arg(long, value_enum, value_name = "FORM", requires = "export")]
+    to: Option<Form>,
     #[command(flatten)]
     opset: OpsetArgs,
 }
@@ -48,6 +60,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Err(status) => return Ok(status),
     };
     let registry = operators.all();
+    if let Some(out) = &args.export {
+        return export::export(args, registry, out, session);
+    }
     let text = match &args.name {
         Some(name) => {
             let mut spec = Spec::parse(name)?;
@@ -85,10 +100,7 @@ fn listed<'r>(registry: &'r Registry, args: &Args) -> anyhow::Result<Vec<Listed<
         (None, Some(_)) => Some(""),
         (None, None) => None,
     };
-    if let Some(domain) = wanted.filter(|domain| registry.newest_version(domain).is_none()) {
-        let known: Vec<&str> = registry.domains().map(domain_text).collect();
-        bail!("nothing is known of a domain `{domain}`; there are {}", known.join(", "));
-    }
+    let wanted = wanted.map(|domain| known_domain(registry, domain)).transpose()?;
     let mut operators = Vec::new();
     for domain in registry.domains().filter(|domain| wanted.is_none_or(|wanted| wanted == *domain)) {
         for name in registry.operators(domain) {
@@ -106,6 +118,15 @@ fn listed<'r>(registry: &'r Registry, args: &Args) -> anyhow::Result<Vec<Listed<
         }
     }
     Ok(operators)
+}
+
+/// The domain, if it has operators.
+fn known_domain<'r>(registry: &'r Registry, domain: &str) -> anyhow::Result<&'r str> {
+    if let Some(known) = registry.domains().find(|known| *known == domain) {
+        return Ok(known);
+    }
+    let known: Vec<&str> = registry.domains().map(domain_text).collect();
+    bail!("nothing is known of a domain `{domain}`; there are {}", known.join(", "))
 }
 
 fn table(registry: &Registry, operators: &[Listed<'_>]) -> String {

@@ -89,3 +89,21 @@ fn what_is_not_there_says_what_is_near() {
     assert!(said(&["ops", "Gelu@19"]).contains("from version 20 on"));
     assert!(said(&["ops", "Gelu@new"]).contains("`new` is no version"));
 }
+
+#[test]
+fn the_operators_are_written_as_documents() {
+    let folder = Folder::new(&[]);
+    std::fs::create_dir(folder.path("sets")).unwrap();
+    folder.run(&["ops", "--export", "sets"]).expect(0);
+    let set = String::from_utf8(folder.read("sets/ai.onnx.ml.onnxtxt")).unwrap();
+    assert!(set.contains("operator Scaler"), "{set}");
+    folder.run(&["check", "sets/ai.onnx.onnxtxt", "sets/com.microsoft.onnxtxt"]).expect(0);
+    // What is written describes the operators as the program has them, in every form.
+    folder.run(&["ops", "--export", "ml.onnx", "--domain", "ai.onnx.ml", "--version", "3"]).expect(0);
+    assert!(folder.read("ml.onnx").windows(9).any(|bytes| bytes == b"ONNXOPSET"));
+    let done = folder.run(&["ops", "--export", "-", "--domain", "ai.onnx.ml", "--version", "3"]).expect(0);
+    let text = folder.run(&["print", "ml.onnx"]).expect(0);
+    assert_eq!(done.text(), text.text());
+    folder.run(&["ops", "--export", "unknown"]).expect(2);
+    folder.run(&["ops", "--export", "-", "--domain", "nowhere"]).expect(2);
+}

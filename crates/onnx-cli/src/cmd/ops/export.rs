@@ -1,0 +1,58 @@
+//! `onnxtxt ops --export`: operators that the program knows, as operator-set documents.
+
+use super::{Args, domain_text};
+use crate::deliver::put;
+use crate::input::Form;
+use crate::opset::SetFile;
+use crate::output::{self, Target};
+use crate::session::{Session, Status};
+use anyhow::{bail, ensure};
+use onnx_ir::normalize_domain;
+use onnx_ops::opset::document;
+use onnx_ops::schema::Registry;
+use onnx_text::RaiseOptions;
+use std::path::Path;
+
+/// Writes a document for each domain into a folder, or that of one domain into a file.
+pub(super) fn export(
+    args: &Args,
+    registry: &Registry,
+    out: &Path,
+    session: &mut Session,
+) -> anyhow::Result<Status> {
+    let is_folder = out.is_dir();
+    let wanted = args.domain.as_deref().map(normalize_domain);
+    let domains: Vec<&str> = match wanted {
+        Some(domain) => vec![super::known_domain(registry, domain)?],
+        None if is_folder && args.version.is_none() => registry.domains().collect(),
+        None => vec![""],
+    };
+    for domain in domains {
+        let path = match is_folder {
+            true => {
+                let ending = args.to.unwrap_or(Form::Text).ending();
+                out.join(format!("{}.{ending}", domain_text(domain)))
+            }
+            false => out.to_owned(),
+        };
+        let target = Target::new(&path);
+        let Some(form) =
+            args.to.or_else(|| Form::of_name(&path)).or((target == Target::Stdout).then_some(Form::Text))
+        else {
+            bail!("the name of {} does not say which form to write: use --to", target.name())
+        };
+        let is_shown = target == Target::Stdout && form == Form::Binary && output::is_terminal();
+        ensure!(!is_shown, "binary data is not written to a terminal: use a file");
+        let version = args.version.map(u32::try_from).transpose()?;
+        let file = SetFile { set: document(registry, domain, version), diagnostics: Vec::new() };
+        let content = match file.write(form, &RaiseOptions::default())? {
+            Ok(content) => content,
+            Err(diagnostic) => bail!("{}", diagnostic.message),
+        };
+        put(&target, &[], |out| out.write_all(&content))?;
+        if let Target::File(path) = &target {
+            session.note(&format!("wrote {}", path.display()));
+        }
+    }
+    Ok(Status::Clean)
+}
