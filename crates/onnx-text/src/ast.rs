@@ -394,6 +394,41 @@ pub enum AttrValue {
     Record(Box<List<Attr>>),
 }
 
+impl Node {
+    /// The graphs in the attributes, in order.
+    pub fn subgraphs(&self) -> Vec<&Graph> {
+        let mut graphs = Vec::new();
+        for attr in self.attrs.iter().flat_map(|list| &list.items) {
+            attr.subgraphs(&mut graphs);
+        }
+        graphs
+    }
+}
+
+impl Attr {
+    fn subgraphs<'a>(&'a self, out: &mut Vec<&'a Graph>) {
+        match &self.value {
+            Some(AttrValue::Graph(graph)) => out.push(graph),
+            Some(AttrValue::List(list) | AttrValue::Braced(list)) => {
+                out.extend(list.items.iter().filter_map(|e| match &e.value {
+                    AttrValue::Graph(graph) => Some(&**graph),
+                    _ => None,
+                }));
+            }
+            Some(AttrValue::Record(parts)) => parts.items.iter().for_each(|part| part.subgraphs(out)),
+            Some(
+                AttrValue::Scalar(_)
+                | AttrValue::Ints(_)
+                | AttrValue::Reference(_)
+                | AttrValue::Tensor(_)
+                | AttrValue::Type(_)
+                | AttrValue::Sparse(_),
+            )
+            | None => {}
+        }
+    }
+}
+
 impl AttrValue {
     /// Where it is written.
     pub fn span(&self) -> Span {

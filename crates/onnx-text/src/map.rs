@@ -9,7 +9,7 @@ mod opset;
 
 pub use opset::OpsetMap;
 
-use crate::ast::{self, AttrValue, Data, Element, Field, FieldValue, List, Node, ValueInfo};
+use crate::ast::{self, Data, Element, Field, FieldValue, List, Node, ValueInfo};
 use crate::lower::keys;
 use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{BodyId, EntityId, FunctionId, GraphId, Model, NodeId, Origin};
@@ -164,8 +164,7 @@ impl<'a> SourceMap<'a> {
     fn scope(&self, body: BodyId, graph: GraphId) -> Option<Scope<'a>> {
         let Some(owner) = self.model.bodies[body].graphs.get(graph)?.owner else { return self.root(body) };
         let position = self.model.bodies[body].subgraphs(owner).position(|g| g == graph)?;
-        let mut graphs = Vec::new();
-        subgraphs(self.node(body, owner)?, &mut graphs);
+        let graphs = self.node(body, owner)?.subgraphs();
         graphs.get(position).map(|g| Scope::of_graph(g))
     }
 
@@ -271,39 +270,9 @@ fn find_node(nodes: &[Node], origin: Origin) -> Option<&Node> {
         if node.span.start == origin.0 {
             return Some(node);
         }
-        let mut graphs = Vec::new();
-        subgraphs(node, &mut graphs);
+        let graphs = node.subgraphs();
         let inside = graphs.iter().find(|g| (g.span.start..g.span.end).contains(&origin.0))?;
         nodes = &inside.body;
-    }
-}
-
-/// The graphs in the attributes of a node, in order.
-fn subgraphs<'a>(node: &'a Node, out: &mut Vec<&'a ast::Graph>) {
-    for attr in node.attrs.iter().flat_map(|l| &l.items) {
-        in_attr(attr, out);
-    }
-}
-
-fn in_attr<'a>(attr: &'a ast::Attr, out: &mut Vec<&'a ast::Graph>) {
-    match &attr.value {
-        Some(AttrValue::Graph(graph)) => out.push(graph),
-        Some(AttrValue::List(list) | AttrValue::Braced(list)) => {
-            out.extend(list.items.iter().filter_map(|e| match &e.value {
-                AttrValue::Graph(graph) => Some(&**graph),
-                _ => None,
-            }));
-        }
-        Some(AttrValue::Record(parts)) => parts.items.iter().for_each(|part| in_attr(part, out)),
-        Some(
-            AttrValue::Scalar(_)
-            | AttrValue::Ints(_)
-            | AttrValue::Reference(_)
-            | AttrValue::Tensor(_)
-            | AttrValue::Type(_)
-            | AttrValue::Sparse(_),
-        )
-        | None => {}
     }
 }
 

@@ -6,7 +6,7 @@
 //! t = MatMul(x, w)  # float[2,3]
 //! ```
 
-use onnx_text::ast::{Attr, AttrValue, Graph, Node, ValueInfo};
+use onnx_text::ast::{Graph, Node, ValueInfo};
 use std::collections::HashMap;
 
 /// The text with a comment behind each node whose results have declared types.
@@ -78,32 +78,9 @@ impl<'t> Finder<'t, '_> {
             if declared.iter().any(|ty| *ty != "?") {
                 self.found.push((node.span.end as usize, declared.join(", ")));
             }
-            for attr in node.attrs.iter().flat_map(|attrs| &attrs.items) {
-                self.attr(attr, types);
+            for graph in node.subgraphs() {
+                self.graph(graph, types);
             }
-        }
-    }
-
-    fn attr(&mut self, attr: &Attr, types: &Types<'t>) {
-        match &attr.value {
-            Some(AttrValue::Graph(graph)) => self.graph(graph, types),
-            Some(AttrValue::List(list) | AttrValue::Braced(list)) => {
-                for element in &list.items {
-                    if let AttrValue::Graph(graph) = &element.value {
-                        self.graph(graph, types);
-                    }
-                }
-            }
-            Some(
-                AttrValue::Scalar(_)
-                | AttrValue::Ints(_)
-                | AttrValue::Reference(_)
-                | AttrValue::Tensor(_)
-                | AttrValue::Type(_)
-                | AttrValue::Sparse(_)
-                | AttrValue::Record(_),
-            )
-            | None => {}
         }
     }
 }

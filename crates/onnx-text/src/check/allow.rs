@@ -14,7 +14,7 @@
 //! wrong whatever its author says. What is said and means nothing, or allows what is not there, is told of on the level
 //! `strict`.
 
-use crate::ast::{self, AttrValue, Node, ValueInfo};
+use crate::ast::{self, Node, ValueInfo};
 use crate::map::SourceMap;
 use crate::parse::Parsed;
 use onnx_ir::diag::{self, Code, Diagnostic, Edit, Place, Span, code, did_you_mean};
@@ -207,27 +207,6 @@ fn in_values(values: &[ValueInfo], out: &mut Vec<Span>) {
 fn in_nodes(nodes: &[Node], out: &mut Vec<Span>) {
     for node in nodes {
         out.push(node.span);
-        for attr in node.attrs.iter().flat_map(|list| &list.items) {
-            match &attr.value {
-                Some(AttrValue::Graph(graph)) => in_graph(graph, out),
-                Some(AttrValue::List(list) | AttrValue::Braced(list)) => {
-                    for element in &list.items {
-                        if let AttrValue::Graph(graph) = &element.value {
-                            in_graph(graph, out);
-                        }
-                    }
-                }
-                Some(
-                    AttrValue::Scalar(_)
-                    | AttrValue::Ints(_)
-                    | AttrValue::Reference(_)
-                    | AttrValue::Tensor(_)
-                    | AttrValue::Type(_)
-                    | AttrValue::Sparse(_)
-                    | AttrValue::Record(_),
-                )
-                | None => {}
-            }
-        }
+        node.subgraphs().into_iter().for_each(|graph| in_graph(graph, out));
     }
 }
