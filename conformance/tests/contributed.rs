@@ -2,7 +2,7 @@
 
 use conformance::corpus::{left_out, models};
 use conformance::oracle::Oracle;
-use onnx_ir::diag::{Entity, Place};
+use onnx_ir::diag::Place;
 use onnx_ir::{Level, Model, VerifyOptions};
 use onnx_ops::opset::{contributed, registry_of, whole_registry};
 use onnx_ops::schema::{ElemSet, Lookup, Param, ParamKind, Schema, TypeSet};
@@ -75,16 +75,9 @@ fn models_of_the_corpus_use_them_rightly() {
 }
 
 fn is_about_contributed(model: &Model, place: Place) -> bool {
-    match place {
-        Place::Entity(
-            Entity::Node(body, node)
-            | Entity::NodeOp(body, node)
-            | Entity::NodeInput(body, node, _)
-            | Entity::NodeOutput(body, node, _)
-            | Entity::Attr(body, node, _),
-        ) => model.text(model.bodies[body].nodes[node].domain) == "com.microsoft",
-        _ => false,
-    }
+    let Place::Entity(entity) = place else { return false };
+    let is_contributed = |(body, node)| model.text(model.bodies[body].nodes[node].domain) == "com.microsoft";
+    entity.node().is_some_and(is_contributed)
 }
 
 /// A schema in the form of the script.

@@ -114,3 +114,41 @@ pub enum Entity {
     /// A value in a file of its own, which is no model: 0 is the whole, those in it follow in document order.
     Data(u32),
 }
+
+impl Entity {
+    /// The node that it is, or is a part of.
+    pub fn node(self) -> Option<(BodyId, NodeId)> {
+        match self {
+            Entity::Node(body, node)
+            | Entity::NodeInput(body, node, _)
+            | Entity::NodeOutput(body, node, _)
+            | Entity::NodeOp(body, node)
+            | Entity::Attr(body, node, _) => Some((body, node)),
+            Entity::Header
+            | Entity::IrVersion
+            | Entity::ModelVersion
+            | Entity::OpsetImport(..)
+            | Entity::ModelMetadata(..)
+            | Entity::Function(..)
+            | Entity::FunctionOpsetImport(..)
+            | Entity::FunctionAttribute(..)
+            | Entity::FunctionAttributeDefault(..)
+            | Entity::Graph(..)
+            | Entity::Input(..)
+            | Entity::Output(..)
+            | Entity::ValueInfo(..)
+            | Entity::Initializer(..)
+            | Entity::SparseInitializer(..)
+            | Entity::QuantizationAnnotation(..)
+            | Entity::Training(..)
+            | Entity::OpsetVersion
+            | Entity::Operator(..)
+            | Entity::OperatorInput(..)
+            | Entity::OperatorOutput(..)
+            | Entity::OperatorAttribute(..)
+            | Entity::OperatorVariable(..)
+            | Entity::Configuration(..)
+            | Entity::Data(..) => None,
+        }
+    }
+}

@@ -403,16 +403,11 @@ impl Walk<'_> {
     fn is_sound(&mut self, model: &Model) -> bool {
         let found = infer(model, self.registry, &InferOptions::default()).diagnostics;
         for diagnostic in found.into_iter().filter(Diagnostic::is_error) {
-            let place = match diagnostic.primary.place {
-                Place::Entity(
-                    Entity::Node(body, node)
-                    | Entity::NodeOp(body, node)
-                    | Entity::NodeInput(body, node, _)
-                    | Entity::NodeOutput(body, node, _)
-                    | Entity::Attr(body, node, _),
-                ) => self.place(body, node),
-                _ => Place::Nowhere,
+            let node = match diagnostic.primary.place {
+                Place::Entity(entity) => entity.node(),
+                Place::Source(_) | Place::Nowhere => None,
             };
+            let place = node.map_or(Place::Nowhere, |(body, node)| self.place(body, node));
             let message = format!("in version {}, {}", self.target, diagnostic.message);
             self.refuse(place, &code::CONVERT_NODE, message);
         }
