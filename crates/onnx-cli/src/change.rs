@@ -26,6 +26,19 @@ pub(crate) struct Made {
     pub(crate) is_done: bool,
 }
 
+/// Reads a model that is to be changed, and says what is wrong with the file. `None`: a part of it is lost.
+pub(crate) fn open(file: &Path, session: &mut Session) -> anyhow::Result<Option<(Input, Loaded)>> {
+    let input = Input::open(file)?;
+    ensure!(
+        input.kind == FileKind::Model && input.value().is_none(),
+        "{} is no model: there is nothing to change in it",
+        input.name
+    );
+    let loaded = input.load();
+    locate::report(session, &input, &loaded, &loaded.diagnostics);
+    Ok((!loaded.is_partial()).then_some((input, loaded)))
+}
+
 /// Reads a model, changes it step by step, and writes it.
 pub(crate) fn change<'s>(
     file: &Path,
@@ -35,17 +48,7 @@ pub(crate) fn change<'s>(
 ) -> anyhow::Result<Status> {
     let delivery = out.delivery(file)?;
     let work = Work::begin(session, format!("reading {}", file.display()));
-    let input = Input::open(file)?;
-    ensure!(
-        input.kind == FileKind::Model && input.value().is_none(),
-        "{} is no model: there is nothing to change in it",
-        input.name
-    );
-    let mut loaded = input.load();
-    locate::report(session, &input, &loaded, &loaded.diagnostics);
-    if loaded.is_partial() {
-        return Ok(Status::Findings);
-    }
+    let Some((input, mut loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     let mut status = Status::Clean;
     for step in steps(&loaded.model)? {
         work.now(step.name.to_owned());

@@ -1,16 +1,15 @@
 //! `onnxtxt pass`: changes of a model, by name.
 
-use crate::change::{Made, Step, change};
+use crate::change::{Made, Step, change, open};
 use crate::deliver::OutArgs;
-use crate::input::{Input, Loaded};
+use crate::input::Loaded;
 use crate::locate;
 use crate::operators::{Operators, OpsetArgs};
 use crate::output;
 use crate::session::{Session, Status};
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, anyhow, bail};
 use onnx_ir::Model;
 use onnx_ops::pass::{self, Outcome, Pass};
-use onnx_proto::FileKind;
 use std::path::Path;
 
 /// Change a model by passes, one after the other
@@ -86,17 +85,7 @@ fn plan(
     operators: &Operators,
     session: &mut Session,
 ) -> anyhow::Result<Status> {
-    let input = Input::open(file)?;
-    ensure!(
-        input.kind == FileKind::Model && input.value().is_none(),
-        "{} is no model: there is nothing to change in it",
-        input.name
-    );
-    let mut loaded = input.load();
-    locate::report(session, &input, &loaded, &loaded.diagnostics);
-    if loaded.is_partial() {
-        return Ok(Status::Findings);
-    }
+    let Some((input, mut loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     let mut lines = String::new();
     for pass in passes {
         let mut model = loaded.model.clone();
