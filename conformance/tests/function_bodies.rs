@@ -22,11 +22,9 @@ fn expand(model: &mut Model, used: &mut BTreeSet<(String, u32)>) -> usize {
     let mut bodies = |model: &Model, body, node| {
         let found = body_of(model, registry, &facts, body, node)?;
         let n = &model.bodies[body].nodes[node];
-        let function = model.functions.values().find(|f| f.body == body);
-        let imports = function.map_or(&model.header.opset_imports, |f| &f.opset_imports);
         let domain = normalize_domain(model.text(n.domain));
-        let import = imports.iter().find(|i| normalize_domain(model.text(i.domain)) == domain)?;
-        if let Lookup::Found(id) = registry.lookup(domain, model.text(n.op), import.version?) {
+        let version = model.opset_version(model.imports_of(body), domain)?;
+        if let Lookup::Found(id) = registry.lookup(domain, model.text(n.op), version) {
             used.insert((model.text(n.op).to_owned(), registry.get(id).since));
         }
         count += 1;

@@ -136,6 +136,19 @@ impl Model {
         name.map_or("", |n| &self.names[n])
     }
 
+    /// What the nodes of a body import: what the function of that body does, or else the model.
+    pub fn imports_of(&self, body: BodyId) -> &[OpsetImport] {
+        let function = self.functions.values().find(|function| function.body == body);
+        function.map_or(&self.header.opset_imports, |function| &function.opset_imports)
+    }
+
+    /// The newest version of a domain that a body imports, where `""` and `"ai.onnx"` name the same one.
+    pub fn newest_import(&self, body: BodyId, domain: &str) -> Option<i64> {
+        let wanted = normalize_domain(domain);
+        let of_domain = |import: &&OpsetImport| normalize_domain(self.text(import.domain)) == wanted;
+        self.imports_of(body).iter().filter(of_domain).filter_map(|import| import.version).max()
+    }
+
     /// The imported version of a domain, where `""` and `"ai.onnx"` name the same one.
     pub fn opset_version(&self, imports: &[OpsetImport], domain: &str) -> Option<i64> {
         let wanted = normalize_domain(domain);

@@ -90,10 +90,8 @@ fn round(
 /// The schema of the operator that a node applies.
 fn schema_of<'r>(model: &Model, registry: &'r Registry, body: BodyId, node: NodeId) -> Option<&'r Schema> {
     let n = &model.bodies[body].nodes[node];
-    let function = model.functions.values().find(|f| f.body == body);
-    let imports = function.map_or(&model.header.opset_imports, |f| &f.opset_imports);
     let domain = normalize_domain(model.text(n.domain));
-    let version = super::version_of(model, imports, domain)?;
+    let version = model.newest_import(body, domain)?;
     match registry.lookup(domain, model.text(n.op), version) {
         Lookup::Found(id) => Some(registry.get(id)),
         Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => None,

@@ -37,7 +37,7 @@ use crate::schema::{BodyKind, Lookup, Registry, Schema, SchemaId};
 use draft::Draft;
 pub use expand::{Expand, expand};
 use foldhash::HashMap;
-use onnx_ir::{Body, BodyId, FunctionId, Model, NodeId, OpsetImport, normalize_domain};
+use onnx_ir::{Body, BodyId, FunctionId, Model, NodeId, normalize_domain};
 use site::Site;
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -87,8 +87,7 @@ pub fn body_of(
     node: NodeId,
 ) -> Option<FunctionBody> {
     let function = model.functions.values().find(|f| f.body == body);
-    let imports = function.map_or(&model.header.opset_imports, |f| &f.opset_imports);
-    let version = |domain: &str| version_of(model, imports, domain);
+    let version = |domain: &str| model.newest_import(body, domain);
     let n = &model.bodies[body].nodes[node];
     let domain = normalize_domain(model.text(n.domain));
     let Lookup::Found(id) = registry.lookup(domain, model.text(n.op), version(domain)?) else { return None };
@@ -96,11 +95,6 @@ pub fn body_of(
         return Some(body.clone());
     }
     of(&Site::of_node(model, facts, body, function, node, registry.get(id), version("")?))
-}
-
-fn version_of(model: &Model, imports: &[OpsetImport], domain: &str) -> Option<i64> {
-    let of_domain = imports.iter().filter(|i| normalize_domain(model.text(i.domain)) == domain);
-    of_domain.filter_map(|i| i.version).max()
 }
 
 /// Whether an operator has a body that is valid in a version of ai.onnx. Of some nodes, too little may be known for it.

@@ -214,10 +214,7 @@ impl Asked<'_> {
         if let Some((function, _)) = called {
             return Callee::Function(function);
         }
-        let around = model.functions.values().find(|f| f.body == body);
-        let imports = around.map_or(&model.header.opset_imports, |f| &f.opset_imports);
-        let imported = imports.iter().filter(|i| normalize_domain(model.text(i.domain)) == domain);
-        let version = imported.filter_map(|i| i.version).max().unwrap_or(1);
+        let version = model.newest_import(body, domain).unwrap_or(1);
         match self.registry.lookup(domain, model.text(n.op), version) {
             Lookup::Found(id) => Callee::Operator(id),
             Lookup::TooNew { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => Callee::Unknown,

@@ -44,10 +44,8 @@ pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
     let local = local_functions(model);
     let mut count = 0;
     for body_id in model.bodies.ids().collect::<Vec<_>>() {
-        let function = model.functions.values().find(|f| f.body == body_id);
-        let imports = function.map_or(&model.header.opset_imports, |f| &f.opset_imports);
-        let Some(version) = model.opset_version(imports, "") else { continue };
-        let is_function = function.is_some();
+        let Some(version) = model.opset_version(model.imports_of(body_id), "") else { continue };
+        let is_function = model.functions.values().any(|f| f.body == body_id);
         let mut known = initializers(&model.bodies[body_id]);
         for (_, node) in in_order(&model.bodies[body_id]) {
             let body = &model.bodies[body_id];

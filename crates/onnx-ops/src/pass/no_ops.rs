@@ -146,15 +146,11 @@ impl Look<'_> {
     /// Whether a `Dropout` lets everything through. Before version 7, an attribute said so, and training was the default.
     fn is_inference(&self) -> bool {
         let is_test = || matches!(self.attr(self.n(), "is_test"), Some(AttrValue::Int(flag)) if flag != 0);
-        if self.version().is_some_and(|version| version >= 7) { self.is_off(2) } else { is_test() }
-    }
-
-    /// The version of ai.onnx where the node is.
-    fn version(&self) -> Option<i64> {
-        let function = self.model.functions.values().find(|f| f.body == self.body);
-        let imports = function.map_or(&self.model.header.opset_imports, |f| &f.opset_imports);
-        let of_default = imports.iter().filter(|i| normalize_domain(self.model.text(i.domain)).is_empty());
-        of_default.filter_map(|i| i.version).max()
+        if self.model.newest_import(self.body, "").is_some_and(|version| version >= 7) {
+            self.is_off(2)
+        } else {
+            is_test()
+        }
     }
 
     /// Whether an input that switches something on is left out, or known to be off.
