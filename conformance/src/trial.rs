@@ -4,8 +4,8 @@
 use crate::convert::{read_wire, write_wire};
 use crate::corpus::{CorpusModel, models, scratch};
 use crate::oracle::Oracle;
-use onnx_ir::Model;
 use onnx_ir::pass;
+use onnx_ir::{Attr, Model, Node};
 use onnx_ops::schema::Registry;
 use onnx_proto::file;
 use serde_json::json;
@@ -91,21 +91,39 @@ pub fn judge(oracle: &Oracle, folder: &str, trials: &[Trial], options: &serde_js
     judged
 }
 
-/// The backend tests that are quick, with their models; of so many one.
+/// Operators that draw other numbers each time, unless they have a seed.
+const RANDOM: &[&str] = &[
+    "Bernoulli",
+    "Dropout",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+];
+
+/// Whether what the model computes is the same each time.
+fn is_determinate(model: &Model) -> bool {
+    let draws = |node: &Node| {
+        let seed = |attr: &Attr| model.text(attr.name) == "seed";
+        RANDOM.contains(&model.text(node.op)) && !node.attrs.iter().any(seed)
+    };
+    model.bodies.values().all(|body| !body.nodes.values().any(draws))
+}
+
+/// The backend tests that are quick, and have one result each, with their models; of so many one.
 pub fn backend(of: usize) -> Vec<(CorpusModel, Model)> {
     let is_quick = |model: &CorpusModel| {
         let kind = model.name.strip_prefix("backend/").is_some_and(|name| !name.starts_with("light/"));
         kind && model.size <= LARGEST && !SLOW.iter().any(|slow| model.name.contains(slow))
     };
     let quick: Vec<_> = models().into_iter().filter(is_quick).step_by(of).collect();
-    quick
-        .into_iter()
-        .map(|model| {
-            let bytes = file::open(&model.path).expect("a model of the corpus can be read");
-            let read = read_wire(bytes).expect("a model of the corpus is sound");
-            (model, read)
-        })
-        .collect()
+    let read = |model: CorpusModel| {
+        let bytes = file::open(&model.path).expect("a model of the corpus can be read");
+        let read = read_wire(bytes).expect("a model of the corpus is sound");
+        is_determinate(&read).then_some((model, read))
+    };
+    quick.into_iter().filter_map(read).collect()
 }
 
 /// The inputs and outputs of a backend test.
