@@ -87,6 +87,7 @@ pub(crate) enum Command {
     Inline(cmd::inline::Args),
     Outline(cmd::outline::Args),
     Pass(cmd::pass::Args),
+    BackendTest(cmd::backend_test::Args),
     Semver(cmd::semver::Args),
     Explain(cmd::explain::Args),
     Ops(cmd::ops::Args),

@@ -59,6 +59,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Inline(args) => cmd::inline::run(args, session),
         Command::Outline(args) => cmd::outline::run(args, session),
         Command::Pass(args) => cmd::pass::run(args, session),
+        Command::BackendTest(args) => cmd::backend_test::run(args, session),
         Command::Semver(args) => cmd::semver::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),
         Command::Ops(args) => cmd::ops::run(args, session),

@@ -19,6 +19,7 @@
 //!
 //! Inference goes through a body where there is no rule, and bodies can be inlined.
 
+mod alone;
 mod attention;
 mod draft;
 mod elements;
@@ -34,6 +35,7 @@ mod table;
 
 use crate::infer::{Facts, NodeCx};
 use crate::schema::{BodyKind, Lookup, Registry, Schema, SchemaId};
+pub use alone::alone;
 use draft::Draft;
 pub use expand::{Expand, expand};
 use foldhash::HashMap;

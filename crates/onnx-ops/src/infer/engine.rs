@@ -322,7 +322,7 @@ impl<'m> Engine<'m> {
     }
 
     /// One node: its schema, its rule, its outputs.
-    fn step(&mut self, node: NodeId) {
+    pub(super) fn step(&mut self, node: NodeId) {
         if self.fuel == 0 {
             return;
         }
@@ -568,6 +568,15 @@ impl<'m> Engine<'m> {
         if self.quiet == 0 && self.told.insert((diagnostic.code.id, diagnostic.primary.place)) {
             self.findings.push(diagnostic);
         }
+    }
+
+    /// The findings after the first ones, which can be told again.
+    pub(super) fn take_findings(&mut self, first: usize) -> Vec<Diagnostic> {
+        let findings = self.findings.split_off(first);
+        for finding in &findings {
+            self.told.remove(&(finding.code.id, finding.primary.place));
+        }
+        findings
     }
 
     /// How many findings there are.

@@ -3,7 +3,7 @@
 //! Numbering: E01.. text, E02.. names and order, E03.. header, operator sets and IR versions, E04.. attributes,
 //! E05.. tensors, E06.. external data, E07.. types, E08.. functions, E09.. training and devices, E10.. nodes against the
 //! signatures of operators, inferred types and shapes, E11.. operator sets in files of their own, W12.. lints, E15.. what passes leave
-//! undone; W.. the same parts as warnings.
+//! undone, E16.. running models; W.. the same parts as warnings.
 //!
 //! A row reads `Error NAME = "E0203", "value-undefined", "G03";`: severity, constant, id, name, and the rule of the
 //! specification that it enforces. `Warning(Strict)` puts a row on another level than the rest of its file.
@@ -101,6 +101,7 @@ parts! {
     opsets OPSETS;
     lints LINTS;
     passes PASSES;
+    running RUNNING;
     training TRAINING;
 }
 

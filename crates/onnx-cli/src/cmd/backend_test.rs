@@ -1,0 +1,96 @@
+//! `onnxtxt backend-test`: ONNX's own tests, folders with a model and what it has to compute.
+
+mod case;
+mod close;
+
+use crate::output;
+use crate::session::{Session, Status};
+use anyhow::{Context as _, ensure};
+use case::{Case, Verdict};
+use close::Tolerance;
+use std::path::{Path, PathBuf};
+
+/// Run ONNX backend tests
+///
+/// Each folder with a model.onnx and folders test_data_set_* beside it is a case; folders are searched for such.
+/// One line a case says how it went, the last line how many passed.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt backend-test node/test_add             one case
+  onnxtxt backend-test onnx/backend/test/data    all that are in there
+  onnxtxt backend-test --failed data             only those that fail")]
+pub(crate) struct Args {
+    /// Folders with cases
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+    /// Relative difference that is allowed
+    #[arg(long, value_name = "X", default_value_t = 1e-3)]
+    rtol: f64,
+    /// Absolute difference that is allowed
+    #[arg(long, value_name = "X", default_value_t = 1e-7)]
+    atol: f64,
+    /// A JSON list of objects with path, rtol and atol: the tolerances of some cases, and which are random
+    #[arg(long, value_name = "FILE")]
+    index: Option<PathBuf>,
+    /// Show only the cases that fail
+    #[arg(long)]
+    failed: bool,
+}
+
+pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status> {
+    let mut cases = Vec::new();
+    for folder in &args.folders {
+        ensure!(folder.is_dir(), "{} is no folder", folder.display());
+        let before = cases.len();
+        find(folder, &mut cases).with_context(|| format!("cannot read {}", folder.display()))?;
+        ensure!(cases.len() > before, "there are no cases in {}", folder.display());
+    }
+    let tolerances = match &args.index {
+        Some(index) => close::read_index(index)?,
+        None => Vec::new(),
+    };
+    let default = Tolerance { relative: args.rtol, absolute: args.atol, is_random: false };
+    let (mut passed, mut failed) = (0, 0);
+    output::to_stdout(|out| {
+        for case in &cases {
+            let known = tolerances.iter().find(|(path, _)| case.folder.ends_with(path));
+            let verdict = case.run(known.map_or(&default, |(_, tolerance)| tolerance));
+            match &verdict {
+                Verdict::Passed => passed += 1,
+                Verdict::Failed(_) => failed += 1,
+            }
+            let name = case.folder.display();
+            match verdict {
+                Verdict::Passed if args.failed => {}
+                Verdict::Passed => writeln!(out, "ok      {name}")?,
+                Verdict::Failed(why) => writeln!(out, "FAILED  {name}: {why}")?,
+            }
+        }
+        writeln!(out, "{passed} passed, {failed} failed")
+    })?;
+    Ok(Status::of(failed == 0))
+}
+
+/// The folders that are cases, by name.
+fn find(folder: &Path, cases: &mut Vec<Case>) -> std::io::Result<()> {
+    let mut folders = Vec::new();
+    let mut sets = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with("test_data_set_") { sets.push(path) } else { folders.push(path) }
+        }
+    }
+    let model = folder.join("model.onnx");
+    if model.is_file() && !sets.is_empty() {
+        sets.sort();
+        cases.push(Case { folder: folder.to_owned(), model, sets });
+    }
+    folders.sort();
+    for folder in folders {
+        find(&folder, cases)?;
+    }
+    Ok(())
+}

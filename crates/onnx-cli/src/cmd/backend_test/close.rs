@@ -1,0 +1,82 @@
+//! Whether two values are close enough.
+
+use anyhow::Context as _;
+use onnx_exec::{Tensor, Value};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// How far apart numbers may be.
+#[derive(Clone, Debug)]
+pub(super) struct Tolerance {
+    /// Of the expected number.
+    pub(super) relative: f64,
+    pub(super) absolute: f64,
+    /// Whether the numbers are random, so that only their type and shape count.
+    pub(super) is_random: bool,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    path: PathBuf,
+    rtol: f64,
+    atol: f64,
+    #[serde(default)]
+    random: bool,
+}
+
+/// The tolerances of an index.
+pub(super) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let rows: Vec<Row> =
+        serde_json::from_str(&text).with_context(|| format!("{} is no index", path.display()))?;
+    let tolerance =
+        |row: Row| (row.path, Tolerance { relative: row.rtol, absolute: row.atol, is_random: row.random });
+    Ok(rows.into_iter().map(tolerance).collect())
+}
+
+/// How two values differ, if they do.
+pub(super) fn difference(result: &Value, expected: &Value, tolerance: &Tolerance) -> Option<String> {
+    match (result, expected) {
+        (Value::Tensor(a), Value::Tensor(b)) => tensors(a, b, tolerance),
+        (Value::Sequence(a), Value::Sequence(b)) => {
+            if a.len() != b.len() {
+                return Some(format!("{} elements, expected are {}", a.len(), b.len()));
+            }
+            a.iter().zip(b.iter()).find_map(|(a, b)| difference(a, b, tolerance))
+        }
+        (Value::Map(a), Value::Map(b)) => {
+            let keys = tensors(&a.keys, &b.keys, tolerance);
+            keys.or_else(|| a.values.iter().zip(&b.values).find_map(|(a, b)| difference(a, b, tolerance)))
+        }
+        (Value::Optional(Some(a)), Value::Optional(Some(b))) => difference(a, b, tolerance),
+        (Value::Optional(None), Value::Optional(None)) => None,
+        (a, Value::Optional(Some(b))) => difference(a, b, tolerance),
+        (a, b) => Some(format!("{}, expected is {}", a.kind(), b.kind())),
+    }
+}
+
+fn tensors(a: &Tensor, b: &Tensor, tolerance: &Tolerance) -> Option<String> {
+    let name = |t: &Tensor| t.elem().name().unwrap_or("?");
+    if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
+        return Some(format!("{}{:?}, expected is {}{:?}", name(a), a.dims(), name(b), b.dims()));
+    }
+    if tolerance.is_random {
+        return None;
+    }
+    if let (Ok(a), Ok(b)) = (a.string_slice(), b.string_slice()) {
+        let at = (0..a.len()).find(|&i| a[i] != b[i])?;
+        return Some(format!("element {at} is {:?}, expected is {:?}", a[at], b[at]));
+    }
+    let (Ok(xs), Ok(ys)) = (a.floats(), b.floats()) else {
+        let at = a.bytes().iter().zip(b.bytes()).position(|(a, b)| a != b)?;
+        return Some(format!("byte {at} is {:#04x}, expected is {:#04x}", a.bytes()[at], b.bytes()[at]));
+    };
+    let is_close = |x: f64, y: f64| {
+        x == y
+            || x.is_nan() && y.is_nan()
+            || (x - y).abs() <= tolerance.absolute + tolerance.relative * y.abs()
+    };
+    let at = (0..xs.len()).find(|&i| !is_close(xs[i], ys[i]))?;
+    let worst = xs.iter().zip(&ys).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+    Some(format!("element {at} is {}, expected is {}; the largest difference is {worst:e}", xs[at], ys[at]))
+}

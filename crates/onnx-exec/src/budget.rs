@@ -1,0 +1,110 @@
+//! How much memory tensors may take: all of a run together.
+//!
+//! Who runs a model enters a [`Budget`] on the threads that compute; every buffer that is made there is charged to it
+//! until it is dropped, wherever that happens.
+
+use crate::Failure;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes that may be in use, and those that are.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    most: usize,
+    used: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
+}
+
+impl Budget {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Budget { most, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) })
+    }
+
+    /// The most bytes that were in use at a time.
+    pub(crate) fn peak(&self) -> usize {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    /// Charges what is made in `work` on this thread.
+    pub(crate) fn enter<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
+        let outer = CURRENT.replace(Some(Arc::clone(self)));
+        let _leave = Leave(outer);
+        work()
+    }
+
+    fn charge(self: &Arc<Self>, bytes: usize) -> Result<(), Failure> {
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let now = before.saturating_add(bytes);
+        if now > self.most {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(too_large(bytes, self.most.saturating_sub(before)));
+        }
+        self.peak.fetch_max(now, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn too_large(bytes: usize, left: usize) -> Failure {
+    Failure::new(format!("{bytes} bytes are needed, and {left} are left of what the run may take"))
+}
+
+struct Leave(Option<Arc<Budget>>);
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// Bytes that are charged to a budget.
+#[derive(Debug)]
+pub(crate) struct Charge(Option<(Arc<Budget>, usize)>);
+
+impl Charge {
+    /// Charges the budget of this thread; without one, everything fits.
+    pub(crate) fn of(bytes: usize) -> Result<Charge, Failure> {
+        CURRENT.with_borrow(|current| match current {
+            None => Ok(Charge(None)),
+            Some(budget) => {
+                budget.charge(bytes)?;
+                Ok(Charge(Some((Arc::clone(budget), bytes))))
+            }
+        })
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if let Some((budget, bytes)) = &self.0 {
+            budget.used.fetch_sub(*bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether so many bytes are left; what is about to be made by a library can be asked for first.
+pub(crate) fn has_room(bytes: usize) -> Result<(), Failure> {
+    Charge::of(bytes).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_can_be_used_again() {
+        let budget = Budget::new(100);
+        budget.enter(|| {
+            let first = Charge::of(60).expect("60 of 100");
+            assert!(Charge::of(60).is_err());
+            drop(first);
+            assert!(has_room(100).is_ok());
+        });
+        assert!(Charge::of(1000).is_ok(), "outside nothing is counted");
+        assert_eq!(budget.peak(), 100);
+    }
+}

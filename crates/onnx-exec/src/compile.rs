@@ -1,0 +1,287 @@
+//! Prepares a model: functions inlined, nodes in order, and for each node what runs it.
+
+use crate::control::Control;
+use crate::data::dense;
+use crate::failure::Failure;
+use crate::kernels::{self, Attributes, Call, Kernel};
+use crate::liveness::dead_after;
+use crate::random::Random;
+use crate::tensor::Tensor;
+use crate::value::Value;
+use foldhash::HashMap;
+use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnx_ir::pass::{self, Inline};
+use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, Origin, Port, SecondaryMap, ValueId, normalize_domain};
+use onnx_ops::functions::{self, has_body};
+use onnx_ops::infer::{Fact, Stepwise, Ty};
+use onnx_ops::schema::{Lookup, Registry, SchemaId};
+use std::sync::{Arc, Mutex};
+
+/// How a model is prepared.
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {}
+
+/// A model that can be run, by any number of threads at once.
+pub struct Executable<'r> {
+    pub(crate) model: Model,
+    pub(crate) registry: &'r Registry,
+    pub(crate) body: BodyId,
+    pub(crate) root: GraphId,
+    /// What runs each node.
+    pub(crate) actions: SecondaryMap<NodeId, Option<Action>>,
+    /// The values that the model stores.
+    pub(crate) stored: SecondaryMap<ValueId, Option<Value>>,
+    /// The values that nothing reads behind a node of the same graph.
+    pub(crate) dead_after: SecondaryMap<NodeId, Vec<ValueId>>,
+    /// The nodes of the model that was given, by their origin here.
+    places: Vec<Entity>,
+    /// Function bodies, for the types of a node's inputs.
+    pub(crate) functions: Mutex<Functions<'r>>,
+}
+
+/// Function bodies of nodes that are ready to run.
+type Functions<'r> = HashMap<(NodeId, Vec<Ty>), Arc<Executable<'r>>>;
+
+/// What runs a node.
+#[derive(Clone)]
+pub(crate) enum Action {
+    /// It is known already.
+    Constant(Value),
+    /// It runs graphs of its own.
+    Control(Control),
+    Kernel(SchemaId, Kernel),
+    /// A function body that is found when the types of the inputs are known.
+    Function(SchemaId),
+}
+
+/// Prepares a model for being run. External data has to be in place. Everything that stands in the way is told at once.
+pub fn compile<'r>(
+    model: &Model,
+    registry: &'r Registry,
+    _options: &CompileOptions,
+) -> Result<Executable<'r>, Vec<Diagnostic>> {
+    let mut model = model.clone();
+    let places = number(&mut model);
+    let report = pass::inline(&mut model, registry, Inline::default());
+    let mut found = report.diagnostics;
+    pass::topological_sort(&mut model);
+    pass::compact(&mut model);
+    let main = model.main.and_then(|body| Some((body, model.bodies[body].root()?)));
+    let Some((body, root)) = main else {
+        found.push(Diagnostic::new(&code::CANNOT_RUN, Place::Nowhere, "the model has no graph to run"));
+        return Err(found);
+    };
+    let mut executable = Executable {
+        dead_after: dead_after(&model.bodies[body]),
+        model,
+        registry,
+        body,
+        root,
+        actions: SecondaryMap::default(),
+        stored: SecondaryMap::default(),
+        places,
+        functions: Mutex::default(),
+    };
+    executable.store(&mut found);
+    executable.act(&mut found);
+    if found.is_empty() { Ok(executable) } else { Err(found) }
+}
+
+/// Gives every node a number as its origin, which copies keep, and says which nodes these are.
+fn number(model: &mut Model) -> Vec<Entity> {
+    let mut places = Vec::new();
+    for id in model.bodies.ids().collect::<Vec<_>>() {
+        let body = &mut model.bodies[id];
+        for node in body.nodes.ids() {
+            body.origins[node] = Origin(u32::try_from(places.len()).unwrap_or(u32::MAX));
+            places.push(Entity::Node(id, node));
+        }
+    }
+    places
+}
+
+/// Prepares the function body of the operator that a node applies, for inputs of which this is known.
+pub(crate) fn compile_function<'r>(
+    around: &Executable<'r>,
+    node: NodeId,
+    inputs: &[Option<Fact>],
+) -> Result<Executable<'r>, Vec<Diagnostic>> {
+    let Executable { model, registry, body, .. } = around;
+    let function = Stepwise::new(model, registry, *body).function(node, inputs).ok_or_else(Vec::new)?;
+    let alone = functions::alone(model, registry, *body, node, &function);
+    compile(&alone, registry, &CompileOptions::default())
+}
+
+impl Executable<'_> {
+    pub(crate) fn body(&self) -> &Body {
+        &self.model.bodies[self.body]
+    }
+
+    /// The inputs of the model, in order.
+    pub fn inputs(&self) -> &[Port] {
+        &self.body().graphs[self.root].inputs
+    }
+
+    /// The outputs of the model, in order.
+    pub fn outputs(&self) -> &[Port] {
+        &self.body().graphs[self.root].outputs
+    }
+
+    /// The model that is run: without functions, its nodes in order.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Whether the model stores a value for an input, which is taken where none is given.
+    pub fn has_default(&self, input: &Port) -> bool {
+        input.value.is_some_and(|value| self.stored[value].is_some())
+    }
+
+    /// What is told of a node, at the place that it had in the model that was given.
+    pub(crate) fn failed(
+        &self,
+        node: NodeId,
+        code: &'static onnx_ir::diag::Code,
+        why: &str,
+    ) -> Box<Diagnostic> {
+        let n = &self.body().nodes[node];
+        let op = self.model.text(n.op);
+        let which = match self.model.text(n.name) {
+            "" => match n.outputs.iter().flatten().next() {
+                Some(&value) => {
+                    format!("`{op}`, which computes `{}`", &self.model.names[self.body().values[value].name])
+                }
+                None => format!("`{op}`"),
+            },
+            name => format!("`{op}` (node `{name}`)"),
+        };
+        let origin = self.body().origins[node];
+        let place = self.places.get(origin.0 as usize).map_or(Place::Nowhere, |&node| node.into());
+        Box::new(Diagnostic::new(code, place, format!("{which}: {why}")))
+    }
+
+    /// Takes the stored tensors.
+    fn store(&mut self, found: &mut Vec<Diagnostic>) {
+        let body = &self.model.bodies[self.body];
+        let mut stored = SecondaryMap::default();
+        for (g, graph) in body.graphs.iter() {
+            for (i, init) in graph.initializers.iter().enumerate() {
+                match Tensor::stored(&body.tensors[init.tensor]) {
+                    Ok(tensor) => stored[init.value] = Some(Value::Tensor(tensor)),
+                    Err(why) => {
+                        let name = &self.model.names[body.values[init.value].name];
+                        let place = Entity::Initializer(self.body, g, u32::try_from(i).unwrap_or(u32::MAX));
+                        found.push(Diagnostic::new(
+                            &code::CANNOT_RUN,
+                            place,
+                            format!("initializer `{name}`: {why}"),
+                        ));
+                    }
+                }
+            }
+            for init in &graph.sparse_initializers {
+                if let Ok(tensor) = sparse(body, &init.tensor) {
+                    stored[init.value] = Some(Value::Tensor(tensor));
+                }
+            }
+        }
+        self.stored = stored;
+    }
+
+    /// Finds what runs each node.
+    fn act(&mut self, found: &mut Vec<Diagnostic>) {
+        let mut actions = SecondaryMap::default();
+        for node in self.body().nodes.ids() {
+            match self.action(node) {
+                Ok(action) => actions[node] = Some(action),
+                Err(finding) => found.push(*finding),
+            }
+        }
+        self.actions = actions;
+    }
+
+    fn action(&self, node: NodeId) -> Result<Action, Box<Diagnostic>> {
+        let n = &self.body().nodes[node];
+        let (domain, op) = (normalize_domain(self.model.text(n.domain)), self.model.text(n.op));
+        let unsupported = |why: &str| Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, why));
+        // Before IR 3 there were no imports.
+        let imported = self.model.newest_import(self.body, domain);
+        let is_old = self.model.header.opset_imports.is_empty() && domain.is_empty();
+        let Some(version) = imported.or(is_old.then_some(1)) else {
+            return unsupported("the operator set of this operator is not imported");
+        };
+        let Lookup::Found(id) = self.registry.lookup(domain, op, version) else {
+            return unsupported("the operator is not known");
+        };
+        let schema = self.registry.get(id);
+        if (domain, op) == ("", "Constant") {
+            let attrs = Attributes { model: &self.model, body: self.body(), node: n, schema };
+            return match constant(&attrs) {
+                Ok(value) => Ok(Action::Constant(value)),
+                Err(why) => Err(self.failed(node, &code::CANNOT_RUN, &why.to_string())),
+            };
+        }
+        if let Some(control) = Control::find(domain, op) {
+            return Ok(Action::Control(control));
+        }
+        if let Some(kernel) = kernels::find(domain, op) {
+            return Ok(Action::Kernel(id, kernel));
+        }
+        let main = self.model.newest_import(self.body, "").unwrap_or(1);
+        if has_body(schema, main) || self.registry.body(id).is_some() {
+            return Ok(Action::Function(id));
+        }
+        unsupported("the operator cannot be run yet")
+    }
+
+    /// A node as a kernel sees it.
+    pub(crate) fn call(
+        &self,
+        node: NodeId,
+        schema: SchemaId,
+        inputs: Vec<Option<Value>>,
+        random: Random,
+    ) -> Call<'_> {
+        let attrs = Attributes {
+            model: &self.model,
+            body: self.body(),
+            node: &self.body().nodes[node],
+            schema: self.registry.get(schema),
+        };
+        Call { attrs, inputs, random }
+    }
+}
+
+/// What a node `Constant` gives.
+fn constant(attrs: &Attributes<'_>) -> Result<Value, Failure> {
+    let list = |n: usize| [n];
+    let tensor = if let Some(tensor) = attrs.tensor("value")? {
+        tensor
+    } else if let Some(i) = attrs.int("value_int") {
+        Tensor::scalar(i)?
+    } else if let Some(x) = attrs.float("value_float") {
+        Tensor::scalar(x)?
+    } else if let Some(s) = attrs.string("value_string") {
+        Tensor::of_strings(&[], vec![s])?
+    } else if let Some(all) = attrs.ints("value_ints") {
+        Tensor::of(&list(all.len()), &all)?
+    } else if let Some(all) = attrs.floats("value_floats") {
+        Tensor::of(&list(all.len()), &all)?
+    } else if let Some(all) = attrs.strings("value_strings") {
+        Tensor::of_strings(&list(all.len()), all)?
+    } else if let Some(tensor) = attrs.sparse("sparse_value") {
+        sparse(attrs.body, tensor)?
+    } else {
+        return Err(Failure::new("the constant has no value"));
+    };
+    Ok(Value::Tensor(tensor))
+}
+
+/// A sparse tensor of a model as the dense one that it stands for.
+fn sparse(body: &Body, tensor: &onnx_ir::SparseTensor) -> Result<Tensor, Failure> {
+    let part = |id: Option<onnx_ir::TensorId>| match id.and_then(|id| body.tensors.get(id)) {
+        Some(tensor) => Tensor::stored(tensor),
+        None => Err(Failure::new("a sparse tensor has no values or no indices")),
+    };
+    dense(&part(tensor.values)?, &part(tensor.indices)?, &tensor.dims)
+}

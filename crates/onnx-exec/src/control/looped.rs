@@ -1,0 +1,66 @@
+//! Loop: the body again and again, with what the last time left.
+
+use super::stack::stack;
+use super::{Site, number, truth};
+use crate::failure::Failure;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::value::Value;
+use onnx_ir::diag::{Diagnostic, code};
+
+pub(super) fn run(
+    run: &mut Run<'_, '_>,
+    site: Site,
+    inputs: Vec<Option<Value>>,
+) -> Result<Vec<Value>, Box<Diagnostic>> {
+    let graph = site.graph(run, "body")?;
+    let mut inputs = inputs.into_iter();
+    let (most, condition) = (inputs.next().flatten(), inputs.next().flatten());
+    let most = site.told(run, most.map(|value| trips(&value)).transpose())?;
+    let mut goes_on = site.told(run, condition.map(|value| truth(&value)).transpose())?.unwrap_or(true);
+    let Some(mut carried) = inputs.collect::<Option<Vec<Value>>>() else {
+        return Err(run.failed(site.node, &code::RUN_FAILED, "a value that the loop carries is left out"));
+    };
+    let ports = &run.executable.body().graphs[graph].outputs;
+    let Some(kept) = ports.len().checked_sub(carried.len() + 1) else {
+        return Err(run.failed(
+            site.node,
+            &code::RUN_FAILED,
+            "the body has fewer outputs than the loop carries values",
+        ));
+    };
+    let mut scanned: Vec<Vec<Value>> = vec![Vec::new(); kept];
+    let mut i = 0usize;
+    while goes_on && most.is_none_or(|most| i < most) {
+        // Even an empty body is a step.
+        run.limits(site.node)?;
+        let mut given =
+            vec![site.told(run, number(i))?, site.told(run, Tensor::of_bools(&[], [true]))?.into()];
+        given.append(&mut carried);
+        let mut results = run.graph(graph, given)?;
+        let more = results.split_off(results.len() - kept);
+        for (all, one) in scanned.iter_mut().zip(more) {
+            all.push(one);
+        }
+        carried = results.split_off(1);
+        goes_on = match results.first() {
+            Some(value) => site.told(run, truth(value))?,
+            None => false,
+        };
+        i += 1;
+    }
+    let first = ports.len() - kept;
+    for (at, all) in scanned.into_iter().enumerate() {
+        let stacked = stack(run, &all, 0, false, &ports[first + at]);
+        carried.push(site.told(run, stacked)?.into());
+    }
+    Ok(carried)
+}
+
+/// How often, at most.
+fn trips(value: &Value) -> Result<usize, Failure> {
+    match value.tensor()?.ints()?[..] {
+        [n] => Ok(usize::try_from(n).unwrap_or(0)),
+        _ => Err(Failure::new("the number of iterations is not one integer")),
+    }
+}

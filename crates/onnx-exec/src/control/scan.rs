@@ -1,0 +1,108 @@
+//! Scan: the body once for each slice of some tensors, with a state that goes along.
+//!
+//! Version 8 has a batch axis in front of everything and lengths of the sequences in it, which are not looked at, as in the
+//! reference; from version 9 on each scanned tensor has an axis and a direction.
+
+use super::Site;
+use super::stack::{slice, stack};
+use crate::failure::Failure;
+use crate::kernels::resolve_axis;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::value::Value;
+use onnx_ir::diag::{Diagnostic, code};
+
+pub(super) fn run(
+    run: &mut Run<'_, '_>,
+    site: Site,
+    mut inputs: Vec<Option<Value>>,
+) -> Result<Vec<Value>, Box<Diagnostic>> {
+    let attrs = site.attrs(run)?;
+    let is_batched = attrs.schema.since < 9;
+    if is_batched && !inputs.is_empty() {
+        inputs.remove(0);
+    }
+    let Some(inputs) = inputs.into_iter().collect::<Option<Vec<Value>>>() else {
+        return Err(run.failed(site.node, &code::RUN_FAILED, "an input is left out"));
+    };
+    let scanned = attrs.int("num_scan_inputs").and_then(|n| usize::try_from(n).ok());
+    let Some(states) = scanned.and_then(|n| inputs.len().checked_sub(n)) else {
+        return Err(run.failed(
+            site.node,
+            &code::RUN_FAILED,
+            "`num_scan_inputs` is more than there are inputs",
+        ));
+    };
+    let list = |name: &str, at: usize| attrs.ints(name).and_then(|all| all.get(at).copied()).unwrap_or(0);
+    let axes: Vec<i64> = (0..inputs.len() - states).map(|i| list("scan_input_axes", i)).collect();
+    let directions = if is_batched { "directions" } else { "scan_input_directions" };
+    let backward: Vec<bool> = (0..axes.len()).map(|i| list(directions, i) != 0).collect();
+    let out = |i: usize| (list("scan_output_axes", i), list("scan_output_directions", i) != 0);
+    if !is_batched {
+        return scan(run, site, &inputs, states, &axes, &backward, &out);
+    }
+    // Each member of the batch is scanned alone, and all are put together again.
+    let batch = match inputs.first().map(Value::tensor) {
+        Some(Ok(first)) => first.dims().first().copied().unwrap_or(0),
+        Some(Err(_)) | None => 0,
+    };
+    let mut all: Vec<Vec<Value>> = Vec::new();
+    for b in 0..batch {
+        let member = inputs.iter().map(|v| Ok(Value::Tensor(slice(v.tensor()?, 0, b)?)));
+        let member: Vec<Value> = site.told(run, member.collect())?;
+        let results = scan(run, site, &member, states, &axes, &backward, &out)?;
+        all.resize(results.len(), Vec::new());
+        for (all, one) in all.iter_mut().zip(results) {
+            all.push(one);
+        }
+    }
+    let graph = site.graph(run, "body")?;
+    let ports = &run.executable.body().graphs[graph].outputs;
+    let stacked = all.iter().zip(ports).map(|(all, port)| Ok(stack(run, all, 0, false, port)?.into()));
+    site.told(run, stacked.collect())
+}
+
+fn scan(
+    run: &mut Run<'_, '_>,
+    site: Site,
+    inputs: &[Value],
+    states: usize,
+    axes: &[i64],
+    backward: &[bool],
+    out: &dyn Fn(usize) -> (i64, bool),
+) -> Result<Vec<Value>, Box<Diagnostic>> {
+    let graph = site.graph(run, "body")?;
+    let mut carried = inputs[..states].to_vec();
+    let resolved = |(value, axis): (&Value, &i64)| -> Result<(Tensor, usize), Failure> {
+        let tensor = value.tensor()?;
+        Ok((tensor.clone(), resolve_axis(*axis, tensor.rank())?))
+    };
+    let scanned: Result<Vec<(Tensor, usize)>, Failure> =
+        inputs[states..].iter().zip(axes).map(resolved).collect();
+    let scanned = site.told(run, scanned)?;
+    let length = scanned.first().map_or(0, |(tensor, axis)| tensor.dims()[*axis]);
+    if let Some((other, axis)) = scanned.iter().find(|(tensor, axis)| tensor.dims()[*axis] != length) {
+        let why = format!("one input has {length} slices, another {}", other.dims()[*axis]);
+        return Err(run.failed(site.node, &code::RUN_FAILED, &why));
+    }
+    let ports = &run.executable.body().graphs[graph].outputs;
+    let mut kept: Vec<Vec<Value>> = vec![Vec::new(); ports.len().saturating_sub(states)];
+    for i in 0..length {
+        let mut given = std::mem::take(&mut carried);
+        for ((tensor, axis), is_backward) in scanned.iter().zip(backward) {
+            let at = if *is_backward { length - 1 - i } else { i };
+            given.push(site.told(run, slice(tensor, *axis, at))?.into());
+        }
+        carried = run.graph(graph, given)?;
+        let results = carried.split_off(states.min(carried.len()));
+        for (all, one) in kept.iter_mut().zip(results) {
+            all.push(one);
+        }
+    }
+    for (i, all) in kept.iter().enumerate() {
+        let (axis, is_reversed) = out(i);
+        let stacked = stack(run, all, axis, is_reversed, &ports[states + i]);
+        carried.push(site.told(run, stacked)?.into());
+    }
+    Ok(carried)
+}

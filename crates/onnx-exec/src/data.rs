@@ -1,0 +1,135 @@
+//! Values in files of their own (`input_0.pb`), and back.
+
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::{Map, Value};
+use bytes::Bytes;
+use onnx_ir::{self as ir, Data, DataKind, ElemType};
+use std::sync::Arc;
+
+/// Deeper values are refused.
+const MAX_DEPTH: usize = 64;
+
+impl Value {
+    /// The value that a file holds.
+    pub fn stored(data: ir::Held<'_>) -> Result<Value, Failure> {
+        stored(data, 0)
+    }
+
+    /// The value as a file holds it. A tensor in it has no name.
+    pub fn to_stored(&self) -> Data {
+        match self {
+            Value::Tensor(tensor) => Data::Tensor(tensor.to_stored()),
+            Value::Sequence(values) => Data::Sequence(sequence(values)),
+            Value::Map(map) => {
+                let mut data = ir::MapData { key: Some(map.keys.elem()), ..ir::MapData::default() };
+                match map.keys.string_slice() {
+                    Ok(keys) => {
+                        data.string_keys =
+                            keys.iter().map(|k| Bytes::copy_from_slice(k.as_bytes())).collect();
+                    }
+                    Err(_) => data.keys = map.keys.ints().unwrap_or_default(),
+                }
+                data.values = Some(sequence(&map.values));
+                Data::Map(data)
+            }
+            Value::Optional(value) => {
+                let mut data =
+                    ir::OptionalData { kind: Some(DataKind::UNDEFINED), ..ir::OptionalData::default() };
+                if let Some(value) = value {
+                    let value = value.to_stored();
+                    data.kind = Some(value.held().kind());
+                    let _is_first = data.set(value);
+                }
+                Data::Optional(data)
+            }
+        }
+    }
+}
+
+fn sequence(values: &[Value]) -> ir::Sequence {
+    let mut data = ir::Sequence::default();
+    for value in values {
+        let value = value.to_stored();
+        data.kind.get_or_insert(value.held().kind());
+        data.push(value);
+    }
+    data.kind.get_or_insert(DataKind::TENSOR);
+    data
+}
+
+fn stored(data: ir::Held<'_>, depth: usize) -> Result<Value, Failure> {
+    if depth > MAX_DEPTH {
+        fail!("a value has more than {MAX_DEPTH} values in one another");
+    }
+    Ok(match data {
+        ir::Held::Tensor(tensor) => Value::Tensor(Tensor::stored(tensor)?),
+        ir::Held::SparseTensor(sparse) => {
+            let part = |tensor: &Option<ir::Tensor>| match tensor {
+                Some(tensor) => Tensor::stored(tensor),
+                None => fail!("a sparse tensor has no values or no indices"),
+            };
+            Value::Tensor(dense(&part(&sparse.values)?, &part(&sparse.indices)?, &sparse.dims)?)
+        }
+        ir::Held::Sequence(sequence) => Value::sequence(
+            sequence.elements().map(|held| stored(held, depth + 1)).collect::<Result<_, _>>()?,
+        ),
+        ir::Held::Map(map) => {
+            let keys = match map.key {
+                Some(ElemType::STRING) => {
+                    let text = |s: &Bytes| String::from_utf8_lossy(s).into_owned();
+                    Tensor::of_strings(&[map.string_keys.len()], map.string_keys.iter().map(text).collect())?
+                }
+                Some(key) => integers(key, &map.keys)?,
+                None => fail!("a map has no type of keys"),
+            };
+            let elements = map.values.iter().flat_map(ir::Sequence::elements);
+            let values = elements.map(|held| stored(held, depth + 1)).collect::<Result<Vec<_>, _>>()?;
+            if values.len() != keys.len() {
+                fail!("a map has {} keys and {} values", keys.len(), values.len());
+            }
+            Value::Map(Arc::new(Map { keys, values }))
+        }
+        ir::Held::Optional(optional) => match optional.content().next() {
+            Some(held) => Value::Optional(Some(Arc::new(stored(held, depth + 1)?))),
+            None => Value::Optional(None),
+        },
+    })
+}
+
+/// A tensor of rank 1 of an integer type.
+fn integers(elem: ElemType, numbers: &[i64]) -> Result<Tensor, Failure> {
+    let mut tensor = Tensor::zeros(elem, &[numbers.len()])?;
+    let width = tensor.bytes().len().checked_div(numbers.len()).unwrap_or(0);
+    if width > 0 {
+        for (to, n) in tensor.bytes_mut().chunks_exact_mut(width).zip(numbers) {
+            to.copy_from_slice(&n.to_le_bytes()[..width]);
+        }
+    }
+    Ok(tensor)
+}
+
+/// The dense tensor that a sparse one stands for.
+pub(crate) fn dense(values: &Tensor, indices: &Tensor, dims: &[i64]) -> Result<Tensor, Failure> {
+    let dims: Option<Vec<usize>> = dims.iter().map(|&d| usize::try_from(d).ok()).collect();
+    let Some(dims) = dims else { fail!("a sparse tensor has a negative extent") };
+    let indices_of = indices.ints()?;
+    let per_value = if indices.rank() == 2 { dims.len() } else { 1 };
+    if indices_of.len() != values.len() * per_value {
+        fail!("a sparse tensor has {} indices for {} values", indices_of.len(), values.len());
+    }
+    let mut tensor = Tensor::zeros(values.elem(), &dims)?;
+    let width = values.bytes().len().checked_div(values.len()).unwrap_or(0);
+    let count = tensor.len();
+    for (i, value) in values.bytes().chunks_exact(width.max(1)).enumerate() {
+        let index = &indices_of[i * per_value..][..per_value];
+        let fits = |(&at, &d): (&i64, &usize)| usize::try_from(at).ok().filter(|&at| at < d);
+        let at = match indices.rank() {
+            2 => index.iter().zip(&dims).try_fold(0, |at, pair| Some(at * pair.1 + fits(pair)?)),
+            _ => fits((&index[0], &count)),
+        };
+        let Some(at) = at else { fail!("an index of a sparse tensor lies outside of it") };
+        tensor.bytes_mut()[at * width..][..width].copy_from_slice(value);
+    }
+    Ok(tensor)
+}

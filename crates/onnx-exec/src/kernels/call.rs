@@ -1,0 +1,213 @@
+//! What a kernel sees of its node.
+
+use crate::budget;
+use crate::failure::{Failure, fail};
+use crate::random::Random;
+use crate::tensor::{Tensor, count_of, width};
+use crate::value::Value;
+use onnx_ir::{AttrType, AttrValue, Body, ElemType, GraphId, Model, Node, SparseTensor};
+use onnx_ops::schema::{Default, Schema};
+
+/// A node with its inputs.
+pub(crate) struct Call<'a> {
+    /// The attributes, with the defaults of the schema.
+    pub(crate) attrs: Attributes<'a>,
+    /// `None` is an input that is left out; those that are left out at the end may be missing.
+    pub(crate) inputs: Vec<Option<Value>>,
+    /// What is drawn from where the node has no seed.
+    pub(crate) random: Random,
+}
+
+impl Call<'_> {
+    /// The operator.
+    pub(crate) fn op(&self) -> &str {
+        &self.attrs.schema.name
+    }
+
+    /// The version of the operator set that brought the operator in this form.
+    pub(crate) fn since(&self) -> u32 {
+        self.attrs.schema.since
+    }
+
+    /// Whether somebody wants this output.
+    pub(crate) fn wants(&self, output: usize) -> bool {
+        self.attrs.node.outputs.get(output).is_some_and(Option::is_some)
+    }
+
+    /// How many outputs the node has, left-out ones included.
+    pub(crate) fn output_count(&self) -> usize {
+        self.attrs.node.outputs.len()
+    }
+
+    /// An input that has to be there.
+    pub(crate) fn value(&self, i: usize) -> Result<&Value, Failure> {
+        match self.optional(i) {
+            Some(value) => Ok(value),
+            None => fail!("input {i} is left out"),
+        }
+    }
+
+    /// An input, unless it is left out.
+    pub(crate) fn optional(&self, i: usize) -> Option<&Value> {
+        self.inputs.get(i)?.as_ref()
+    }
+
+    /// An input that has to be a tensor.
+    pub(crate) fn tensor(&self, i: usize) -> Result<&Tensor, Failure> {
+        self.value(i)?.tensor()
+    }
+
+    /// An input that is a tensor, or left out.
+    pub(crate) fn optional_tensor(&self, i: usize) -> Result<Option<&Tensor>, Failure> {
+        self.optional(i).map(Value::tensor).transpose()
+    }
+
+    /// The integers of an input, unless it is left out.
+    pub(crate) fn optional_ints(&self, i: usize) -> Result<Option<Vec<i64>>, Failure> {
+        self.optional_tensor(i)?.map(Tensor::ints).transpose()
+    }
+
+    /// Fails unless a tensor of this type and shape can be made: for kernels that gather elements before.
+    pub(crate) fn has_room(&self, elem: ElemType, dims: &[usize]) -> Result<usize, Failure> {
+        let count = count_of(dims)?;
+        budget::has_room(count.saturating_mul(width(elem).unwrap_or(size_of::<String>())))?;
+        Ok(count)
+    }
+}
+
+/// The attributes of a node, with the defaults of its schema.
+pub(crate) struct Attributes<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) body: &'a Body,
+    pub(crate) node: &'a Node,
+    pub(crate) schema: &'a Schema,
+}
+
+enum Found<'a> {
+    Value(&'a AttrValue),
+    /// A list without elements, which no field holds.
+    Empty,
+    Default(&'a Default),
+}
+
+macro_rules! attributes {
+    ($($(#[$doc:meta])* $name:ident: $given:ident as $ty:ty, $value:ident => $read:expr, $default:ident => $copy:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) fn $name(&self, name: &str) -> Option<$ty> {
+                match self.find(name)? {
+                    Found::Value(AttrValue::$given($value)) => Some($read),
+                    Found::Default(Default::$given($default)) => Some($copy),
+                    Found::Value(_) | Found::Default(_) | Found::Empty => None,
+                }
+            }
+        )*
+    };
+}
+
+macro_rules! lists {
+    ($($(#[$doc:meta])* $name:ident: $given:ident as $ty:ty, $value:ident => $read:expr, $default:ident => $copy:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) fn $name(&self, name: &str) -> Option<Vec<$ty>> {
+                match self.find(name)? {
+                    Found::Value(AttrValue::$given($value)) => Some($read),
+                    Found::Default(Default::$given($default)) => Some($copy),
+                    Found::Empty => Some(Vec::new()),
+                    Found::Value(_) | Found::Default(_) => None,
+                }
+            }
+        )*
+    };
+}
+
+impl<'a> Attributes<'a> {
+    fn find(&self, name: &str) -> Option<Found<'a>> {
+        let attr = self.node.attrs.iter().find(|a| self.model.text(a.name) == name);
+        match attr {
+            None => self.schema.attr(name)?.default.as_ref().map(Found::Default),
+            Some(attr) => match attr.value() {
+                Some(value) => Some(Found::Value(value)),
+                None => attr.ty.is_some_and(AttrType::is_list).then_some(Found::Empty),
+            },
+        }
+    }
+
+    /// Whether the node itself has the attribute.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.node.attrs.iter().any(|a| self.model.text(a.name) == name)
+    }
+
+    attributes! {
+        /// An integer.
+        int: Int as i64, i => *i, d => *d;
+        /// A float.
+        float: Float as f32, x => *x, d => *d;
+        /// A string.
+        string: String as String, s => String::from_utf8_lossy(s).into_owned(), d => d.to_string();
+    }
+
+    lists! {
+        /// Integers.
+        ints: Ints as i64, list => list.clone(), d => d.to_vec();
+        /// Floats.
+        floats: Floats as f32, list => list.clone(), d => d.to_vec();
+        /// Strings.
+        strings: Strings as String,
+            list => list.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect(),
+            d => d.iter().map(|s| s.to_string()).collect();
+    }
+
+    /// An integer that is 0 or 1.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.int(name).unwrap_or(0) != 0
+    }
+
+    /// A tensor.
+    pub(crate) fn tensor(&self, name: &str) -> Result<Option<Tensor>, Failure> {
+        match self.find(name) {
+            Some(Found::Value(AttrValue::Tensor(tensor))) => {
+                Tensor::stored(&self.body.tensors[*tensor]).map(Some)
+            }
+            Some(Found::Value(_) | Found::Empty | Found::Default(_)) | None => Ok(None),
+        }
+    }
+
+    /// A sparse tensor.
+    pub(crate) fn sparse(&self, name: &str) -> Option<&'a SparseTensor> {
+        match self.find(name)? {
+            Found::Value(AttrValue::SparseTensor(tensor)) => Some(tensor),
+            Found::Value(_) | Found::Empty | Found::Default(_) => None,
+        }
+    }
+
+    /// A graph.
+    pub(crate) fn graph(&self, name: &str) -> Option<GraphId> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Graph(graph)) => Some(*graph),
+            Found::Value(_) | Found::Empty | Found::Default(_) => None,
+        }
+    }
+
+    /// An element type by its number.
+    pub(crate) fn elem(&self, name: &str) -> Option<ElemType> {
+        i32::try_from(self.int(name)?).ok().map(ElemType).filter(|e| e.name().is_some())
+    }
+
+    /// An axis of a tensor of this rank, counted from the end if negative.
+    pub(crate) fn axis(&self, name: &str, rank: usize) -> Result<usize, Failure> {
+        match self.int(name) {
+            Some(axis) => resolve_axis(axis, rank),
+            None => fail!("attribute `{name}` is missing"),
+        }
+    }
+}
+
+/// An axis of a tensor of this rank, counted from the end if negative.
+pub(crate) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, Failure> {
+    let from_start = if axis < 0 { axis.saturating_add_unsigned(rank as u64) } else { axis };
+    match usize::try_from(from_start) {
+        Ok(at) if at < rank => Ok(at),
+        Ok(_) | Err(_) => fail!("axis {axis} is outside of rank {rank}"),
+    }
+}

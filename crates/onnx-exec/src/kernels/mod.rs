@@ -1,0 +1,29 @@
+//! Kernels: operators that are computed as a whole, because the shape of their results depends on data, or because what they
+//! do (sorting, recurrences, strings, random numbers, decoding) is no formula of single elements.
+//!
+//! A kernel takes a [`Call`] and gives the outputs of its node in order. It looks at types and shapes itself and fails with
+//! a sentence where something does not fit. One file has the kernels of a family; the table below says which operators they
+//! are. Versions of an operator that differ are told apart by [`Call::since`].
+
+mod call;
+mod random;
+mod select;
+
+pub(crate) use call::{Attributes, Call, resolve_axis};
+
+use crate::failure::Failure;
+use crate::value::Value;
+
+/// Computes the outputs of a node, in order. Those behind the last one that the node wants need not be there.
+pub(crate) type Kernel = fn(&mut Call<'_>) -> Result<Vec<Value>, Failure>;
+
+/// The kernel of an operator.
+pub(crate) fn find(domain: &str, op: &str) -> Option<Kernel> {
+    FAMILIES.iter().flat_map(|rows| rows.iter()).find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
+}
+
+/// Domain, operator, kernel.
+type Row = (&'static str, &'static str, Kernel);
+
+/// The tables of the families.
+const FAMILIES: &[&[Row]] = &[random::ROWS, select::ROWS];

@@ -1,0 +1,93 @@
+//! Kernels that draw random numbers: RandomNormal, RandomUniform and those like an input, Bernoulli, Multinomial.
+//!
+//! Which numbers come of a seed, ONNX does not say. A node with a seed gives the same each time, one without draws from the
+//! seed of the run.
+
+use super::{Call, Row};
+use crate::failure::{Failure, fail};
+use crate::random::Random;
+use crate::tensor::Tensor;
+use crate::value::Value;
+use onnx_ir::ElemType;
+
+pub(super) const ROWS: &[Row] = &[
+    ("", "Bernoulli", bernoulli),
+    ("", "Multinomial", multinomial),
+    ("", "RandomNormal", |call| of_shape(call, normal)),
+    ("", "RandomNormalLike", |call| like(call, normal)),
+    ("", "RandomUniform", |call| of_shape(call, uniform)),
+    ("", "RandomUniformLike", |call| like(call, uniform)),
+];
+
+/// One number of a distribution with the parameters of the node.
+type Draw = fn(&Call<'_>, &mut Random) -> f64;
+
+fn normal(call: &Call<'_>, random: &mut Random) -> f64 {
+    let (mean, scale) = (call.attrs.float("mean").unwrap_or(0.0), call.attrs.float("scale").unwrap_or(1.0));
+    f64::from(mean) + f64::from(scale) * random.normal()
+}
+
+fn uniform(call: &Call<'_>, random: &mut Random) -> f64 {
+    let (low, high) = (call.attrs.float("low").unwrap_or(0.0), call.attrs.float("high").unwrap_or(1.0));
+    f64::from(low) + (f64::from(high) - f64::from(low)) * random.uniform()
+}
+
+/// What this node draws from.
+fn stream(call: &Call<'_>) -> Random {
+    call.attrs.float("seed").map_or_else(|| call.random.clone(), Random::of_seed)
+}
+
+fn drawn(call: &Call<'_>, elem: ElemType, dims: &[usize], draw: Draw) -> Result<Vec<Value>, Failure> {
+    let count = call.has_room(elem, dims)?;
+    let mut random = stream(call);
+    let numbers: Vec<f64> = (0..count).map(|_| draw(call, &mut random)).collect();
+    Ok(vec![Tensor::of_floats(elem, dims, &numbers)?.into()])
+}
+
+fn of_shape(call: &mut Call<'_>, draw: Draw) -> Result<Vec<Value>, Failure> {
+    let shape = call.attrs.ints("shape").unwrap_or_default();
+    let dims: Option<Vec<usize>> = shape.iter().map(|&d| usize::try_from(d).ok()).collect();
+    let Some(dims) = dims else { fail!("an extent of {shape:?} is negative") };
+    drawn(call, call.attrs.elem("dtype").unwrap_or(ElemType::FLOAT), &dims, draw)
+}
+
+fn like(call: &mut Call<'_>, draw: Draw) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let elem = call.attrs.elem("dtype").unwrap_or(x.elem());
+    drawn(call, elem, x.dims(), draw)
+}
+
+/// 1 with the probability that the input says.
+fn bernoulli(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let mut random = stream(call);
+    let drawn: Vec<f64> =
+        x.floats()?.into_iter().map(|p| f64::from(u8::from(random.uniform() < p))).collect();
+    let elem = call.attrs.elem("dtype").unwrap_or(x.elem());
+    Ok(vec![Tensor::of_floats(elem, x.dims(), &drawn)?.into()])
+}
+
+/// Classes drawn by the logarithms of their probabilities, which need not sum to 1.
+fn multinomial(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let &[rows, classes] = x.dims() else { fail!("the shape {:?} is not one of rows and classes", x.dims()) };
+    let samples = usize::try_from(call.attrs.int("sample_size").unwrap_or(1)).unwrap_or(0);
+    let elem = call.attrs.elem("dtype").unwrap_or(ElemType::INT32);
+    call.has_room(elem, &[rows, samples])?;
+    let (logs, mut random) = (x.floats()?, stream(call));
+    let mut drawn = Vec::with_capacity(rows * samples);
+    for row in logs.chunks_exact(classes.max(1)) {
+        let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = row.iter().map(|x| (x - top).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        for _ in 0..samples {
+            let mut left = random.uniform() * total;
+            let class = weights.iter().position(|w| {
+                left -= w;
+                left < 0.0
+            });
+            drawn.push(class.unwrap_or(classes - 1) as f64);
+        }
+    }
+    Ok(vec![Tensor::of_floats(elem, &[rows, samples], &drawn)?.into()])
+}

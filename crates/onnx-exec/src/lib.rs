@@ -1,0 +1,36 @@
+//! Runs ONNX models on the CPU.
+//!
+//! [`compile`] prepares a model: functions are inlined, every node finds what runs it. [`Executable::run`] computes the
+//! outputs for some inputs. Nothing here reads files or prints; inputs and outputs are [`Value`]s.
+//!
+//! ```text
+//! Model ──compile──▶ Executable ──run(inputs)──▶ outputs
+//!                       │
+//!                       └ each node: a graph of its own (control flow), a kernel, a formula, or a function body
+//! ```
+//!
+//! A node is run by the first of these that there is: control flow (`control`), a kernel (`kernels`), the formula that
+//! [`onnx_ops::meaning`] has for it, its function body. The types of its outputs follow from those of its inputs by
+//! inference, of what is known now: every extent is a number.
+
+#![forbid(unsafe_code)]
+#![allow(dead_code, reason = "the operators that need it are still coming")]
+
+mod budget;
+mod compile;
+mod control;
+mod data;
+mod facts;
+mod failure;
+mod kernels;
+mod liveness;
+mod random;
+mod run;
+mod tensor;
+mod value;
+
+pub use compile::{CompileOptions, Executable, compile};
+pub use failure::Failure;
+pub use run::{Observe, RunOptions};
+pub use tensor::{Element, Tensor};
+pub use value::{Map, Value};

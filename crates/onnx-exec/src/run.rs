@@ -1,0 +1,295 @@
+//! Runs a prepared model, node by node.
+
+use crate::budget::Budget;
+use crate::compile::{Action, Executable, compile_function};
+use crate::facts::{fact, type_of};
+use crate::failure::Failure;
+use crate::random::Random;
+use crate::value::Value;
+use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
+use onnx_ir::{EntityId, GraphId, NodeId, SecondaryMap, ValueId};
+use onnx_ops::infer::{Fact, Stepwise, Ty};
+use onnx_ops::schema::SchemaId;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a model is run.
+#[derive(Clone)]
+pub struct RunOptions<'o> {
+    /// What random operators without a seed of their own draw from.
+    pub seed: u64,
+    /// The most bytes that tensors may take at a time.
+    pub max_memory: usize,
+    /// The most nodes that are run, each iteration of a loop counted.
+    pub fuel: u64,
+    /// Ends the run when it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Is told every result of the main graph, under its name.
+    pub observe: Option<&'o Observe>,
+}
+
+/// Is told the name of a result and the result.
+pub type Observe = dyn Fn(&str, &Value);
+
+impl Default for RunOptions<'_> {
+    fn default() -> Self {
+        RunOptions { seed: 0, max_memory: usize::MAX, fuel: 100_000_000, cancel: None, observe: None }
+    }
+}
+
+/// Function bodies and graphs in one another that are run.
+const MAX_DEPTH: usize = 200;
+
+impl Executable<'_> {
+    /// Computes the outputs. `inputs` has a value for each input of the model, in order; `None` where the model stores one.
+    pub fn run(
+        &self,
+        inputs: Vec<Option<Value>>,
+        options: &RunOptions<'_>,
+    ) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let budget = Budget::new(options.max_memory);
+        let fuel = Cell::new(options.fuel);
+        budget.enter(|| Run::new(self, options, &fuel, 0).main(inputs))
+    }
+}
+
+/// One run of a body.
+pub(crate) struct Run<'x, 'r> {
+    pub(crate) executable: &'x Executable<'r>,
+    options: &'x RunOptions<'x>,
+    values: SecondaryMap<ValueId, Option<Value>>,
+    fuel: &'x Cell<u64>,
+    depth: usize,
+    /// How many nodes this run has started: what tells the random numbers of one from those of another.
+    started: u64,
+}
+
+impl<'x, 'r> Run<'x, 'r> {
+    fn new(
+        executable: &'x Executable<'r>,
+        options: &'x RunOptions<'x>,
+        fuel: &'x Cell<u64>,
+        depth: usize,
+    ) -> Self {
+        Run { executable, options, values: SecondaryMap::default(), fuel, depth, started: 0 }
+    }
+
+    fn main(mut self, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let ports = self.executable.inputs();
+        if inputs.len() > ports.len() {
+            let why = format!("the model has {} inputs, not {}", ports.len(), inputs.len());
+            return Err(Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why)));
+        }
+        let mut inputs = inputs.into_iter();
+        for (i, port) in ports.iter().enumerate() {
+            let Some(value) = port.value else { continue };
+            match inputs.next().flatten() {
+                Some(given) => self.values[value] = Some(given),
+                None if self.executable.has_default(port) => {}
+                None => {
+                    let name = self.executable.model.text(port.name);
+                    let graph = self.executable.root;
+                    let place =
+                        Entity::Input(self.executable.body, graph, u32::try_from(i).unwrap_or(u32::MAX));
+                    return Err(Box::new(Diagnostic::new(
+                        &code::RUN_FAILED,
+                        place,
+                        format!("input `{name}` is not given"),
+                    )));
+                }
+            }
+        }
+        let root = self.executable.root;
+        self.nodes(root)?;
+        self.outputs(root)
+    }
+
+    /// Runs a graph that an attribute of a node holds.
+    pub(crate) fn graph(
+        &mut self,
+        graph: GraphId,
+        inputs: Vec<Value>,
+    ) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let ports = &self.executable.body().graphs[graph].inputs;
+        for (port, given) in ports.iter().zip(inputs) {
+            if let Some(value) = port.value {
+                self.values[value] = Some(given);
+            }
+        }
+        self.depth += 1;
+        self.nodes(graph)?;
+        self.depth -= 1;
+        self.outputs(graph)
+    }
+
+    fn outputs(&self, graph: GraphId) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let ports = &self.executable.body().graphs[graph].outputs;
+        let output = |port: &onnx_ir::Port| match port.value.and_then(|value| self.get(value)) {
+            Some(value) => Ok(value.clone()),
+            None => {
+                let name = self.executable.model.text(port.name);
+                let why = format!("nothing computes the output `{name}`");
+                Err(Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why)))
+            }
+        };
+        ports.iter().map(output).collect()
+    }
+
+    /// The value of a name, if it has one by now.
+    fn get(&self, value: ValueId) -> Option<&Value> {
+        self.values[value].as_ref().or(self.executable.stored[value].as_ref())
+    }
+
+    fn nodes(&mut self, graph: GraphId) -> Result<(), Box<Diagnostic>> {
+        let executable = self.executable;
+        for &node in &executable.body().graphs[graph].nodes {
+            self.limits(node)?;
+            let outputs = self.node(node)?;
+            let n = &executable.body().nodes[node];
+            let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+            if outputs.len() < wanted {
+                let why = format!("{} of {wanted} outputs are computed", outputs.len());
+                return Err(self.failed(node, &code::RUN_FAILED, &why));
+            }
+            for (value, result) in n.outputs.iter().zip(outputs) {
+                let Some(value) = *value else { continue };
+                if let Some(observe) = self.options.observe
+                    && self.depth == 0
+                {
+                    observe(&executable.model.names[executable.body().values[value].name], &result);
+                }
+                self.values[value] = Some(result);
+            }
+            for &value in &executable.dead_after[node] {
+                self.values[value] = None;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn limits(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
+        let Some(left) = self.fuel.get().checked_sub(1) else {
+            let why = format!("the run ends here: it has run {} nodes", self.options.fuel);
+            return Err(self.failed(node, &code::RUN_LIMIT, &why));
+        };
+        self.fuel.set(left);
+        if self.options.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(self.failed(node, &code::RUN_LIMIT, "the run was cancelled"));
+        }
+        if self.depth > MAX_DEPTH {
+            let why = format!("graphs and functions lie more than {MAX_DEPTH} deep in one another");
+            return Err(self.failed(node, &code::RUN_LIMIT, &why));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn failed(&self, node: NodeId, code: &'static Code, why: &str) -> Box<Diagnostic> {
+        self.executable.failed(node, code, why)
+    }
+
+    /// The inputs of a node.
+    pub(crate) fn inputs(&self, node: NodeId) -> Result<Vec<Option<Value>>, Box<Diagnostic>> {
+        let body = self.executable.body();
+        let input = |value: &Option<ValueId>| match value {
+            None => Ok(None),
+            Some(value) => match self.get(*value) {
+                Some(found) => Ok(Some(found.clone())),
+                None => {
+                    let name = &self.executable.model.names[body.values[*value].name];
+                    Err(self.failed(node, &code::RUN_FAILED, &format!("nothing computes `{name}`")))
+                }
+            },
+        };
+        body.nodes[node].inputs.iter().map(input).collect()
+    }
+
+    fn node(&mut self, node: NodeId) -> Result<Vec<Value>, Box<Diagnostic>> {
+        self.started += 1;
+        let Some(action) = self.executable.actions[node].clone() else {
+            return Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run"));
+        };
+        let because = |run: &Self, why: Failure| run.failed(node, &code::RUN_FAILED, &why.to_string());
+        match action {
+            Action::Constant(value) => Ok(vec![value]),
+            Action::Control(control) => control.run(self, node),
+            Action::Kernel(schema, kernel) => {
+                let inputs = self.inputs(node)?;
+                let random = self.random(node);
+                let mut call = self.executable.call(node, schema, inputs, random);
+                kernel(&mut call).map_err(|why| because(self, why))
+            }
+            Action::Function(schema) => self.function(node, schema),
+        }
+    }
+
+    /// What a node without a seed draws from.
+    fn random(&self, node: NodeId) -> Random {
+        let place = (node.index() as u64) << 32 ^ self.started;
+        Random::new(self.options.seed ^ place.wrapping_mul(0x2545_f491_4f6c_dd1d))
+    }
+
+    /// Runs the function body of an operator, made for the types of the inputs.
+    fn function(&mut self, node: NodeId, _schema: SchemaId) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let inputs = self.inputs(node)?;
+        let executable = self.function_for(node, &inputs)?;
+        // An operand that is there twice is one input.
+        let mut seen: Vec<ValueId> = Vec::new();
+        let operands = self.executable.body().nodes[node].inputs.iter().zip(inputs);
+        let distinct = operands.filter_map(|(value, input)| {
+            let value = (*value).filter(|value| !seen.contains(value))?;
+            seen.push(value);
+            Some(input)
+        });
+        let distinct = distinct.collect();
+        let inner = RunOptions { observe: None, ..self.options.clone() };
+        let run = Run::new(&executable, &inner, self.fuel, self.depth + 1);
+        let results = run.main(distinct).map_err(|inner| {
+            let why = format!("in its function body, {}", inner.message);
+            self.failed(node, inner.code, &why)
+        })?;
+        let mut results = results.into_iter();
+        let outputs = self.executable.body().nodes[node].outputs.iter();
+        // Nobody looks at what stands for an output that is left out.
+        Ok(outputs.map(|o| o.and_then(|_| results.next()).unwrap_or(Value::Optional(None))).collect())
+    }
+
+    fn function_for(
+        &self,
+        node: NodeId,
+        inputs: &[Option<Value>],
+    ) -> Result<Arc<Executable<'r>>, Box<Diagnostic>> {
+        let types: Vec<Ty> = inputs.iter().map(|v| v.as_ref().map_or(Ty::Unknown, type_of)).collect();
+        let key = (node, types);
+        let kept = self.executable.functions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = kept.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        drop(kept);
+        let facts: Vec<Option<Fact>> = inputs.iter().map(|v| v.as_ref().map(fact)).collect();
+        let made = compile_function(self.executable, node, &facts).map_err(|found| match found.first() {
+            Some(first) => self.failed(node, first.code, &format!("in its function body, {}", first.message)),
+            None => {
+                self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run with such inputs")
+            }
+        })?;
+        let mut kept = self.executable.functions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if kept.len() >= MOST_FUNCTIONS {
+            kept.clear();
+        }
+        Ok(Arc::clone(kept.entry(key).or_insert_with(|| Arc::new(made))))
+    }
+
+    /// What the node gives for these inputs, as far as inference can say.
+    pub(crate) fn facts(&self, node: NodeId, inputs: &[Option<Value>]) -> Result<Vec<Fact>, Box<Diagnostic>> {
+        let x = self.executable;
+        let facts: Vec<Option<Fact>> = inputs.iter().map(|v| v.as_ref().map(fact)).collect();
+        Stepwise::new(&x.model, x.registry, x.body).outputs(node, &facts).map_err(|found| {
+            let error = found.iter().find(|d| d.severity == Severity::Error);
+            self.failed(node, &code::RUN_FAILED, error.map_or("its inputs do not fit", |d| &d.message))
+        })
+    }
+}
+
+/// Function bodies that are kept, for the types that inputs have had.
+const MOST_FUNCTIONS: usize = 4096;

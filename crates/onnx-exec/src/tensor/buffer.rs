@@ -1,0 +1,84 @@
+//! Bytes of tensors: made here, or a slice of a mapped file.
+
+use crate::budget::Charge;
+use crate::failure::Failure;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// Shared bytes that are aligned for every element type.
+#[derive(Clone, Debug)]
+pub(super) enum Buffer {
+    Made(Arc<Made>),
+    Mapped(Bytes),
+}
+
+#[derive(Debug)]
+pub(super) struct Made {
+    words: Vec<u128>,
+    bytes: usize,
+    _charge: Charge,
+}
+
+impl Made {
+    fn zeroed(bytes: usize) -> Result<Made, Failure> {
+        let charge = Charge::of(bytes)?;
+        let count = bytes.div_ceil(size_of::<u128>());
+        // Zeroed pages come from the system untouched, so that nothing is written twice; what cannot be had is an error.
+        let mut words: Vec<u128> = Vec::new();
+        let refused = |_| Failure::new(format!("{bytes} bytes of memory cannot be had"));
+        words.try_reserve_exact(count).map_err(refused)?;
+        words.resize(count, 0);
+        Ok(Made { words, bytes, _charge: charge })
+    }
+}
+
+impl Buffer {
+    /// So many elements of a width, all zero.
+    pub(super) fn zeroed(count: usize, width: usize) -> Result<Buffer, Failure> {
+        let too_many = || Failure::new(format!("{count} elements of {width} bytes are too many"));
+        let bytes = count.checked_mul(width).ok_or_else(too_many)?;
+        Ok(Buffer::Made(Arc::new(Made::zeroed(bytes)?)))
+    }
+
+    /// Stored bytes, as they are if they are aligned for this width, else copied.
+    pub(super) fn stored(bytes: &Bytes, width: usize) -> Result<Buffer, Failure> {
+        if bytes.as_ptr().addr().is_multiple_of(width) {
+            return Ok(Buffer::Mapped(bytes.clone()));
+        }
+        Buffer::copied(bytes)
+    }
+
+    /// A copy, to be written to or to be aligned.
+    fn copied(bytes: &[u8]) -> Result<Buffer, Failure> {
+        let mut made = Made::zeroed(bytes.len())?;
+        bytemuck::cast_slice_mut(&mut made.words)[..bytes.len()].copy_from_slice(bytes);
+        Ok(Buffer::Made(Arc::new(made)))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Buffer::Made(made) => &bytemuck::cast_slice(&made.words)[..made.bytes],
+            Buffer::Mapped(bytes) => bytes,
+        }
+    }
+
+    /// All bytes as words; their alignment was seen to when the buffer was made.
+    pub(super) fn words<T: bytemuck::Pod>(&self) -> &[T] {
+        bytemuck::cast_slice(self.bytes())
+    }
+
+    /// The bytes to be written; a buffer that others share is copied.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        let is_mine = matches!(self, Buffer::Made(made) if Arc::strong_count(made) == 1);
+        if !is_mine && let Ok(copy) = Buffer::copied(self.bytes()) {
+            *self = copy;
+        }
+        match self {
+            Buffer::Made(made) => match Arc::get_mut(made) {
+                Some(made) => &mut bytemuck::cast_slice_mut(&mut made.words)[..made.bytes],
+                None => &mut [],
+            },
+            Buffer::Mapped(_) => &mut [],
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Tensors that are computed with.
+//!
+//! Elements lie in row-major order, each in whole bytes: 1 for booleans and everything of at most 8 bits (a 4-bit element
+//! has a byte of its own, signed ones with their sign extended), else the size of the type. Strings are strings. Buffers are
+//! shared: a clone copies nothing, and the weights of a mapped model stay where they are.
+
+mod buffer;
+mod store;
+
+use crate::budget::Charge;
+use crate::failure::{Failure, fail};
+use buffer::Buffer;
+use onnx_ir::ElemType;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Extents, outermost first.
+pub(crate) type Dims = SmallVec<[usize; 4]>;
+
+/// A tensor: element type, extents, elements.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    elem: ElemType,
+    dims: Dims,
+    data: Data,
+}
+
+#[derive(Clone, Debug)]
+enum Data {
+    Numbers(Buffer),
+    Strings(Arc<(Vec<String>, Charge)>),
+}
+
+/// A Rust type that is an element.
+pub trait Element: bytemuck::Pod + Default {
+    /// The element type that has this form.
+    const ELEM: ElemType;
+}
+
+macro_rules! elements {
+    ($($ty:ty = $elem:ident;)*) => {
+        $(impl Element for $ty { const ELEM: ElemType = ElemType::$elem; })*
+    };
+}
+
+elements! {
+    f32 = FLOAT;
+    f64 = DOUBLE;
+    half::f16 = FLOAT16;
+    half::bf16 = BFLOAT16;
+    i8 = INT8;
+    i16 = INT16;
+    i32 = INT32;
+    i64 = INT64;
+    u8 = UINT8;
+    u16 = UINT16;
+    u32 = UINT32;
+    u64 = UINT64;
+}
+
+/// Bytes that an element takes here; `None` for strings and types that do not exist.
+pub(crate) fn width(elem: ElemType) -> Option<usize> {
+    Some(elem.bits()?.div_ceil(8) as usize)
+}
+
+/// How many elements there are; `None` beyond what can be addressed.
+pub(crate) fn count(dims: &[usize]) -> Option<usize> {
+    // An extent of 0 among huge ones is no elements.
+    if dims.contains(&0) {
+        return Some(0);
+    }
+    dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
+}
+
+/// How many elements there are, which are going to be made.
+pub(crate) fn count_of(dims: &[usize]) -> Result<usize, Failure> {
+    count(dims).ok_or_else(|| Failure::new(format!("a tensor of shape {dims:?} has too many elements")))
+}
+
+impl Tensor {
+    /// A tensor of zeros (of empty strings).
+    pub fn zeros(elem: ElemType, dims: &[usize]) -> Result<Tensor, Failure> {
+        let count = count_of(dims)?;
+        let data = match width(elem) {
+            Some(width) => Data::Numbers(Buffer::zeroed(count, width)?),
+            None if elem == ElemType::STRING => {
+                let charge = Charge::of(count.saturating_mul(size_of::<String>()))?;
+                Data::Strings(Arc::new((vec![String::new(); count], charge)))
+            }
+            None => fail!("there is no element type {}", elem.0),
+        };
+        Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
+    }
+
+    /// A tensor of these elements, as many as the extents say.
+    pub fn of<T: Element>(dims: &[usize], elements: &[T]) -> Result<Tensor, Failure> {
+        Tensor::of_raw(T::ELEM, dims, elements)
+    }
+
+    /// A tensor of any type whose elements have the width of `T`.
+    pub fn of_raw<T: bytemuck::Pod>(
+        elem: ElemType,
+        dims: &[usize],
+        elements: &[T],
+    ) -> Result<Tensor, Failure> {
+        let mut tensor = Tensor::zeros(elem, dims)?;
+        let to = tensor.bytes_mut();
+        let from: &[u8] = bytemuck::cast_slice(elements);
+        if to.len() != from.len() {
+            fail!("a tensor of shape {dims:?} does not have {} elements", elements.len());
+        }
+        to.copy_from_slice(from);
+        Ok(tensor)
+    }
+
+    /// A tensor of booleans.
+    pub fn of_bools(dims: &[usize], elements: impl IntoIterator<Item = bool>) -> Result<Tensor, Failure> {
+        let bytes: Vec<u8> = elements.into_iter().map(u8::from).collect();
+        Tensor::of_raw(ElemType::BOOL, dims, &bytes)
+    }
+
+    /// A tensor of strings.
+    pub fn of_strings(dims: &[usize], strings: Vec<String>) -> Result<Tensor, Failure> {
+        if count(dims) != Some(strings.len()) {
+            fail!("a tensor of shape {dims:?} does not have {} strings", strings.len());
+        }
+        let bytes = strings.iter().map(|s| size_of::<String>() + s.len()).sum();
+        let data = Data::Strings(Arc::new((strings, Charge::of(bytes)?)));
+        Ok(Tensor { elem: ElemType::STRING, dims: Dims::from_slice(dims), data })
+    }
+
+    /// A tensor of rank 0.
+    pub fn scalar<T: Element>(element: T) -> Result<Tensor, Failure> {
+        Tensor::of(&[], &[element])
+    }
+
+    /// The element type.
+    pub fn elem(&self) -> ElemType {
+        self.elem
+    }
+
+    /// The extents, outermost first.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// How many axes it has.
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// How many elements it has.
+    pub fn len(&self) -> usize {
+        count(&self.dims).unwrap_or(0)
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the elements are strings.
+    pub fn is_strings(&self) -> bool {
+        matches!(self.data, Data::Strings(_))
+    }
+
+    /// The same elements under other extents, as many.
+    pub fn reshaped(&self, dims: &[usize]) -> Result<Tensor, Failure> {
+        if count(dims) != Some(self.len()) {
+            fail!("{} elements do not have the shape {dims:?}", self.len());
+        }
+        Ok(Tensor { dims: Dims::from_slice(dims), ..self.clone() })
+    }
+
+    /// The same bits as elements of another type of the same width.
+    pub(crate) fn retyped(&self, elem: ElemType) -> Result<Tensor, Failure> {
+        if width(elem) != width(self.elem) {
+            fail!("elements of `{}` have another size", self.elem.name().unwrap_or("?"));
+        }
+        Ok(Tensor { elem, ..self.clone() })
+    }
+
+    /// The elements, if they are of this type.
+    pub fn slice<T: Element>(&self) -> Result<&[T], Failure> {
+        if T::ELEM != self.elem {
+            let name = |elem: ElemType| elem.name().unwrap_or("?");
+            fail!("elements of type {} are expected, these are of type {}", name(T::ELEM), name(self.elem));
+        }
+        Ok(self.words())
+    }
+
+    /// The elements as words of their width: a boolean is a `u8`. Of strings, or with another width, nothing.
+    pub fn words<T: bytemuck::Pod>(&self) -> &[T] {
+        match &self.data {
+            Data::Numbers(buffer) if width(self.elem) == Some(size_of::<T>()) => buffer.words(),
+            Data::Numbers(_) | Data::Strings(_) => &[],
+        }
+    }
+
+    /// The elements to be written, see [`words`](Self::words); what is shared is copied before.
+    pub(crate) fn words_mut<T: bytemuck::Pod>(&mut self) -> &mut [T] {
+        match &mut self.data {
+            Data::Numbers(buffer) if width(self.elem) == Some(size_of::<T>()) => {
+                bytemuck::cast_slice_mut(buffer.bytes_mut())
+            }
+            Data::Numbers(_) | Data::Strings(_) => &mut [],
+        }
+    }
+
+    /// The elements as bytes; of strings, nothing.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.data {
+            Data::Numbers(buffer) => buffer.bytes(),
+            Data::Strings(_) => &[],
+        }
+    }
+
+    /// The bytes to be written, see [`words_mut`](Self::words_mut).
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        match &mut self.data {
+            Data::Numbers(buffer) => buffer.bytes_mut(),
+            Data::Strings(_) => &mut [],
+        }
+    }
+
+    /// The strings, if they are.
+    pub fn string_slice(&self) -> Result<&[String], Failure> {
+        match &self.data {
+            Data::Strings(strings) => Ok(&strings.0),
+            Data::Numbers(_) => {
+                fail!("strings are expected, these are of type {}", self.elem.name().unwrap_or("?"))
+            }
+        }
+    }
+
+    /// The elements as integers, if the type is one of integers or booleans.
+    pub fn ints(&self) -> Result<Vec<i64>, Failure> {
+        use ElemType as E;
+        fn all<T: bytemuck::Pod + Into<i64>>(tensor: &Tensor) -> Vec<i64> {
+            tensor.words::<T>().iter().map(|&x| x.into()).collect()
+        }
+        Ok(match self.elem {
+            E::INT64 => self.words::<i64>().to_vec(),
+            E::INT32 => all::<i32>(self),
+            E::INT16 => all::<i16>(self),
+            E::INT8 | E::INT4 | E::INT2 => all::<i8>(self),
+            E::UINT32 => all::<u32>(self),
+            E::UINT16 => all::<u16>(self),
+            E::UINT8 | E::UINT4 | E::UINT2 | E::BOOL => all::<u8>(self),
+            E::UINT64 => self.words::<u64>().iter().map(|&x| i64::try_from(x).unwrap_or(i64::MAX)).collect(),
+            other => fail!("integers are expected, these are of type {}", other.name().unwrap_or("?")),
+        })
+    }
+
+    /// The elements as numbers of 64 bits, if the type is one of numbers that these hold exactly, or of integers.
+    pub fn floats(&self) -> Result<Vec<f64>, Failure> {
+        use ElemType as E;
+        fn all<T: bytemuck::Pod + Into<f64>>(tensor: &Tensor) -> Vec<f64> {
+            tensor.words::<T>().iter().map(|&x| x.into()).collect()
+        }
+        Ok(match self.elem {
+            E::FLOAT => all::<f32>(self),
+            E::DOUBLE => self.words::<f64>().to_vec(),
+            E::FLOAT16 => all::<half::f16>(self),
+            E::BFLOAT16 => all::<half::bf16>(self),
+            E::UINT64 => self.words::<u64>().iter().map(|&x| x as f64).collect(),
+            _ => self.ints()?.into_iter().map(|x| x as f64).collect(),
+        })
+    }
+
+    /// A tensor of numbers that are rounded to the element type: to nearest for floats, toward zero for integers, which
+    /// saturate.
+    pub fn of_floats(elem: ElemType, dims: &[usize], numbers: &[f64]) -> Result<Tensor, Failure> {
+        use ElemType as E;
+        fn all<T: bytemuck::Pod>(
+            elem: ElemType,
+            dims: &[usize],
+            numbers: &[f64],
+            convert: impl Fn(f64) -> T,
+        ) -> Result<Tensor, Failure> {
+            let words: Vec<T> = numbers.iter().map(|&x| convert(x)).collect();
+            Tensor::of_raw(elem, dims, &words)
+        }
+        match elem {
+            E::FLOAT => all(elem, dims, numbers, |x| x as f32),
+            E::DOUBLE => Tensor::of(dims, numbers),
+            E::FLOAT16 => all(elem, dims, numbers, half::f16::from_f64),
+            E::BFLOAT16 => all(elem, dims, numbers, half::bf16::from_f64),
+            E::INT64 => all(elem, dims, numbers, |x| x as i64),
+            E::INT32 => all(elem, dims, numbers, |x| x as i32),
+            E::INT16 => all(elem, dims, numbers, |x| x as i16),
+            E::INT8 => all(elem, dims, numbers, |x| x as i8),
+            E::UINT64 => all(elem, dims, numbers, |x| x as u64),
+            E::UINT32 => all(elem, dims, numbers, |x| x as u32),
+            E::UINT16 => all(elem, dims, numbers, |x| x as u16),
+            E::UINT8 => all(elem, dims, numbers, |x| x as u8),
+            E::BOOL => all(elem, dims, numbers, |x| u8::from(x != 0.0)),
+            other => fail!("numbers cannot be made elements of type {}", other.name().unwrap_or("?")),
+        }
+    }
+
+    /// The elements at these positions of the row-major order, under new extents. Positions must be there.
+    pub(crate) fn picked(&self, dims: &[usize], positions: &[usize]) -> Result<Tensor, Failure> {
+        fn all<T: bytemuck::Pod>(
+            from: &Tensor,
+            dims: &[usize],
+            positions: &[usize],
+        ) -> Result<Tensor, Failure> {
+            let words = from.words::<T>();
+            let picked: Option<Vec<T>> = positions.iter().map(|&i| words.get(i).copied()).collect();
+            let Some(picked) = picked else { fail!("a position lies outside of the tensor") };
+            Tensor::of_raw(from.elem, dims, &picked)
+        }
+        if let Data::Strings(strings) = &self.data {
+            let picked: Option<Vec<String>> = positions.iter().map(|&i| strings.0.get(i).cloned()).collect();
+            let Some(picked) = picked else { fail!("a position lies outside of the tensor") };
+            return Tensor::of_strings(dims, picked);
+        }
+        match width(self.elem) {
+            Some(1) => all::<u8>(self, dims, positions),
+            Some(2) => all::<u16>(self, dims, positions),
+            Some(4) => all::<u32>(self, dims, positions),
+            Some(8) => all::<u64>(self, dims, positions),
+            _ => all::<u128>(self, dims, positions),
+        }
+    }
+}
+
+impl PartialEq for Tensor {
+    /// Whether type, extents and every bit agree.
+    fn eq(&self, other: &Self) -> bool {
+        let strings = |t: &Tensor| t.string_slice().ok().map(<[String]>::to_vec);
+        (self.elem, &self.dims) == (other.elem, &other.dims)
+            && self.bytes() == other.bytes()
+            && strings(self) == strings(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensors_have_as_many_elements_as_their_extents_say() {
+        let t = Tensor::of(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0]).expect("four");
+        assert_eq!(t.slice::<f32>().expect("floats")[3], 4.0);
+        assert!(t.slice::<i32>().is_err());
+        assert!(Tensor::of(&[3], &[1i64]).is_err());
+        assert!(Tensor::zeros(ElemType::FLOAT, &[1 << 40, 1 << 40]).is_err());
+        assert_eq!(Tensor::zeros(ElemType::FLOAT, &[0, usize::MAX, 2]).expect("none").len(), 0);
+        assert_eq!(t.picked(&[2], &[3, 0]).expect("there").slice::<f32>().expect("floats"), [4.0, 1.0]);
+        assert!(t.picked(&[1], &[4]).is_err());
+    }
+}

@@ -1,0 +1,164 @@
+//! Tensors as models store them, and back.
+
+use super::{Buffer, Data, Dims, Tensor, width};
+use crate::failure::{Failure, fail};
+use bytes::Bytes;
+use onnx_ir::{self as ir, ElemType, Field, Payload};
+
+impl Tensor {
+    /// The tensor that a model stores, whose external data has been put in place. Weights are not copied where they are
+    /// aligned.
+    pub fn stored(tensor: &ir::Tensor) -> Result<Tensor, Failure> {
+        let Some(elem) = tensor.elem.filter(|e| e.name().is_some()) else {
+            fail!("a stored tensor has no element type");
+        };
+        if tensor.is_external() {
+            fail!("the data of a stored tensor is in another file, which has not been read");
+        }
+        if tensor.extra().segment.is_some() {
+            fail!("a stored tensor is one chunk of a larger one");
+        }
+        let dims: Option<Dims> = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect();
+        let count = tensor.element_count().and_then(|n| usize::try_from(n).ok());
+        let (Some(dims), Some(count)) = (dims, count) else {
+            fail!("a stored tensor has extents that cannot be")
+        };
+        let entries = match &tensor.data[..] {
+            [] if count == 0 => return Tensor::zeros(elem, &dims),
+            [entries] => entries,
+            [] => fail!("a stored tensor has no data"),
+            _ => fail!("a stored tensor has data in several fields"),
+        };
+        let (field, bytes) = match entries {
+            Payload::Strings(strings) if elem == ElemType::STRING => return strings_of(&dims, strings),
+            Payload::Strings(_) => fail!("a stored tensor of numbers has strings"),
+            Payload::Entries { field, bytes } => (*field, bytes),
+        };
+        let Some(width) = width(elem) else { fail!("a stored tensor of strings has numbers") };
+        let bits = elem.bits().unwrap_or(8);
+        let buffer = match field {
+            Field::Raw if bits % 8 == 0 => Buffer::stored(bytes, width)?,
+            Field::Raw => unpacked(elem, bytes, count)?,
+            // A field of the type's own width is what raw data would be.
+            Field::Float | Field::Double | Field::Int64 => Buffer::stored(bytes, width)?,
+            Field::Uint64 if width == 8 => Buffer::stored(bytes, width)?,
+            Field::Uint64 => narrowed::<8>(bytes, width)?,
+            Field::Int32 if width == 4 => Buffer::stored(bytes, width)?,
+            Field::Int32 if matches!(bits, 2 | 4) => {
+                let packed: Vec<u8> = bytes.chunks_exact(4).map(|entry| entry[0]).collect();
+                unpacked(elem, &packed, count)?
+            }
+            Field::Int32 => narrowed::<4>(bytes, width)?,
+            Field::String => fail!("a stored tensor has no data"),
+        };
+        if buffer.bytes().len() != count * width {
+            fail!("a stored tensor of shape {:?} does not have as many elements", tensor.dims);
+        }
+        Ok(Tensor { elem, dims, data: Data::Numbers(buffer) })
+    }
+
+    /// The tensor as a model stores it, without a name, in `raw_data` (strings in `string_data`).
+    pub fn to_stored(&self) -> ir::Tensor {
+        let dims = self.dims.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
+        let mut stored = ir::Tensor { elem: Some(self.elem), dims, ..ir::Tensor::default() };
+        if self.is_empty() {
+            return stored;
+        }
+        stored.data.push(match &self.data {
+            Data::Strings(strings) => {
+                Payload::Strings(strings.0.iter().map(|s| Bytes::copy_from_slice(s.as_bytes())).collect())
+            }
+            Data::Numbers(buffer) => {
+                let bytes = match self.elem.bits() {
+                    Some(bits @ (2 | 4 | 6)) => packed(buffer.bytes(), bits),
+                    // The caller keeps it as long as it wants, whatever becomes of this one.
+                    _ => Bytes::copy_from_slice(buffer.bytes()),
+                };
+                Payload::Entries { field: Field::Raw, bytes }
+            }
+        });
+        stored
+    }
+}
+
+fn strings_of(dims: &[usize], strings: &[Bytes]) -> Result<Tensor, Failure> {
+    let text =
+        |s: &Bytes| String::from_utf8(s.to_vec()).map_err(|_| Failure::new("a stored string is not UTF-8"));
+    Tensor::of_strings(dims, strings.iter().map(text).collect::<Result<_, _>>()?)
+}
+
+/// The low bytes of wider entries.
+fn narrowed<const N: usize>(bytes: &[u8], width: usize) -> Result<Buffer, Failure> {
+    let entries = bytes.as_chunks::<N>().0;
+    let mut buffer = Buffer::zeroed(entries.len(), width)?;
+    for (to, from) in buffer.bytes_mut().chunks_exact_mut(width).zip(entries) {
+        to.copy_from_slice(&from[..width]);
+    }
+    Ok(buffer)
+}
+
+/// Elements of less than a byte, the first in the lowest bits, each into a byte of its own.
+fn unpacked(elem: ElemType, bytes: &[u8], count: usize) -> Result<Buffer, Failure> {
+    let bits = elem.bits().unwrap_or(8) as usize;
+    if bytes.len() < (count * bits).div_ceil(8) {
+        fail!("a stored tensor has fewer elements than its shape says");
+    }
+    let is_signed = matches!(elem, ElemType::INT4 | ElemType::INT2);
+    let mut buffer = Buffer::zeroed(count, 1)?;
+    for (i, to) in buffer.bytes_mut().iter_mut().enumerate() {
+        let at = i * bits;
+        let low = u16::from(bytes[at / 8]);
+        let high = u16::from(bytes.get(at / 8 + 1).copied().unwrap_or(0));
+        let code = ((high << 8 | low) >> (at % 8)) as u8 & ((1 << bits) - 1);
+        let is_negative = is_signed && code >> (bits - 1) == 1;
+        *to = if is_negative { code | (u8::MAX << bits) } else { code };
+    }
+    Ok(buffer)
+}
+
+/// The other way round.
+fn packed(bytes: &[u8], bits: u32) -> Bytes {
+    let bits = bits as usize;
+    let mut packed = vec![0u8; (bytes.len() * bits).div_ceil(8) + 1];
+    for (i, &code) in bytes.iter().enumerate() {
+        let at = i * bits;
+        let code = u16::from(code & ((1 << bits) - 1)) << (at % 8);
+        packed[at / 8] |= code as u8;
+        packed[at / 8 + 1] |= (code >> 8) as u8;
+    }
+    packed.truncate((bytes.len() * bits).div_ceil(8));
+    packed.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_less_than_a_byte_are_spread_and_packed() {
+        for (elem, raw, expected) in [
+            (ElemType::INT4, vec![0x2f, 0x08], vec![0xff, 0x02, 0xf8]),
+            (ElemType::UINT4, vec![0x2f, 0x08], vec![0x0f, 0x02, 0x08]),
+            (ElemType::INT2, vec![0b10_01_11], vec![0xff, 0x01, 0xfe]),
+            (ElemType::FLOAT6E2M3, vec![0b11_000001, 0b0001_1111, 0b10], vec![0b1, 0b111111, 0b100001]),
+        ] {
+            let mut stored = ir::Tensor { elem: Some(elem), ..ir::Tensor::default() };
+            stored.dims.push(3);
+            stored.data.push(Payload::Entries { field: Field::Raw, bytes: raw.clone().into() });
+            let tensor = Tensor::stored(&stored).expect("sound");
+            assert_eq!(tensor.bytes(), expected, "{elem:?}");
+            let [Payload::Entries { bytes, .. }] = &tensor.to_stored().data[..] else { panic!("numbers") };
+            assert_eq!(bytes[..], raw, "{elem:?}");
+        }
+    }
+
+    #[test]
+    fn typed_fields_are_read_at_their_width() {
+        let mut stored = ir::Tensor { elem: Some(ElemType::INT8), ..ir::Tensor::default() };
+        stored.dims.push(2);
+        stored.data.push(Payload::int32s(vec![-1, 5]));
+        assert_eq!(Tensor::stored(&stored).expect("sound").slice::<i8>().expect("int8"), [-1, 5]);
+        stored.dims[0] = 3;
+        assert!(Tensor::stored(&stored).is_err());
+    }
+}

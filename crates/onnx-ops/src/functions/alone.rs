@@ -1,0 +1,65 @@
+//! A model of one node's function body, for who runs or schedules it.
+//!
+//! ```text
+//! node:   y = Swish <alpha = 2.0> (x)
+//! model:  g (x) => (y) {
+//!            alpha_float = Constant <value_float = 2.0> ()
+//!            …
+//!            y = Mul (x, gate)
+//!         }
+//! ```
+
+use super::FunctionBody;
+use crate::schema::Registry;
+use onnx_ir::pass::{self, Foreign, Inline, Source, Style, Target, Transplant};
+use onnx_ir::{Body, BodyId, Graph, Model, NodeId, Port, ValueDef};
+
+/// A model whose main graph computes what the node does: an input for each operand that it has, an output for each result,
+/// in their order. It imports what is imported around the node. An operand that is there twice is one input.
+///
+/// Nodes of operators that have bodies themselves stay.
+pub fn alone(
+    model: &Model,
+    registry: &Registry,
+    body: BodyId,
+    node: NodeId,
+    function: &FunctionBody,
+) -> Model {
+    let mut lone = Model::new();
+    lone.header = onnx_ir::Header { ir_version: model.header.ir_version, ..onnx_ir::Header::default() };
+    for import in model.imports_of(body) {
+        let domain = import.domain.map(|domain| lone.names.intern(&model.names[domain]));
+        lone.header.opset_imports.push(onnx_ir::OpsetImport { domain, version: import.version });
+    }
+    let mut home = Body::default();
+    let root = home.graphs.push(Graph { name: Some(lone.names.intern("node")), ..Graph::default() });
+    let source = &model.bodies[body];
+    let target = Target { names: &mut lone.names, types: &mut lone.types, body: &mut home };
+    let mut copier = Transplant::new(Source::other(model, source), target, root, Style::default());
+    let copy = copier.node(node);
+    drop(copier);
+    home.graphs[root].nodes.push(copy);
+    let inputs: Vec<_> = home.nodes[copy].inputs.iter().flatten().copied().collect();
+    for value in inputs {
+        if home.values[value].def == ValueDef::Input(root) {
+            continue;
+        }
+        home.values[value].def = ValueDef::Input(root);
+        let port = Port { name: Some(home.values[value].name), value: Some(value), ..Port::default() };
+        home.graphs[root].inputs.push(port);
+    }
+    let outputs = home.nodes[copy].outputs.clone();
+    for (i, value) in outputs.into_iter().enumerate() {
+        let Some(value) = value else { continue };
+        home.values[value].def = ValueDef::Output(copy, u32::try_from(i).unwrap_or(u32::MAX));
+        let port = Port { name: Some(home.values[value].name), value: Some(value), ..Port::default() };
+        home.graphs[root].outputs.push(port);
+    }
+    lone.main = Some(lone.bodies.push(home));
+    let mut first = Some(Foreign { model: function.model.clone(), function: function.id });
+    let mut others = |_: &Model, _: BodyId, _: NodeId| first.take();
+    let options = Inline { depth: Some(1), others: Some(&mut others), ..Inline::default() };
+    pass::inline(&mut lone, registry, options);
+    pass::compact(&mut lone);
+    lone
+}

@@ -1,0 +1,66 @@
+//! Inference of single nodes while a model runs: what the inputs are is known, often to the last element.
+//!
+//! ```text
+//! y = Reshape (x, s)      x is float[2,6], s is int64[2] {3, -1}       y is float[3,4]
+//! ```
+//! What the model declares plays no part.
+
+use super::engine::{Callee, Engine};
+use super::facts::Fact;
+use super::node::NodeCx;
+use super::signature;
+use crate::functions::{self, FunctionBody};
+use crate::schema::Registry;
+use onnx_ir::diag::{Diagnostic, Severity};
+use onnx_ir::{BodyId, Model, NodeId, SecondaryMap};
+
+/// Infers nodes of one body, in any order.
+pub struct Stepwise<'m> {
+    engine: Engine<'m>,
+}
+
+impl<'m> Stepwise<'m> {
+    /// For the nodes of a body that is no function's.
+    pub fn new(model: &'m Model, registry: &'m Registry, body: BodyId) -> Self {
+        let mut engine = Engine::new(model, registry);
+        engine.frame.body = body;
+        engine.frame.facts = SecondaryMap::with_len(Fact::default(), model.bodies[body].values.len());
+        Stepwise { engine }
+    }
+
+    /// What a node gives for inputs of which this is known, a fact for each of its outputs; or what is wrong.
+    pub fn outputs(&mut self, node: NodeId, inputs: &[Option<Fact>]) -> Result<Vec<Fact>, Vec<Diagnostic>> {
+        self.set(node, inputs);
+        let first = self.engine.finding_count();
+        self.engine.fuel = usize::MAX;
+        self.engine.step(node);
+        let is_wrong = self.engine.findings[first..].iter().any(|d| d.severity == Severity::Error);
+        let findings = self.engine.take_findings(first);
+        if is_wrong {
+            return Err(findings);
+        }
+        let outputs = &self.engine.body().nodes[node].outputs;
+        Ok(outputs.iter().map(|value| self.engine.operand(*value).clone()).collect())
+    }
+
+    /// The function body of the operator that a node applies, for inputs of which this is known.
+    pub fn function(&mut self, node: NodeId, inputs: &[Option<Fact>]) -> Option<FunctionBody> {
+        self.set(node, inputs);
+        let Callee::Operator(id) = self.engine.callee(node) else { return None };
+        let registry: &'m Registry = self.engine.registry;
+        let schema = registry.get(id);
+        self.engine.quiet += 1;
+        let checked = signature::check(&mut self.engine, node, schema);
+        self.engine.quiet -= 1;
+        functions::body(&NodeCx::new(&mut self.engine, node, schema, checked.outputs), id)
+    }
+
+    fn set(&mut self, node: NodeId, inputs: &[Option<Fact>]) {
+        let operands = self.engine.body().nodes[node].inputs.iter();
+        for (value, fact) in operands.zip(inputs) {
+            if let Some(value) = value {
+                self.engine.frame.facts[*value] = fact.clone().unwrap_or_default();
+            }
+        }
+    }
+}
