@@ -5,11 +5,11 @@ use crate::convert::{read_wire, write_wire};
 use crate::corpus::{CorpusModel, models, scratch};
 use crate::oracle::Oracle;
 use onnx_ir::pass;
-use onnx_ir::{Attr, Model, Node};
+use onnx_ir::{Attr, Data, Initializer, Model, Names, Node, Tensor, ValueDef};
 use onnx_ops::schema::Registry;
-use onnx_proto::file;
+use onnx_proto::{FileKind, file};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Models that the reference evaluator takes seconds for.
 const SLOW: &[&str] = &[
@@ -129,6 +129,33 @@ pub fn backend(of: usize) -> Vec<(CorpusModel, Model)> {
 /// The inputs and outputs of a backend test.
 pub fn data(model: &CorpusModel) -> PathBuf {
     model.path.with_file_name("test_data_set_0")
+}
+
+/// The model of a test with its inputs as initializers, if they are tensors.
+pub fn with_inputs_known(model: &Model, folder: &Path) -> Option<Model> {
+    let mut model = model.clone();
+    let main = model.main?;
+    let root = model.bodies[main].root()?;
+    for (i, port) in model.bodies[main].graphs[root].inputs.clone().into_iter().enumerate() {
+        let value = port.value?;
+        let mut tensor = tensor(&folder.join(format!("input_{i}.pb")), &mut model.names)?;
+        tensor.name = port.name;
+        let body = &mut model.bodies[main];
+        let tensor = body.tensors.push(tensor);
+        body.values[value].def = ValueDef::Initializer(root);
+        body.graphs[root].initializers.push(Initializer { value, tensor });
+    }
+    model.bodies[main].graphs[root].inputs.clear();
+    Some(model)
+}
+
+/// The tensor that a file of a backend test has.
+pub fn tensor(path: &Path, names: &mut Names) -> Option<Tensor> {
+    let bytes = std::fs::read(path).ok()?;
+    match onnx_proto::read_data(bytes.into(), FileKind::Tensor, names) {
+        (Some(Data::Tensor(tensor)), found) if found.is_empty() => Some(tensor),
+        _ => None,
+    }
 }
 
 /// Runs passes of the IR by name.

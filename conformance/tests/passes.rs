@@ -5,11 +5,11 @@ use conformance::convert::read_wire;
 use conformance::corpus::{folder, in_parallel};
 use conformance::oracle::Oracle;
 use conformance::random::Random;
-use conformance::trial::{TIDY, Trial, backend, count, data, encoded, judge, run};
+use conformance::trial::{TIDY, Trial, backend, count, data, encoded, judge, run, with_inputs_known};
 use onnx_ir::pass::{self, OpRef, Operators as _, Report};
-use onnx_ir::{Body, Data, Initializer, Model, NodeId, Value, ValueDef, ValueId, normalize_domain};
+use onnx_ir::{Body, Model, NodeId, Value, ValueDef, ValueId, normalize_domain};
 use onnx_ops::schema::Registry;
-use onnx_proto::{FileKind, file};
+use onnx_proto::file;
 use serde_json::json;
 use std::path::Path;
 
@@ -41,27 +41,6 @@ fn passes_keep_the_results_of_backend_tests() {
     let judged = judge(&oracle, "passes", &trials, &json!({}));
     eprintln!("passes: {judged} of {} models that they changed, all with the same results", trials.len());
     assert!(models.is_empty() || judged > 1000, "{judged}");
-}
-
-/// The model of a test with its inputs as initializers, if they are tensors.
-fn with_inputs_known(model: &Model, folder: &Path) -> Option<Model> {
-    let mut model = model.clone();
-    let main = model.main?;
-    let root = model.bodies[main].root()?;
-    for (i, port) in model.bodies[main].graphs[root].inputs.clone().into_iter().enumerate() {
-        let bytes = std::fs::read(folder.join(format!("input_{i}.pb"))).ok()?;
-        let (data, found) = onnx_proto::read_data(bytes.into(), FileKind::Tensor, &mut model.names);
-        let (Some(Data::Tensor(mut tensor)), true, Some(value)) = (data, found.is_empty(), port.value) else {
-            return None;
-        };
-        tensor.name = port.name;
-        let body = &mut model.bodies[main];
-        let tensor = body.tensors.push(tensor);
-        body.values[value].def = ValueDef::Initializer(root);
-        body.graphs[root].initializers.push(Initializer { value, tensor });
-    }
-    model.bodies[main].graphs[root].inputs.clear();
-    Some(model)
 }
 
 /// The formulas of operators against the reference evaluator, to the bit: backend tests whose inputs are constants.

@@ -20,7 +20,7 @@
 //! ```
 
 mod apply;
-mod attrs;
+pub(crate) mod attrs;
 mod call;
 mod engine;
 mod facts;

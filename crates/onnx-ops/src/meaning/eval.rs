@@ -1,44 +1,77 @@
 //! Formulas, element by element.
 
-use super::number::{Binary, Number};
-use super::tensor::Dense;
-use super::{Combine, Expr, Formula, Index};
+use super::number::{Kind, Number};
+use super::{Binary, Combine, Definition, Dense, Elements, Expr, Formula, Index, Keep, Mode};
+use onnx_ir::ElemType;
+
+impl Definition {
+    /// What the node gives for these inputs, by output; `None` if it is not defined, or takes more than so many steps.
+    pub fn evaluate(
+        &self,
+        inputs: &[Option<&dyn Elements>],
+        mode: Mode,
+        most: usize,
+    ) -> Option<Vec<Option<Dense>>> {
+        let mut results: Vec<Dense> = Vec::with_capacity(self.formulas.len());
+        for formula in &self.formulas {
+            let mut loads: Vec<Option<&dyn Elements>> = inputs.to_vec();
+            loads.resize(self.inputs, None);
+            loads.extend(results.iter().map(|dense| Some(dense as &dyn Elements)));
+            results.push(formula.evaluate(&loads, mode, most)?);
+        }
+        let mut results: Vec<Option<Dense>> = results.into_iter().map(Some).collect();
+        let mut outputs = Vec::with_capacity(self.outputs.len());
+        for (i, output) in self.outputs.iter().enumerate() {
+            outputs.push(match output {
+                // Two outputs may be one formula.
+                Some(formula) if self.outputs[i + 1..].contains(output) => results.get(*formula)?.clone(),
+                Some(formula) => results.get_mut(*formula)?.take(),
+                None => None,
+            });
+        }
+        Some(outputs)
+    }
+}
 
 impl Formula {
-    /// The result for these inputs; `None` if it is not defined, or takes more than so many steps.
-    pub(crate) fn evaluate(&self, inputs: &[Option<&Dense>], most: usize) -> Option<Dense> {
-        let none = (Vec::new(), Combine::Sum);
-        let (over, combine) = self.over.as_ref().unwrap_or(&none);
-        let count = |dims: &[usize]| dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
-        let (total, each) = (count(&self.dims)?, count(over)?);
+    /// The result for these inputs (of the node, and of the formulas before this one); `None` if it is not defined, or takes
+    /// more than so many steps.
+    pub fn evaluate(&self, inputs: &[Option<&dyn Elements>], mode: Mode, most: usize) -> Option<Dense> {
+        let over: &[usize] = self.over.as_ref().map_or(&[], |over| &over.dims);
+        let (total, each) = (super::cx::count(&self.dims)?, super::cx::count(over)?);
         total.checked_mul(each.max(1)).filter(|n| *n <= most)?;
-        let mut at = vec![0; self.dims.len() + over.len()];
+        let mut point = Point::new(self.dims.len() + over.len(), inputs, mode);
         let mut numbers = Vec::with_capacity(total);
         for _ in 0..total {
-            at[self.dims.len()..].fill(0);
-            let mut result: Option<Number> = None;
-            for _ in 0..each {
-                let number = self.expr.at(&at, inputs)?;
-                result = Some(match result {
-                    None => number,
-                    Some(before) => combine.apply(before, number)?.wrap(self.elem),
-                });
-                advance(&mut at[self.dims.len()..], over);
-            }
-            let neutral = || match combine {
-                Combine::Sum => Some(Number::Int(0)),
-                Combine::Product => Some(Number::Int(1)),
-                Combine::Max | Combine::Min => None,
+            point.total = None;
+            point.at[self.dims.len()..].fill(0);
+            let number = match &self.over {
+                None => self.expr.at(&point)?,
+                Some(reduction) => {
+                    let mut sum = Accumulator::new(reduction.combine, mode);
+                    for _ in 0..each {
+                        sum.push(self.expr.at(&point)?)?;
+                        advance(&mut point.at[self.dims.len()..], over);
+                    }
+                    sum.total(reduction.elem)?
+                }
             };
-            numbers.push(result.or_else(neutral)?.wrap(self.elem));
-            advance(&mut at[..self.dims.len()], &self.dims);
+            let number = match &self.then {
+                None => number,
+                Some(then) => {
+                    point.total = Some(number);
+                    then.at(&point)?
+                }
+            };
+            numbers.push(number.wrap(self.elem));
+            advance(&mut point.at[..self.dims.len()], &self.dims);
         }
         Some(Dense { elem: self.elem, dims: self.dims.clone(), numbers })
     }
 }
 
 /// The next position in row-major order.
-fn advance(at: &mut [usize], dims: &[usize]) {
+pub(super) fn advance(at: &mut [usize], dims: &[usize]) {
     for (i, d) in at.iter_mut().zip(dims).rev() {
         *i += 1;
         if *i < *d {
@@ -48,53 +81,173 @@ fn advance(at: &mut [usize], dims: &[usize]) {
     }
 }
 
-impl Combine {
-    fn apply(self, a: Number, b: Number) -> Option<Number> {
-        match self {
-            Combine::Sum => Binary::Add.apply(a, b),
-            Combine::Product => Binary::Mul.apply(a, b),
-            Combine::Max => Binary::Max.apply(a, b),
-            Combine::Min => Binary::Min.apply(a, b),
+/// What is combined so far.
+struct Accumulator {
+    combine: Combine,
+    mode: Mode,
+    number: Option<Number>,
+    /// Where it is, of a position.
+    at: i128,
+    count: i128,
+}
+
+impl Accumulator {
+    fn new(combine: Combine, mode: Mode) -> Self {
+        Accumulator { combine, mode, number: None, at: 0, count: 0 }
+    }
+
+    fn push(&mut self, number: Number) -> Option<()> {
+        let Some(before) = self.number else {
+            (self.number, self.count) = (Some(number), 1);
+            return Some(());
+        };
+        let apply = |op: Binary| op.apply(before, number, self.mode);
+        let next = match self.combine {
+            Combine::Sum => apply(Binary::Add)?,
+            Combine::Product => apply(Binary::Mul)?,
+            Combine::Max => apply(Binary::Max)?,
+            Combine::Min => apply(Binary::Min)?,
+            Combine::ArgMax(keep) | Combine::ArgMin(keep) => {
+                let is_max = matches!(self.combine, Combine::ArgMax(_));
+                let is_better =
+                    beats(number, before, is_max) || keep == Keep::Last && !beats(before, number, is_max);
+                if is_better {
+                    self.at = self.count;
+                    number
+                } else {
+                    before
+                }
+            }
+        };
+        self.number = Some(next);
+        self.count += 1;
+        Some(())
+    }
+
+    fn total(self, elem: ElemType) -> Option<Number> {
+        match self.combine {
+            Combine::ArgMax(_) | Combine::ArgMin(_) => self.number.map(|_| Number::Int(self.at)),
+            Combine::Sum | Combine::Product | Combine::Max | Combine::Min => {
+                let number = match self.number {
+                    Some(number) => number,
+                    None => self.combine.neutral(elem)?,
+                };
+                // Floats keep what they have until the end.
+                Some(match number {
+                    Number::Int(_) => number.wrap(elem),
+                    Number::Float(_) => number,
+                })
+            }
         }
+    }
+}
+
+/// Whether a number is further than another; what is no number is furthest.
+fn beats(a: Number, b: Number, is_max: bool) -> bool {
+    match (a, b) {
+        (Number::Int(a), Number::Int(b)) => {
+            if is_max {
+                a > b
+            } else {
+                a < b
+            }
+        }
+        (Number::Float(a), Number::Float(b)) => {
+            a.is_nan() && !b.is_nan() || if is_max { a > b } else { a < b }
+        }
+        (Number::Int(_), Number::Float(_)) | (Number::Float(_), Number::Int(_)) => false,
+    }
+}
+
+impl Combine {
+    /// What is combined of nothing.
+    pub fn neutral(self, elem: ElemType) -> Option<Number> {
+        let kind = Kind::of(elem)?;
+        let least = |is_least: bool| match kind {
+            Kind::Bool => Number::Int(i128::from(!is_least)),
+            Kind::Int(width, true) if is_least => Number::Int(-(1 << (width - 1))),
+            Kind::Int(_, false) if is_least => Number::Int(0),
+            Kind::Int(width, is_signed) => Number::Int((1 << (width - u32::from(is_signed))) - 1),
+            Kind::Float(_) => Number::Float(if is_least { f64::NEG_INFINITY } else { f64::INFINITY }),
+        };
+        let whole = |n: i32| match kind {
+            Kind::Float(_) => Number::Float(n.into()),
+            Kind::Bool | Kind::Int(..) => Number::Int(n.into()),
+        };
+        match self {
+            Combine::Sum => Some(whole(0)),
+            Combine::Product => Some(whole(1)),
+            Combine::Max => Some(least(true)),
+            Combine::Min => Some(least(false)),
+            Combine::ArgMax(_) | Combine::ArgMin(_) => None,
+        }
+    }
+}
+
+/// Where an expression is evaluated.
+pub(super) struct Point<'a> {
+    pub(super) at: Vec<usize>,
+    pub(super) inputs: &'a [Option<&'a dyn Elements>],
+    mode: Mode,
+    total: Option<Number>,
+}
+
+impl<'a> Point<'a> {
+    /// The first position.
+    pub(super) fn new(indices: usize, inputs: &'a [Option<&'a dyn Elements>], mode: Mode) -> Self {
+        Point { at: vec![0; indices], inputs, mode, total: None }
     }
 }
 
 impl Expr {
-    fn at(&self, at: &[usize], inputs: &[Option<&Dense>]) -> Option<Number> {
+    pub(super) fn at(&self, point: &Point<'_>) -> Option<Number> {
         match self {
             Expr::Load(input, position) => {
-                let from = (*inputs.get(*input)?)?;
-                let mut offset = 0;
-                for (index, d) in position.iter().zip(&from.dims) {
-                    let i = usize::try_from(index.resolve(at, inputs)?).ok().filter(|i| i < d)?;
-                    offset = offset * d + i;
-                }
-                from.numbers.get(offset).copied()
+                let from = (*point.inputs.get(*input)?)?;
+                let offset = offset(position, from.dims(), point)?;
+                from.number(offset)
             }
             Expr::Number(number) => Some(*number),
-            Expr::Index(index) => Some(Number::Int(index.resolve(at, inputs)?.into())),
-            Expr::Unary(op, x) => op.apply(x.at(at, inputs)?),
-            Expr::Binary(op, a, b) => op.apply(a.at(at, inputs)?, b.at(at, inputs)?),
+            Expr::Index(index) => Some(Number::Int(index.at_point(point)?.into())),
+            Expr::Total => point.total,
+            Expr::Unary(op, x) => op.apply(x.at(point)?, point.mode),
+            Expr::Binary(op, a, b) => op.apply(a.at(point)?, b.at(point)?, point.mode),
             Expr::Select(parts) => {
                 let [condition, yes, no] = &**parts;
-                let is_true = condition.at(at, inputs)? != Number::Int(0);
-                if is_true { yes.at(at, inputs) } else { no.at(at, inputs) }
+                if condition.at(point)?.is_true() { yes.at(point) } else { no.at(point) }
             }
-            Expr::Cast(to, x) => x.at(at, inputs)?.cast(*to),
+            Expr::Cast(cast, x) => cast.apply(x.at(point)?, point.mode),
+            Expr::Bits(from, to, x) => Number::from_bits(*to, x.at(point)?.to_bits(*from)?),
         }
     }
 }
 
+/// Where a position is in row-major order.
+pub(super) fn offset(position: &[Index], dims: &[usize], point: &Point<'_>) -> Option<usize> {
+    if position.len() != dims.len() {
+        return None;
+    }
+    let mut offset = 0usize;
+    for (index, d) in position.iter().zip(dims) {
+        let i = usize::try_from(index.at_point(point)?).ok().filter(|i| i < d)?;
+        offset = offset.checked_mul(*d)?.checked_add(i)?;
+    }
+    Some(offset)
+}
+
 impl Index {
-    fn resolve(&self, at: &[usize], inputs: &[Option<&Dense>]) -> Option<i64> {
+    fn at_point(&self, point: &Point<'_>) -> Option<i64> {
         match self {
             Index::Affine(offset, terms) => terms.iter().try_fold(*offset, |sum, (index, by)| {
-                let index = i64::try_from(*at.get(*index)?).ok()?;
+                let index = i64::try_from(*point.at.get(*index)?).ok()?;
                 sum.checked_add(index.checked_mul(*by)?)
             }),
-            Index::Div(index, by) => index.resolve(at, inputs)?.checked_div_euclid(*by),
-            Index::Rem(index, by) => index.resolve(at, inputs)?.checked_rem_euclid(*by),
-            Index::Element(expr) => match expr.at(at, inputs)? {
+            Index::Sum(parts) => parts
+                .iter()
+                .try_fold(0i64, |sum, (part, by)| sum.checked_add(part.at_point(point)?.checked_mul(*by)?)),
+            Index::Div(index, by) => index.at_point(point)?.checked_div_euclid(*by),
+            Index::Rem(index, by) => index.at_point(point)?.checked_rem_euclid(*by),
+            Index::Element(expr) => match expr.at(point)? {
                 Number::Int(n) => i64::try_from(n).ok(),
                 Number::Float(_) => None,
             },

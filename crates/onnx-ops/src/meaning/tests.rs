@@ -1,12 +1,12 @@
 //! Arithmetic at its edges; what operators mean is held against the reference evaluator in `conformance`.
 
-use super::{Binary, Number, Unary};
+use super::{Binary, Cast, Mode, Number, Unary};
 use Number::{Float, Int};
 use onnx_ir::ElemType as E;
 
 #[test]
 fn integers_wrap_around_and_divide_toward_zero() {
-    let of = |op: Binary, a, b, elem| op.apply(Int(a), Int(b)).map(|n| n.wrap(elem));
+    let of = |op: Binary, a, b, elem| op.apply(Int(a), Int(b), Mode::Portable).map(|n| n.wrap(elem));
     assert_eq!(of(Binary::Add, 127, 1, E::INT8), Some(Int(-128)));
     assert_eq!(of(Binary::Sub, 0, 1, E::UINT64), Some(Int(u64::MAX.into())));
     assert_eq!(of(Binary::Mul, i64::MIN.into(), -1, E::INT64), Some(Int(i64::MIN.into())));
@@ -16,25 +16,74 @@ fn integers_wrap_around_and_divide_toward_zero() {
     for (a, b, expected) in [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-7, -3, -1), (6, -3, 0)] {
         assert_eq!(of(Binary::Mod, a, b, E::INT32), Some(Int(expected)), "{a} mod {b}");
     }
-    assert_eq!(Unary::BitwiseNot.apply(Int(0)).map(|n| n.wrap(E::UINT8)), Some(Int(255)));
+    assert_eq!(Unary::BitwiseNot.apply(Int(0), Mode::Portable).map(|n| n.wrap(E::UINT8)), Some(Int(255)));
 }
 
 #[test]
 fn floats_are_rounded_once() {
-    let sum = |a, b, elem| Binary::Add.apply(Float(a), Float(b)).map(|n| n.wrap(elem));
+    let sum = |a, b, elem| Binary::Add.apply(Float(a), Float(b), Mode::Portable).map(|n| n.wrap(elem));
     assert_eq!(sum(16_777_216.0, 1.0, E::FLOAT), Some(Float(16_777_216.0)));
     assert_eq!(sum(2048.0, 1.0, E::FLOAT16), Some(Float(2048.0)));
     assert_eq!(sum(65504.0, 65504.0, E::FLOAT16), Some(Float(f64::INFINITY)));
-    assert_eq!(Binary::Max.apply(Float(f64::NAN), Float(1.0)), None, "which of them is not said");
-    assert_eq!(Binary::Max.apply(Float(0.0), Float(-0.0)), None);
+    assert_eq!(
+        Binary::Max.apply(Float(f64::NAN), Float(1.0), Mode::Portable),
+        None,
+        "which of them is not said"
+    );
+    assert_eq!(Binary::Max.apply(Float(0.0), Float(-0.0), Mode::Portable), None);
 }
 
 #[test]
 fn casts_have_a_value_where_the_type_has_it() {
-    assert_eq!(Float(-1.9).cast(E::INT32), Some(Int(-1)));
-    assert_eq!(Float(300.0).cast(E::UINT8), None);
-    assert_eq!(Float(f64::NAN).cast(E::INT64), None);
-    assert_eq!(Int(300).cast(E::UINT8), Some(Int(44)));
-    assert_eq!(Int(16_777_217).cast(E::FLOAT), Some(Float(16_777_216.0)));
-    assert_eq!(Float(0.5).cast(E::BOOL), Some(Int(1)));
+    assert_eq!(Cast::from(E::INT32).apply(Float(-1.9), Mode::Portable), Some(Int(-1)));
+    assert_eq!(Cast::from(E::UINT8).apply(Float(300.0), Mode::Portable), None);
+    assert_eq!(Cast::from(E::INT64).apply(Float(f64::NAN), Mode::Portable), None);
+    assert_eq!(Cast::from(E::UINT8).apply(Int(300), Mode::Portable), Some(Int(44)));
+    assert_eq!(Cast::from(E::FLOAT).apply(Int(16_777_217), Mode::Portable), Some(Float(16_777_216.0)));
+    assert_eq!(Cast::from(E::BOOL).apply(Float(0.5), Mode::Portable), Some(Int(1)));
+}
+
+#[test]
+fn edges_have_what_the_reference_has() {
+    let int = |op: Binary, a, b| op.apply(Int(a), Int(b), Mode::Reference);
+    assert_eq!(int(Binary::Div, 1, 0), Some(Int(0)));
+    assert_eq!(int(Binary::Mod, 1, 0), Some(Int(0)));
+    let float = |op: Binary, a, b| match op.apply(Float(a), Float(b), Mode::Reference) {
+        Some(Float(x)) => x,
+        other => panic!("{other:?}"),
+    };
+    assert!(float(Binary::Max, f64::NAN, 1.0).is_nan());
+    assert!(float(Binary::Min, 1.0, f64::NAN).is_nan());
+    assert_eq!(float(Binary::Div, 1.0, 0.0), f64::INFINITY);
+    assert_eq!(float(Binary::Mod, -7.0, 3.0), 2.0);
+    assert_eq!(float(Binary::Remainder, -7.0, 3.0), -1.0);
+    let to_int = |x: f64, to: E| Cast::from(to).apply(Float(x), Mode::Reference);
+    assert_eq!(to_int(3e9, E::INT32), Some(Int(i32::MIN.into())));
+    assert_eq!(to_int(f64::NAN, E::INT64), Some(Int(i64::MIN.into())));
+}
+
+#[test]
+fn all_bits_of_narrow_types_are_numbers_and_back() {
+    for &elem in E::ALL {
+        let Some(width) = elem.bits().filter(|bits| *bits <= 16) else { continue };
+        for bits in 0..1u64 << width {
+            let number = Number::from_bits(elem, bits).expect("the type has numbers");
+            let again = number.to_bits(elem).expect("it has");
+            let is_nan = matches!(number, Float(x) if x.is_nan());
+            let is_bool = elem == E::BOOL;
+            assert!(again == bits || is_nan || is_bool, "{elem:?} {bits:#x}: {number:?} {again:#x}");
+            assert!(is_nan || number.wrap(elem) == number, "{elem:?} {bits:#x}");
+        }
+    }
+}
+
+#[test]
+fn floats_are_rounded_as_in_the_half_crate() {
+    for i in 0..200_000u32 {
+        let single = f32::from_bits(i.wrapping_mul(0x9e37_79b1));
+        let x = f64::from(single);
+        let is_same = |a: Number, b: f64| matches!(a, Float(a) if a == b || a.is_nan() && b.is_nan());
+        assert!(is_same(Float(x).wrap(E::FLOAT16), half::f16::from_f32(single).to_f64()), "{x:e}");
+        assert!(is_same(Float(x).wrap(E::BFLOAT16), half::bf16::from_f32(single).to_f64()), "{x:e}");
+    }
 }

@@ -20,8 +20,8 @@
 use super::no_ops::local_functions;
 use crate::dims::Dim;
 use crate::infer::{Fact, InferOptions, Ty, infer};
-use crate::meaning::{Cx, Dense, Number, formula};
-use crate::schema::{self, Lookup, Registry};
+use crate::meaning::{Attributes, Cx, Dense, Elements, Mode, Number, Operand, Output, define};
+use crate::schema::{Lookup, Registry};
 use onnx_ir::pass::Report;
 use onnx_ir::{
     Attr, AttrValue, Body, BodyId, ElemType, GraphId, Model, Name, Node, NodeId, SecondaryMap, ValueDef,
@@ -169,33 +169,22 @@ impl Site<'_> {
             .collect::<Option<_>>()?;
         let op = self.model.text(n.op);
         let Lookup::Found(id) = self.registry.lookup("", op, self.version) else { return None };
-        let schema = self.registry.get(id);
-        // An attribute of the caller's is not known.
-        if n.attrs.iter().any(|a| a.reference.is_some()) {
+        let body = &self.model.bodies[self.body];
+        let attributes = Attributes::of(self.model, body, n, self.registry.get(id))?;
+        let operands: Vec<Option<Operand<'_>>> = (inputs.iter())
+            .map(|dense| dense.map(|d| Operand { elem: d.elem, dims: &d.dims, value: Some(d) }))
+            .collect();
+        let outputs = [Some(Output { elem, dims: &dims })];
+        let cx = Cx { inputs: &operands, outputs: &outputs, attributes: &attributes };
+        let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= LIMIT);
+        let definition = count.and_then(|_| define(&cx))?;
+        let elems: Vec<Option<ElemType>> = operands.iter().map(|x| x.map(|x| x.elem)).collect();
+        if !definition.is_exact(&elems) {
             return None;
         }
-        let attr = |name: &str| n.attrs.iter().find(|a| self.model.text(a.name) == name);
-        let int = |name: &str| match attr(name) {
-            Some(attr) => match attr.value() {
-                Some(AttrValue::Int(i)) => Some(*i),
-                _ => None,
-            },
-            None => match schema.attr(name)?.default.as_ref()? {
-                schema::Default::Int(i) => Some(*i),
-                _ => None,
-            },
-        };
-        let ints = |name: &str| match attr(name)?.value() {
-            Some(AttrValue::Ints(list)) => Some(list.clone()),
-            _ => None,
-        };
-        let tensor = |name: &str| match attr(name)?.value() {
-            Some(AttrValue::Tensor(t)) => Dense::of(&self.model.bodies[self.body].tensors[*t], 1),
-            _ => None,
-        };
-        let cx = Cx { inputs: &inputs, elem, dims: &dims, int: &int, ints: &ints, tensor: &tensor };
-        let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= LIMIT);
-        count.and_then(|_| formula(op, &cx)?.evaluate(&inputs, EFFORT))
+        let elements: Vec<Option<&dyn Elements>> =
+            inputs.iter().map(|dense| dense.map(|d| d as &dyn Elements)).collect();
+        definition.evaluate(&elements, Mode::Portable, EFFORT)?.pop()?
     }
 
     /// What inference knows of the result.

@@ -1,0 +1,63 @@
+//! What a node's attributes say, with the defaults of its schema.
+
+use super::Dense;
+use crate::infer::attrs::{Attrs, Bindings, Scope};
+use crate::schema::Schema;
+use onnx_ir::{Body, Model, Node};
+
+/// The most elements of a tensor in an attribute that a formula has in it.
+const MOST: usize = 1 << 16;
+
+/// The attributes of a node.
+pub struct Attributes<'a> {
+    attrs: Attrs<'a>,
+    schema: &'a Schema,
+}
+
+static NO_CALL: Bindings = Bindings(Vec::new());
+
+impl<'a> Attributes<'a> {
+    /// The attributes of a node that has this schema; `None` if a caller gives one of them.
+    pub fn of(
+        model: &'a Model,
+        body: &'a Body,
+        node: &'a Node,
+        schema: &'a Schema,
+    ) -> Option<Attributes<'a>> {
+        if node.attrs.iter().any(|attr| attr.reference.is_some()) {
+            return None;
+        }
+        let scope = Scope { names: &model.names, body, function: None, bindings: &NO_CALL, is_called: false };
+        Some(Attributes { attrs: Attrs::new(scope, node, schema), schema })
+    }
+
+    /// The operator, in the version that the node means.
+    pub fn schema(&self) -> &'a Schema {
+        self.schema
+    }
+
+    pub(super) fn int(&self, name: &str) -> Option<i64> {
+        self.attrs.int(name)
+    }
+
+    /// Whether an integer is there and not 0.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.int(name).is_some_and(|n| n != 0)
+    }
+
+    pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.attrs.ints(name)
+    }
+
+    pub(super) fn float(&self, name: &str) -> Option<f64> {
+        self.attrs.float(name).map(f64::from)
+    }
+
+    pub(super) fn string(&self, name: &str) -> Option<String> {
+        Some(self.attrs.string(name)?.into_owned())
+    }
+
+    pub(super) fn tensor(&self, name: &str) -> Option<Dense> {
+        Dense::of(self.attrs.tensor(name)?, MOST)
+    }
+}

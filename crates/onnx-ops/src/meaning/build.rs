@@ -1,0 +1,165 @@
+//! Formulas are written with operators: `(x * alpha + beta).max(Expr::float(0.0))`.
+
+use super::{Binary, Cast, Combine, Expr, Formula, Index, Number, Reduction, Unary};
+use onnx_ir::ElemType;
+
+impl Expr {
+    /// A number, which is of the type that it meets.
+    pub fn float(x: f64) -> Expr {
+        Expr::Number(Number::Float(x))
+    }
+
+    /// An integer.
+    pub fn int(n: i64) -> Expr {
+        Expr::Number(Number::Int(n.into()))
+    }
+
+    /// An integer or a float, as the type is.
+    pub fn number(elem: ElemType, n: i64) -> Expr {
+        if super::number::is_float(elem) { Expr::float(n as f64) } else { Expr::int(n) }
+    }
+
+    /// An operation on one element.
+    pub fn unary(self, op: Unary) -> Expr {
+        Expr::Unary(op, Box::new(self))
+    }
+
+    /// An operation on two elements.
+    pub fn binary(self, op: Binary, other: Expr) -> Expr {
+        Expr::Binary(op, Box::new(self), Box::new(other))
+    }
+
+    /// This if the condition is true, else the other.
+    pub fn if_else(self, condition: Expr, other: Expr) -> Expr {
+        Expr::Select(Box::new([condition, self, other]))
+    }
+
+    /// An element of another type.
+    pub fn cast(self, to: impl Into<Cast>) -> Expr {
+        Expr::Cast(to.into(), Box::new(self))
+    }
+
+    /// An element of one type as one of another.
+    pub(super) fn into_type(self, from: ElemType, to: ElemType) -> Expr {
+        if from == to { self } else { self.cast(to) }
+    }
+
+    pub(super) fn max(self, other: Expr) -> Expr {
+        self.binary(Binary::Max, other)
+    }
+
+    pub(super) fn min(self, other: Expr) -> Expr {
+        self.binary(Binary::Min, other)
+    }
+
+    pub(super) fn less(self, other: Expr) -> Expr {
+        self.binary(Binary::Less, other)
+    }
+
+    pub(super) fn greater(self, other: Expr) -> Expr {
+        self.binary(Binary::Greater, other)
+    }
+
+    pub(super) fn equal(self, other: Expr) -> Expr {
+        self.binary(Binary::Equal, other)
+    }
+}
+
+macro_rules! operators {
+    ($($name:ident $method:ident;)*) => {
+        $(impl std::ops::$name for Expr {
+            type Output = Expr;
+            fn $method(self, other: Expr) -> Expr {
+                self.binary(Binary::$name, other)
+            }
+        })*
+    };
+}
+
+operators! {
+    Add add;
+    Sub sub;
+    Mul mul;
+    Div div;
+}
+
+impl std::ops::Neg for Expr {
+    type Output = Expr;
+    fn neg(self) -> Expr {
+        self.unary(Unary::Neg)
+    }
+}
+
+impl Index {
+    /// One of the indices.
+    pub fn of(index: usize) -> Index {
+        Index::Affine(0, vec![(index, 1)])
+    }
+
+    /// A fixed position.
+    pub fn at(position: i64) -> Index {
+        Index::Affine(position, Vec::new())
+    }
+
+    /// Divided by an extent.
+    pub(super) fn div(self, by: i64) -> Index {
+        if by == 1 { self } else { Index::Div(Box::new(self), by) }
+    }
+
+    /// The remainder.
+    pub(super) fn rem(self, by: i64) -> Index {
+        if by == 1 { Index::at(0) } else { Index::Rem(Box::new(self), by) }
+    }
+
+    /// A sum of two, affine if they are.
+    pub(super) fn plus(self, other: Index) -> Index {
+        match (self, other) {
+            (Index::Affine(a, mut terms), Index::Affine(b, others)) => {
+                for (index, by) in others {
+                    match terms.iter_mut().find(|(i, _)| *i == index) {
+                        Some((_, sum)) => *sum += by,
+                        None => terms.push((index, by)),
+                    }
+                }
+                terms.retain(|(_, by)| *by != 0);
+                Index::Affine(a + b, terms)
+            }
+            (a, b) => Index::Sum(vec![(a, 1), (b, 1)]),
+        }
+    }
+
+    /// A multiple, affine if it is of such.
+    pub(super) fn times(self, by: i64) -> Index {
+        match self {
+            Index::Affine(offset, terms) => {
+                Index::Affine(offset * by, terms.into_iter().map(|(i, of)| (i, of * by)).collect())
+            }
+            other if by == 1 => other,
+            other => Index::Sum(vec![(other, by)]),
+        }
+    }
+}
+
+impl Formula {
+    /// The formula as a reduction.
+    pub(super) fn over(self, dims: Vec<usize>, combine: Combine, elem: ElemType) -> Formula {
+        Formula { over: Some(Reduction { dims, combine, elem }), ..self }
+    }
+
+    /// The formula with what is computed of the total.
+    pub(super) fn then(self, then: Expr) -> Formula {
+        Formula { then: Some(then), ..self }
+    }
+}
+
+/// The type that functions of elements which may be integers are computed in.
+pub(super) fn wide_float(elem: ElemType) -> ElemType {
+    let is_single = super::number::is_float(elem) && elem != ElemType::DOUBLE;
+    if is_single { ElemType::FLOAT } else { ElemType::DOUBLE }
+}
+
+/// The type that floats are added up in: at least single precision.
+pub(super) fn wide(elem: ElemType) -> ElemType {
+    let is_narrow = super::number::is_float(elem) && elem != ElemType::DOUBLE;
+    if is_narrow { ElemType::FLOAT } else { elem }
+}

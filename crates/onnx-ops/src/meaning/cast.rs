@@ -1,0 +1,100 @@
+//! Elements as elements of another type.
+
+use super::Mode;
+use super::float::{self, Format, Special};
+use super::number::{Kind, Number};
+use onnx_ir::ElemType;
+
+/// A cast.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cast {
+    /// The type that is cast to.
+    pub to: ElemType,
+    /// Whether what is too great for a float of 8 bits becomes the greatest that it has.
+    pub saturates: bool,
+    /// How `float8e8m0` is rounded to.
+    pub rounding: Rounding,
+}
+
+/// The direction of rounding to a power of two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names are those of the attribute")]
+pub enum Rounding {
+    Up,
+    Down,
+    Nearest,
+}
+
+impl From<ElemType> for Cast {
+    /// To nearest; nothing saturates.
+    fn from(to: ElemType) -> Cast {
+        Cast { to, saturates: false, rounding: Rounding::Nearest }
+    }
+}
+
+impl Cast {
+    /// The number as an element of the type.
+    pub(crate) fn apply(self, from: Number, mode: Mode) -> Option<Number> {
+        let kind = Kind::of(self.to)?;
+        if mode == Mode::Portable {
+            return self.portable(from, kind);
+        }
+        Some(match (from, kind) {
+            (_, Kind::Bool) => Number::Int(i128::from(from.is_true())),
+            (Number::Int(_), Kind::Int(..)) => from.wrap(self.to),
+            (Number::Float(x), Kind::Int(width, _)) => Number::Int(to_int(x, width)).wrap(self.to),
+            // Rounded once, as the hardware does.
+            (Number::Int(n), Kind::Float(Format::Single)) => Number::Float(f64::from(n as f32)),
+            (Number::Int(n), Kind::Float(format)) => Number::Float(self.to_float(n as f64, format)),
+            (Number::Float(x), Kind::Float(format)) => Number::Float(self.to_float(x, format)),
+        })
+    }
+
+    fn to_float(self, x: f64, format: Format) -> f64 {
+        match format {
+            Format::Double | Format::Single => format.round(x),
+            Format::Power => format.decode(float::encode_power(x, self.rounding, self.saturates)),
+            Format::Narrow { mantissa, special, .. } => {
+                let is_byte = mantissa <= 3 && special != Special::Nothing;
+                if self.saturates && is_byte {
+                    format.round(if x.is_nan() { x } else { x.clamp(-format.max(), format.max()) })
+                } else {
+                    format.round(x)
+                }
+            }
+        }
+    }
+
+    /// What every runtime gives.
+    fn portable(self, from: Number, kind: Kind) -> Option<Number> {
+        let is_common = |format: Format| match format {
+            Format::Double | Format::Single => true,
+            Format::Narrow { mantissa, special, .. } => mantissa > 3 && special == Special::Ieee,
+            Format::Power => false,
+        };
+        match (from, kind) {
+            (_, Kind::Bool) => Some(Number::Int(i128::from(from.is_true()))),
+            (Number::Int(n), Kind::Float(format)) => {
+                // Rounded once, if the integer is no wider than a double.
+                let is_exact =
+                    n.unsigned_abs() < 1 << 53 || matches!(format, Format::Double | Format::Single);
+                (is_common(format) && is_exact).then(|| self.apply(from, Mode::Reference)).flatten()
+            }
+            (Number::Int(_), Kind::Int(..)) => Some(from.wrap(self.to)),
+            (Number::Float(x), Kind::Float(format)) => {
+                is_common(format).then(|| Number::Float(format.round(x)))
+            }
+            (Number::Float(x), Kind::Int(..)) => {
+                let whole = (x.is_finite() && x.abs() < 1e30).then(|| Number::Int(x.trunc() as i128))?;
+                (whole.wrap(self.to) == whole).then_some(whole)
+            }
+        }
+    }
+}
+
+/// What x86-64 converts to a register, of which narrower types have the lowest bits.
+fn to_int(x: f64, width: u32) -> i128 {
+    let limit = if width > 32 { 63 } else { 31 };
+    let whole = if x.abs() < 1e30 { x.trunc() as i128 } else { i128::MAX };
+    if (-(1 << limit)..1 << limit).contains(&whole) { whole } else { -(1 << limit) }
+}

@@ -1,0 +1,133 @@
+//! A node as its definition depends on it.
+
+use super::{Attributes, Definition, Dense, Expr, Formula, Index};
+use onnx_ir::ElemType;
+
+/// A node whose element types and extents are known.
+pub struct Cx<'a> {
+    /// The inputs; `None` is one that is left out.
+    pub inputs: &'a [Option<Operand<'a>>],
+    /// The outputs; `None` is one that is left out.
+    pub outputs: &'a [Option<Output<'a>>],
+    /// The attributes, and the operator with them.
+    pub attributes: &'a Attributes<'a>,
+}
+
+/// An input.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand<'a> {
+    /// The element type.
+    pub elem: ElemType,
+    /// The extents.
+    pub dims: &'a [usize],
+    /// The elements, where they are known; those of [`value_inputs`](super::value_inputs) have to be.
+    pub value: Option<&'a Dense>,
+}
+
+/// An output, as inference knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Output<'a> {
+    /// The element type.
+    pub elem: ElemType,
+    /// The extents.
+    pub dims: &'a [usize],
+}
+
+impl<'a> Cx<'a> {
+    /// The version of the operator.
+    pub(super) fn since(&self) -> u32 {
+        self.attributes.schema().since
+    }
+
+    pub(super) fn input(&self, i: usize) -> Option<Operand<'a>> {
+        *self.inputs.get(i)?
+    }
+
+    pub(super) fn has_input(&self, i: usize) -> bool {
+        self.input(i).is_some()
+    }
+
+    /// The first output, which is always there.
+    pub(super) fn out(&self) -> Option<Output<'a>> {
+        self.output(0)
+    }
+
+    pub(super) fn output(&self, i: usize) -> Option<Output<'a>> {
+        *self.outputs.get(i)?
+    }
+
+    /// The integers of an input, or of the attribute that was there before it; the outer `None` if the input is there and
+    /// its elements are not known.
+    pub(super) fn ints(&self, i: usize, attribute: &str) -> Option<Option<Vec<i64>>> {
+        match self.input(i) {
+            Some(input) => input.value?.ints().map(Some),
+            None => Some(self.attributes.ints(attribute)),
+        }
+    }
+
+    /// The one formula of the first output, without a reduction.
+    pub(super) fn formula(&self, expr: Expr) -> Option<Formula> {
+        let out = self.out()?;
+        Some(Formula { elem: out.elem, dims: out.dims.to_vec(), over: None, expr, then: None })
+    }
+
+    /// A definition that is one formula.
+    pub(super) fn one(&self, formula: Formula) -> Option<Definition> {
+        self.define(vec![formula], &[0])
+    }
+
+    /// A definition that is one expression.
+    pub(super) fn element(&self, expr: Expr) -> Option<Definition> {
+        self.one(self.formula(expr)?)
+    }
+
+    /// A definition: the formula of each output by its number. Outputs behind these have to be left out.
+    pub(super) fn define(&self, formulas: Vec<Formula>, of: &[usize]) -> Option<Definition> {
+        let is_complete = self.outputs.iter().skip(of.len()).all(Option::is_none);
+        let outputs = of.iter().zip(self.outputs).map(|(formula, output)| output.map(|_| *formula)).collect();
+        is_complete.then_some(Definition { formulas, inputs: self.inputs.len(), outputs })
+    }
+
+    /// The number that loads of what a formula gives have.
+    pub(super) fn result(&self, formula: usize) -> usize {
+        self.inputs.len() + formula
+    }
+
+    /// The element of an input that is broadcast to the first output.
+    pub(super) fn broadcast(&self, i: usize) -> Option<Expr> {
+        let dims = self.input(i)?.dims;
+        let shift = self.out()?.dims.len().checked_sub(dims.len())?;
+        let index = |(at, d): (usize, &usize)| if *d == 1 { Index::at(0) } else { Index::of(at + shift) };
+        Some(Expr::Load(i, dims.iter().enumerate().map(index).collect()))
+    }
+
+    /// The only element of an input.
+    pub(super) fn scalar(&self, i: usize) -> Option<Expr> {
+        let dims = self.input(i)?.dims;
+        dims.iter().all(|d| *d == 1).then(|| Expr::Load(i, vec![Index::at(0); dims.len()]))
+    }
+
+    /// The attribute `axis` as an axis of a rank.
+    pub(super) fn axis(&self, rank: usize) -> Option<usize> {
+        axis(self.attributes.int("axis")?, rank)
+    }
+}
+
+/// An axis, which may be counted from the last.
+pub(super) fn axis(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
+    usize::try_from(axis).ok().filter(|axis| *axis < rank)
+}
+
+pub(super) fn axes(list: Vec<i64>, rank: usize) -> Option<Vec<usize>> {
+    list.into_iter().map(|a| axis(a, rank)).collect()
+}
+
+pub(super) fn long(n: usize) -> Option<i64> {
+    i64::try_from(n).ok()
+}
+
+/// The product of extents.
+pub(super) fn count(dims: &[usize]) -> Option<usize> {
+    dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d))
+}

@@ -1,0 +1,125 @@
+//! Which formulas give the same to the bit wherever they are computed.
+
+use super::number::is_float;
+use super::{Binary, Combine, Definition, Expr, Formula, Unary};
+use onnx_ir::ElemType;
+
+impl Definition {
+    /// Whether every runtime has to give the same bits, but for the edges that [`Mode::Portable`](super::Mode) refuses. The
+    /// element types are those of the inputs.
+    pub fn is_exact(&self, inputs: &[Option<ElemType>]) -> bool {
+        let mut loads = inputs.to_vec();
+        loads.resize(self.inputs, None);
+        self.formulas.iter().all(|formula| {
+            let is_exact = formula.is_exact(&loads);
+            loads.push(Some(formula.elem));
+            is_exact
+        })
+    }
+}
+
+impl Formula {
+    /// Whether integers are computed with, or floats with one rounding at most, and none in an order that somebody chooses.
+    pub fn is_exact(&self, loads: &[Option<ElemType>]) -> bool {
+        let is_ordered = self.over.as_ref().is_some_and(|over| {
+            matches!(over.combine, Combine::Sum | Combine::Product) && is_float(over.elem)
+        });
+        let total = self.over.as_ref().map(|over| over.elem);
+        let parts = [Some(&self.expr), self.then.as_ref()];
+        let roundings: Option<usize> = parts.into_iter().flatten().map(|e| e.roundings(loads, total)).sum();
+        !is_ordered && roundings.is_some_and(|n| n <= 1)
+    }
+}
+
+impl Expr {
+    /// The element type, given those of what is loaded and of the total; `None` of numbers, which are of the type that they
+    /// meet.
+    pub fn elem(&self, loads: &[Option<ElemType>], total: Option<ElemType>) -> Option<ElemType> {
+        match self {
+            Expr::Load(input, _) => *loads.get(*input)?,
+            Expr::Number(_) => None,
+            Expr::Index(_) => Some(ElemType::INT64),
+            Expr::Total => total,
+            Expr::Unary(op, _) if op.is_test() => Some(ElemType::BOOL),
+            Expr::Unary(_, x) => x.elem(loads, total),
+            Expr::Binary(op, ..) if op.is_test() => Some(ElemType::BOOL),
+            Expr::Binary(_, a, b) => a.elem(loads, total).or_else(|| b.elem(loads, total)),
+            Expr::Select(parts) => parts[1].elem(loads, total).or_else(|| parts[2].elem(loads, total)),
+            Expr::Cast(cast, _) => Some(cast.to),
+            Expr::Bits(_, to, _) => Some(*to),
+        }
+    }
+
+    /// How often floats are rounded on the way; `None` if it is not the same everywhere.
+    fn roundings(&self, loads: &[Option<ElemType>], total: Option<ElemType>) -> Option<usize> {
+        let of = |e: &Expr| e.roundings(loads, total);
+        let elem = |e: &Expr| e.elem(loads, total);
+        match self {
+            Expr::Load(_, position) => {
+                position.iter().try_fold(0, |n, index| Some(n + index.roundings(loads, total)?))
+            }
+            Expr::Number(_) | Expr::Total => Some(0),
+            Expr::Index(index) => index.roundings(loads, total),
+            Expr::Unary(op, x) => Some(of(x)? + op.roundings(elem(x).is_none_or(is_float))?),
+            Expr::Binary(op, a, b) => {
+                let elem = elem(a).or_else(|| elem(b));
+                Some(of(a)? + of(b)? + op.roundings(elem.is_none_or(is_float))?)
+            }
+            Expr::Select(parts) => parts.iter().try_fold(0, |n, part| Some(n + of(part)?)),
+            // Runtimes differ in the zeros of floats below 16 bits.
+            Expr::Cast(cast, x) if !is_common(cast.to) || !elem(x).is_none_or(is_common) => None,
+            Expr::Cast(cast, x) => Some(of(x)? + usize::from(is_float(cast.to))),
+            Expr::Bits(.., x) => of(x),
+        }
+    }
+}
+
+/// Whether it is an integer or boolean, or a float that machines have.
+fn is_common(elem: ElemType) -> bool {
+    let is_machine =
+        [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem);
+    is_machine || !is_float(elem)
+}
+
+impl super::Index {
+    fn roundings(&self, loads: &[Option<ElemType>], total: Option<ElemType>) -> Option<usize> {
+        match self {
+            super::Index::Affine(..) => Some(0),
+            super::Index::Sum(parts) => {
+                parts.iter().try_fold(0, |n, (part, _)| Some(n + part.roundings(loads, total)?))
+            }
+            super::Index::Div(index, _) | super::Index::Rem(index, _) => index.roundings(loads, total),
+            super::Index::Element(expr) => expr.roundings(loads, total),
+        }
+    }
+}
+
+impl Unary {
+    fn roundings(self, is_float: bool) -> Option<usize> {
+        match self {
+            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Not | Unary::BitwiseNot | Unary::IsNaN => Some(0),
+            Unary::Floor | Unary::Ceil => Some(0),
+            Unary::Sqrt | Unary::Reciprocal => Some(1),
+            // Old runtimes round halves away from zero.
+            Unary::Round => (!is_float).then_some(0),
+            Unary::Exp | Unary::Expm1 | Unary::Log | Unary::Log1p | Unary::Erf => None,
+            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => None,
+            Unary::Sinh | Unary::Cosh | Unary::Tanh | Unary::Asinh | Unary::Acosh | Unary::Atanh => None,
+        }
+    }
+}
+
+impl Binary {
+    fn roundings(self, is_float: bool) -> Option<usize> {
+        use Binary as B;
+        match self {
+            B::Add | B::Sub | B::Mul | B::Div => Some(usize::from(is_float)),
+            // Of floats, runtimes differ in it; of integers, some compute it with floats.
+            B::Mod | B::Remainder => (!is_float).then_some(0),
+            B::Pow => None,
+            B::Min | B::Max | B::And | B::Or | B::Xor => Some(0),
+            B::Equal | B::Less | B::LessOrEqual | B::Greater | B::GreaterOrEqual => Some(0),
+            B::BitwiseAnd | B::BitwiseOr | B::BitwiseXor | B::ShiftLeft | B::ShiftRight => Some(0),
+        }
+    }
+}

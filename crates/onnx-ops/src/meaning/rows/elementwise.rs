@@ -1,0 +1,127 @@
+//! Arithmetic, logic and comparisons on elements at one position.
+
+use super::super::cx::axis;
+use super::super::number::is_float;
+use super::super::{Binary, Cast, Cx, Definition, Expr, Index, Number, Rounding, Unary};
+use onnx_ir::ElemType;
+
+pub(super) fn unary(cx: &Cx<'_>, op: Unary) -> Option<Definition> {
+    cx.element(cx.broadcast(0)?.unary(op))
+}
+
+pub(super) fn binary(cx: &Cx<'_>, op: Binary) -> Option<Definition> {
+    let is_one_type = cx.input(0)?.elem == cx.input(1)?.elem;
+    let expr = cx.broadcast(0)?.binary(op, second(cx)?);
+    is_one_type.then(|| cx.element(expr))?
+}
+
+/// The second element. Below version 7 of the operators, its extents are some of the first's in a row, from `axis` on, or the
+/// last ones; and only with `broadcast`.
+fn second(cx: &Cx<'_>) -> Option<Expr> {
+    let from = cx.attributes.int("axis").filter(|_| cx.attributes.is("broadcast"));
+    let Some(from) = from else { return cx.broadcast(1) };
+    let (dims, rank) = (cx.input(1)?.dims, cx.out()?.dims.len());
+    let from = if dims.is_empty() { 0 } else { axis(from, rank)? };
+    let index = |(at, d): (usize, &usize)| if *d == 1 { Index::at(0) } else { Index::of(at + from) };
+    Some(Expr::Load(1, dims.iter().enumerate().map(index).collect()))
+}
+
+pub(super) fn modulo(cx: &Cx<'_>) -> Option<Definition> {
+    let is_c = cx.attributes.is("fmod");
+    binary(cx, if is_c { Binary::Remainder } else { Binary::Mod })
+}
+
+/// In the type that both sides fit into; the result is of the first one's type.
+pub(super) fn power(cx: &Cx<'_>) -> Option<Definition> {
+    let (base, exponent) = (cx.input(0)?.elem, cx.input(1)?.elem);
+    let is_double = base == ElemType::DOUBLE || exponent == ElemType::DOUBLE;
+    let common = match (is_float(base), is_float(exponent)) {
+        (false, false) => ElemType::INT64,
+        (true, _) if !is_double => ElemType::FLOAT,
+        (true | false, true | false) => ElemType::DOUBLE,
+    };
+    let power =
+        cx.broadcast(0)?.into_type(base, common).binary(Binary::Pow, second(cx)?.into_type(exponent, common));
+    cx.element(power.into_type(common, cx.out()?.elem))
+}
+
+pub(super) fn shift(cx: &Cx<'_>) -> Option<Definition> {
+    match &*cx.attributes.string("direction")? {
+        "LEFT" => binary(cx, Binary::ShiftLeft),
+        "RIGHT" => binary(cx, Binary::ShiftRight),
+        _ => None,
+    }
+}
+
+/// One operation along any number of inputs.
+pub(super) fn several(cx: &Cx<'_>, op: Binary) -> Option<Definition> {
+    cx.element(all(cx, op)?)
+}
+
+pub(super) fn mean(cx: &Cx<'_>) -> Option<Definition> {
+    cx.element(all(cx, Binary::Add)? / Expr::float(cx.inputs.len() as f64))
+}
+
+fn all(cx: &Cx<'_>, op: Binary) -> Option<Expr> {
+    let elem = cx.out()?.elem;
+    let one = |i| cx.input(i).filter(|input| input.elem == elem).and_then(|_| cx.broadcast(i));
+    let mut all = (0..cx.inputs.len()).map(one);
+    let first = all.next()??;
+    all.try_fold(first, |a, b| Some(a.binary(op, b?)))
+}
+
+/// Also `CastLike`, of which the second input says the type.
+pub(super) fn cast(cx: &Cx<'_>) -> Option<Definition> {
+    let to = cx.out()?.elem;
+    let saturates = cx.attributes.int("saturate").is_none_or(|n| n != 0);
+    let rounding = match cx.attributes.string("round_mode").as_deref() {
+        // Before version 24, there was no other.
+        Some("up") | None => Rounding::Up,
+        Some("down") => Rounding::Down,
+        Some("nearest") => Rounding::Nearest,
+        Some(_) => return None,
+    };
+    cx.element(cx.broadcast(0)?.cast(Cast { to, saturates, rounding }))
+}
+
+pub(super) fn choose(cx: &Cx<'_>) -> Option<Definition> {
+    cx.element(cx.broadcast(1)?.if_else(cx.broadcast(0)?, cx.broadcast(2)?))
+}
+
+/// The limits are scalars that may be left out; below version 11 they are attributes.
+pub(super) fn clip(cx: &Cx<'_>) -> Option<Definition> {
+    let elem = cx.out()?.elem;
+    let limit = |i: usize, name: &str| {
+        if cx.has_input(i) {
+            return cx.scalar(i).map(Some);
+        }
+        // The defaults are the greatest floats, so that nothing is left of infinities; of narrower types they are infinite.
+        let limit = cx.attributes.float(name).map(|x| Number::Float(x).wrap(elem));
+        Some(limit.map(Expr::Number))
+    };
+    let mut expr = cx.broadcast(0)?;
+    if let Some(least) = limit(1, "min")? {
+        expr = expr.max(least);
+    }
+    if let Some(most) = limit(2, "max")? {
+        expr = expr.min(most);
+    }
+    cx.element(expr)
+}
+
+pub(super) fn is_infinite(cx: &Cx<'_>) -> Option<Definition> {
+    let infinite = |sign: f64| Some(cx.broadcast(0)?.equal(Expr::float(f64::INFINITY * sign)));
+    cx.element(match (cx.attributes.is("detect_negative"), cx.attributes.is("detect_positive")) {
+        (true, true) => infinite(-1.0)?.binary(Binary::Or, infinite(1.0)?),
+        (true, false) => infinite(-1.0)?,
+        (false, true) => infinite(1.0)?,
+        (false, false) => Expr::int(0),
+    })
+}
+
+/// The bits as those of another type of the same width.
+pub(super) fn bits(cx: &Cx<'_>) -> Option<Definition> {
+    let (from, to) = (cx.input(0)?.elem, cx.out()?.elem);
+    let load = Box::new(cx.broadcast(0)?);
+    (from.bits()? == to.bits()?).then(|| cx.element(Expr::Bits(from, to, load)))?
+}

@@ -1,0 +1,208 @@
+//! The definitions of nodes, operator by operator, a file for each family.
+
+mod activation;
+mod elementwise;
+mod generate;
+mod join;
+mod pick;
+mod reduce;
+mod slice;
+mod softmax;
+mod view;
+
+use super::ops::{Binary, Unary};
+use super::{Combine, Cx, Definition};
+use crate::schema::Schema;
+
+/// What a node means, if its operator is a formula and the node is sound.
+pub fn define(cx: &Cx<'_>) -> Option<Definition> {
+    let schema = cx.attributes.schema();
+    let table = match &*schema.domain {
+        "" => ROWS,
+        _ => return None,
+    };
+    let at = table.binary_search_by(|row| row.0.cmp(&schema.name)).ok()?;
+    table[at].1(cx)
+}
+
+/// The inputs whose elements say what shapes and formulas are, so that they have to be known before: of operators without a
+/// definition as well.
+pub fn value_inputs(schema: &Schema) -> &'static [usize] {
+    if !schema.domain.is_empty() {
+        return &[];
+    }
+    let found = VALUES.binary_search_by(|row| row.0.cmp(&schema.name));
+    found.map_or(&[], |at| VALUES[at].1)
+}
+
+type Define = fn(&Cx<'_>) -> Option<Definition>;
+
+/// Sorted by name.
+const ROWS: &[(&str, Define)] = &[
+    ("Abs", |cx| elementwise::unary(cx, Unary::Abs)),
+    ("Acos", |cx| elementwise::unary(cx, Unary::Acos)),
+    ("Acosh", |cx| elementwise::unary(cx, Unary::Acosh)),
+    ("Add", |cx| elementwise::binary(cx, Binary::Add)),
+    ("And", |cx| elementwise::binary(cx, Binary::And)),
+    ("ArgMax", |cx| reduce::position(cx, Combine::ArgMax)),
+    ("ArgMin", |cx| reduce::position(cx, Combine::ArgMin)),
+    ("Asin", |cx| elementwise::unary(cx, Unary::Asin)),
+    ("Asinh", |cx| elementwise::unary(cx, Unary::Asinh)),
+    ("Atan", |cx| elementwise::unary(cx, Unary::Atan)),
+    ("Atanh", |cx| elementwise::unary(cx, Unary::Atanh)),
+    ("BitCast", elementwise::bits),
+    ("BitShift", elementwise::shift),
+    ("BitwiseAnd", |cx| elementwise::binary(cx, Binary::BitwiseAnd)),
+    ("BitwiseNot", |cx| elementwise::unary(cx, Unary::BitwiseNot)),
+    ("BitwiseOr", |cx| elementwise::binary(cx, Binary::BitwiseOr)),
+    ("BitwiseXor", |cx| elementwise::binary(cx, Binary::BitwiseXor)),
+    ("Cast", elementwise::cast),
+    ("CastLike", elementwise::cast),
+    ("Ceil", |cx| elementwise::unary(cx, Unary::Ceil)),
+    ("Celu", activation::celu),
+    ("Clip", elementwise::clip),
+    ("Concat", join::concat),
+    ("ConstantOfShape", generate::constant_of_shape),
+    ("Cos", |cx| elementwise::unary(cx, Unary::Cos)),
+    ("Cosh", |cx| elementwise::unary(cx, Unary::Cosh)),
+    ("Div", |cx| elementwise::binary(cx, Binary::Div)),
+    ("Elu", activation::elu),
+    ("Equal", |cx| elementwise::binary(cx, Binary::Equal)),
+    ("Erf", |cx| elementwise::unary(cx, Unary::Erf)),
+    ("Exp", |cx| elementwise::unary(cx, Unary::Exp)),
+    ("Expand", view::expand),
+    ("Flatten", view::same_order),
+    ("Floor", |cx| elementwise::unary(cx, Unary::Floor)),
+    ("Gather", pick::gather),
+    ("Gelu", activation::gelu),
+    ("Greater", |cx| elementwise::binary(cx, Binary::Greater)),
+    ("GreaterOrEqual", |cx| elementwise::binary(cx, Binary::GreaterOrEqual)),
+    ("HardSigmoid", activation::hard_sigmoid),
+    ("HardSwish", activation::hard_swish),
+    ("Hardmax", softmax::hardmax),
+    ("Identity", view::same_order),
+    ("IsInf", elementwise::is_infinite),
+    ("IsNaN", |cx| elementwise::unary(cx, Unary::IsNaN)),
+    ("LeakyRelu", activation::leaky_relu),
+    ("Less", |cx| elementwise::binary(cx, Binary::Less)),
+    ("LessOrEqual", |cx| elementwise::binary(cx, Binary::LessOrEqual)),
+    ("Log", |cx| elementwise::unary(cx, Unary::Log)),
+    ("LogSoftmax", softmax::log_softmax),
+    ("Max", |cx| elementwise::several(cx, Binary::Max)),
+    ("Mean", elementwise::mean),
+    ("Min", |cx| elementwise::several(cx, Binary::Min)),
+    ("Mish", activation::mish),
+    ("Mod", elementwise::modulo),
+    ("Mul", |cx| elementwise::binary(cx, Binary::Mul)),
+    ("Neg", |cx| elementwise::unary(cx, Unary::Neg)),
+    ("Not", |cx| elementwise::unary(cx, Unary::Not)),
+    ("Or", |cx| elementwise::binary(cx, Binary::Or)),
+    ("PRelu", activation::prelu),
+    ("Pow", elementwise::power),
+    ("Range", generate::range),
+    ("Reciprocal", |cx| elementwise::unary(cx, Unary::Reciprocal)),
+    ("ReduceL1", reduce::l1),
+    ("ReduceL2", reduce::l2),
+    ("ReduceLogSum", reduce::log_of_sum),
+    ("ReduceLogSumExp", reduce::log_of_sum_of_powers),
+    ("ReduceMax", |cx| reduce::extreme(cx, Combine::Max)),
+    ("ReduceMean", reduce::mean),
+    ("ReduceMin", |cx| reduce::extreme(cx, Combine::Min)),
+    ("ReduceProd", reduce::product),
+    ("ReduceSum", reduce::sum),
+    ("ReduceSumSquare", reduce::sum_of_squares),
+    ("Relu", activation::relu),
+    ("Reshape", view::same_order),
+    ("Round", |cx| elementwise::unary(cx, Unary::Round)),
+    ("Selu", activation::selu),
+    ("Shrink", activation::shrink),
+    ("Sigmoid", activation::sigmoid),
+    ("Sign", |cx| elementwise::unary(cx, Unary::Sign)),
+    ("Sin", |cx| elementwise::unary(cx, Unary::Sin)),
+    ("Sinh", |cx| elementwise::unary(cx, Unary::Sinh)),
+    ("Slice", slice::slice),
+    ("Softmax", softmax::softmax),
+    ("Softplus", activation::softplus),
+    ("Softsign", activation::softsign),
+    ("Sqrt", |cx| elementwise::unary(cx, Unary::Sqrt)),
+    ("Squeeze", view::same_order),
+    ("Sub", |cx| elementwise::binary(cx, Binary::Sub)),
+    ("Sum", |cx| elementwise::several(cx, Binary::Add)),
+    ("Swish", activation::swish),
+    ("Tan", |cx| elementwise::unary(cx, Unary::Tan)),
+    ("Tanh", |cx| elementwise::unary(cx, Unary::Tanh)),
+    ("ThresholdedRelu", activation::thresholded_relu),
+    ("Tile", view::tile),
+    ("Transpose", view::transpose),
+    ("Trilu", generate::triangle),
+    ("Unsqueeze", view::same_order),
+    ("Where", elementwise::choose),
+    ("Xor", |cx| elementwise::binary(cx, Binary::Xor)),
+];
+
+/// Sorted by name.
+const VALUES: &[(&str, &[usize])] = &[
+    ("AffineGrid", &[1]),
+    ("BlackmanWindow", &[0]),
+    ("CenterCropPad", &[1]),
+    ("Col2Im", &[1, 2]),
+    ("ConstantOfShape", &[0]),
+    ("CumProd", &[1]),
+    ("CumSum", &[1]),
+    ("DFT", &[1, 2]),
+    ("Dropout", &[1, 2]),
+    ("Expand", &[1]),
+    ("HammingWindow", &[0]),
+    ("HannWindow", &[0]),
+    ("MaxUnpool", &[2]),
+    ("MelWeightMatrix", &[0, 1, 2, 3, 4]),
+    ("OneHot", &[1]),
+    ("Pad", &[1, 3]),
+    ("Range", &[0, 1, 2]),
+    ("ReduceL1", &[1]),
+    ("ReduceL2", &[1]),
+    ("ReduceLogSum", &[1]),
+    ("ReduceLogSumExp", &[1]),
+    ("ReduceMax", &[1]),
+    ("ReduceMean", &[1]),
+    ("ReduceMin", &[1]),
+    ("ReduceProd", &[1]),
+    ("ReduceSum", &[1]),
+    ("ReduceSumSquare", &[1]),
+    ("Reshape", &[1]),
+    ("Resize", &[1, 2, 3]),
+    ("STFT", &[1, 3]),
+    ("Slice", &[1, 2, 3, 4]),
+    ("Split", &[1]),
+    ("SplitToSequence", &[1]),
+    ("Squeeze", &[1]),
+    ("Tile", &[1, 2]),
+    ("TopK", &[1]),
+    ("Trilu", &[1]),
+    ("Unsqueeze", &[1]),
+    ("Upsample", &[1]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted_and_name_operators() {
+        assert!(ROWS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(VALUES.is_sorted_by(|a, b| a.0 < b.0));
+        let registry = crate::schema::Registry::builtin();
+        for name in ROWS.iter().map(|row| row.0).chain(VALUES.iter().map(|row| row.0)) {
+            assert!(!registry.versions("", name).is_empty(), "{name} is no operator");
+        }
+    }
+
+    #[test]
+    fn inputs_with_values_are_there() {
+        let registry = crate::schema::Registry::builtin();
+        for (name, inputs) in VALUES {
+            let most = registry.versions("", name).iter().map(|id| registry.get(*id).inputs.len()).max();
+            assert!(inputs.iter().all(|i| most.is_some_and(|most| *i < most)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Softmax and its relatives.
+
+use super::super::build::wide;
+use super::super::cx::axis;
+use super::super::{Combine, Cx, Definition, Expr, Formula, Index, Keep, Unary};
+use onnx_ir::ElemType;
+
+/// Along which axes elements are weighed against each other: one, or below version 13 all from `axis` on.
+struct Group {
+    is_in: Vec<bool>,
+    dims: Vec<usize>,
+}
+
+impl Group {
+    fn of(cx: &Cx<'_>) -> Option<Group> {
+        let dims = cx.input(0)?.dims;
+        let first = cx.attributes.int("axis")?;
+        let is_coerced = cx.since() < 13;
+        // What is coerced may have all its axes in front.
+        let first = match usize::try_from(first) {
+            Ok(first) if is_coerced && first == dims.len() => first,
+            _ => axis(first, dims.len())?,
+        };
+        let is_in = (0..dims.len()).map(|i| i == first || is_coerced && i > first).collect();
+        Some(Group { is_in, dims: dims.to_vec() })
+    }
+
+    /// A formula with an element for each group.
+    fn reduce(&self, expr: impl FnOnce(Expr) -> Expr, combine: Combine, elem: ElemType) -> Formula {
+        let rank = self.dims.len();
+        let mut next = rank;
+        let load = self.is_in.iter().enumerate().map(|(i, is_in)| {
+            next += usize::from(*is_in);
+            Index::of(if *is_in { next - 1 } else { i })
+        });
+        let load = Expr::Load(0, load.collect());
+        let kept = self.is_in.iter().zip(&self.dims).map(|(is_in, d)| if *is_in { 1 } else { *d });
+        let over = self.is_in.iter().zip(&self.dims).filter(|(is_in, _)| **is_in).map(|(_, d)| *d);
+        let formula = Formula { elem, dims: kept.collect(), over: None, expr: expr(load), then: None };
+        formula.over(over.collect(), combine, elem)
+    }
+
+    /// What a formula of the groups gives for the element.
+    fn load(&self, cx: &Cx<'_>, formula: usize) -> Expr {
+        let index = |(i, is_in): (usize, &bool)| if *is_in { Index::at(0) } else { Index::of(i) };
+        Expr::Load(cx.result(formula), self.is_in.iter().enumerate().map(index).collect())
+    }
+}
+
+/// The greatest element of each group, and the sum of the powers of what is left without it.
+fn sums(cx: &Cx<'_>, group: &Group) -> Option<Vec<Formula>> {
+    let elem = cx.out()?.elem;
+    let greatest = group.reduce(|x| x, Combine::Max, elem);
+    let power = |x: Expr| (x - group.load(cx, 0)).unary(Unary::Exp);
+    Some(vec![greatest, group.reduce(power, Combine::Sum, wide(elem))])
+}
+
+pub(super) fn softmax(cx: &Cx<'_>) -> Option<Definition> {
+    let group = Group::of(cx)?;
+    let mut formulas = sums(cx, &group)?;
+    let power = (cx.broadcast(0)? - group.load(cx, 0)).unary(Unary::Exp);
+    let elem = cx.out()?.elem;
+    let sum = group.load(cx, 1);
+    formulas.push(cx.formula((power.into_type(elem, wide(elem)) / sum).into_type(wide(elem), elem))?);
+    cx.define(formulas, &[2])
+}
+
+pub(super) fn log_softmax(cx: &Cx<'_>) -> Option<Definition> {
+    let group = Group::of(cx)?;
+    let mut formulas = sums(cx, &group)?;
+    let elem = cx.out()?.elem;
+    let rest = (cx.broadcast(0)? - group.load(cx, 0)).into_type(elem, wide(elem));
+    formulas.push(cx.formula((rest - group.load(cx, 1).unary(Unary::Log)).into_type(wide(elem), elem))?);
+    cx.define(formulas, &[2])
+}
+
+/// 1 at the first of the greatest elements.
+pub(super) fn hardmax(cx: &Cx<'_>) -> Option<Definition> {
+    let group = Group::of(cx)?;
+    let mut first = group.reduce(|x| x, Combine::ArgMax(Keep::First), ElemType::INT64);
+    first.elem = ElemType::INT64;
+    let mut at = Index::at(0);
+    for (i, d) in group.dims.iter().enumerate().filter(|(i, _)| group.is_in[*i]) {
+        at = at.times(super::super::cx::long(*d)?).plus(Index::of(i));
+    }
+    let is_first = Expr::Index(at).equal(group.load(cx, 0));
+    let elem = cx.out()?.elem;
+    let last = cx.formula(Expr::number(elem, 1).if_else(is_first, Expr::number(elem, 0)))?;
+    cx.define(vec![first, last], &[1])
+}

@@ -1,0 +1,112 @@
+//! The same elements in another shape or order.
+
+use super::super::cx::{axis, long};
+use super::super::{Cx, Definition, Expr, Index};
+
+/// The same elements in the same order under another shape.
+///
+/// Extents that come to the same product on both sides are a group, in which positions are computed: so `[2,3,4]` as `[6,4]`
+/// divides only the first index, and `[6,4]` as `[2,3,4]` divides none.
+pub(super) fn same_order(cx: &Cx<'_>) -> Option<Definition> {
+    cx.element(Expr::Load(0, reshaped(cx.input(0)?.dims, cx.out()?.dims)?))
+}
+
+/// The position in `from` that is the same place in row-major order as the position in `to`.
+pub(super) fn reshaped(from: &[usize], to: &[usize]) -> Option<Vec<Index>> {
+    if from == to {
+        return Some((0..to.len()).map(Index::of).collect());
+    }
+    let (mut a, mut b) = (0, 0);
+    let mut load = Vec::with_capacity(from.len());
+    while a < from.len() || b < to.len() {
+        let (start, first) = (a, b);
+        let (mut left, mut right) = (1i64, 1i64);
+        // At least one extent of a side that is not at its end, then more of the side that is behind.
+        loop {
+            if left <= right && a < from.len() && (left < right || a == start) {
+                left = left.checked_mul(long(from[a])?)?;
+                a += 1;
+            } else if b < to.len() && (right < left || b == first) {
+                right = right.checked_mul(long(to[b])?)?;
+                b += 1;
+            } else {
+                break;
+            }
+        }
+        if left != right {
+            // Only without elements, for which no position is asked.
+            return (from.contains(&0) && to.contains(&0)).then(|| vec![Index::at(0); from.len()]);
+        }
+        let mut linear = Index::at(0);
+        let mut stride = 1i64;
+        for i in (first..b).rev().filter(|i| to[*i] != 1) {
+            linear = Index::Affine(0, vec![(i, stride)]).plus(linear);
+            stride = stride.checked_mul(long(to[i])?)?;
+        }
+        load.extend(parts(&linear, &from[start..a])?);
+    }
+    Some(load)
+}
+
+/// A place in row-major order as a position.
+fn parts(linear: &Index, dims: &[usize]) -> Option<Vec<Index>> {
+    let mut stride = 1i64;
+    let mut load = Vec::with_capacity(dims.len());
+    // The first extent that is not 1 needs no remainder.
+    let first = dims.iter().position(|d| *d != 1);
+    for (i, d) in dims.iter().enumerate().rev() {
+        let d = long(*d)?;
+        load.push(match first {
+            _ if d == 1 => Index::at(0),
+            Some(first) if first == i => linear.clone().div(stride),
+            Some(_) | None => linear.clone().div(stride).rem(d),
+        });
+        stride = stride.checked_mul(d)?;
+    }
+    load.reverse();
+    Some(load)
+}
+
+pub(super) fn transpose(cx: &Cx<'_>) -> Option<Definition> {
+    let rank = cx.input(0)?.dims.len();
+    let perm = match cx.attributes.ints("perm") {
+        Some(perm) => perm.into_iter().map(|p| axis(p, rank)).collect::<Option<Vec<_>>>()?,
+        None => (0..rank).rev().collect(),
+    };
+    // Axis `i` of the input is where `perm` has it.
+    let load = (0..rank).map(|i| Some(Index::of(perm.iter().position(|p| *p == i)?)));
+    cx.element(Expr::Load(0, load.collect::<Option<_>>()?))
+}
+
+pub(super) fn expand(cx: &Cx<'_>) -> Option<Definition> {
+    cx.element(cx.broadcast(0)?)
+}
+
+pub(super) fn tile(cx: &Cx<'_>) -> Option<Definition> {
+    let (dims, to) = (cx.input(0)?.dims, cx.out()?.dims);
+    let index = |(i, (d, to)): (usize, (&usize, &usize))| {
+        Some(if d == to { Index::of(i) } else { Index::of(i).rem(long(*d)?.max(1)) })
+    };
+    let load = dims.iter().zip(to).enumerate().map(index).collect::<Option<_>>()?;
+    cx.element(Expr::Load(0, load))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_affine_where_they_can_be() {
+        assert_eq!(
+            reshaped(&[6, 4], &[2, 3, 4]),
+            Some(vec![Index::Affine(0, vec![(0, 3), (1, 1)]), Index::of(2)])
+        );
+        let divided = vec![Index::of(0).div(3), Index::of(0).rem(3), Index::of(1)];
+        assert_eq!(reshaped(&[2, 3, 4], &[6, 4]), Some(divided));
+        assert_eq!(reshaped(&[1, 5, 1], &[5]), Some(vec![Index::at(0), Index::of(0), Index::at(0)]));
+        assert_eq!(reshaped(&[], &[1, 1]), Some(Vec::new()));
+        assert_eq!(reshaped(&[1, 1], &[]), Some(vec![Index::at(0), Index::at(0)]));
+        assert_eq!(reshaped(&[2, 3], &[4]), None);
+        assert!(reshaped(&[0, 3], &[5, 0]).is_some());
+    }
+}
