@@ -14,6 +14,7 @@ use onnx_ir::pass::{self, Inline};
 use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, Origin, Port, SecondaryMap, ValueId, normalize_domain};
 use onnx_ops::functions::{self, has_body};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
+use onnx_ops::meaning::has_definition;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
 use std::sync::{Arc, Mutex};
 
@@ -50,8 +51,8 @@ pub(crate) enum Action {
     /// It runs graphs of its own.
     Control(Control),
     Kernel(SchemaId, Kernel),
-    /// A function body that is found when the types of the inputs are known.
-    Function(SchemaId),
+    /// Its formula, if it is one for the types of the inputs, else its function body.
+    Formula(SchemaId),
 }
 
 /// Prepares a model for being run. External data has to be in place. Everything that stands in the way is told at once.
@@ -228,10 +229,16 @@ impl Executable<'_> {
             return Ok(Action::Kernel(id, kernel));
         }
         let main = self.model.newest_import(self.body, "").unwrap_or(1);
-        if has_body(schema, main) || self.registry.body(id).is_some() {
-            return Ok(Action::Function(id));
+        if has_definition(schema) || has_body(schema, main) || self.registry.body(id).is_some() {
+            return Ok(Action::Formula(id));
         }
         unsupported("the operator cannot be run yet")
+    }
+
+    /// What takes the place of an operator's formula where an input is strings.
+    pub(crate) fn kernel_of_strings(&self, schema: SchemaId) -> Option<Kernel> {
+        let schema = self.registry.get(schema);
+        kernels::find_of_strings(normalize_domain(&schema.domain), &schema.name)
     }
 
     /// A node as a kernel sees it.

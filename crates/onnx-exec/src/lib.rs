@@ -22,6 +22,7 @@ mod control;
 mod data;
 mod facts;
 mod failure;
+mod formula;
 mod kernels;
 mod liveness;
 mod random;

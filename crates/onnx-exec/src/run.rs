@@ -4,12 +4,13 @@ use crate::budget::Budget;
 use crate::compile::{Action, Executable, compile_function};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
+use crate::formula;
 use crate::random::Random;
+use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
 use onnx_ir::{EntityId, GraphId, NodeId, SecondaryMap, ValueId};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
-use onnx_ops::schema::SchemaId;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -219,7 +220,22 @@ impl<'x, 'r> Run<'x, 'r> {
                 let mut call = self.executable.call(node, schema, inputs, random);
                 kernel(&mut call).map_err(|why| because(self, why))
             }
-            Action::Function(schema) => self.function(node, schema),
+            Action::Formula(schema) => {
+                let inputs = self.inputs(node)?;
+                if inputs.iter().flatten().any(is_strings)
+                    && let Some(kernel) = self.executable.kernel_of_strings(schema)
+                {
+                    let mut call = self.executable.call(node, schema, inputs, self.random(node));
+                    return kernel(&mut call).map_err(|why| because(self, why));
+                }
+                let outputs = self.facts(node, &inputs)?;
+                match formula::definition(self.executable, node, schema, &inputs, &outputs) {
+                    Some(definition) => {
+                        formula::evaluate(&definition, &inputs).map_err(|why| because(self, why))
+                    }
+                    None => self.function(node, inputs),
+                }
+            }
         }
     }
 
@@ -230,8 +246,7 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 
     /// Runs the function body of an operator, made for the types of the inputs.
-    fn function(&mut self, node: NodeId, _schema: SchemaId) -> Result<Vec<Value>, Box<Diagnostic>> {
-        let inputs = self.inputs(node)?;
+    fn function(&mut self, node: NodeId, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Box<Diagnostic>> {
         let executable = self.function_for(node, &inputs)?;
         // An operand that is there twice is one input.
         let mut seen: Vec<ValueId> = Vec::new();
@@ -293,3 +308,7 @@ impl<'x, 'r> Run<'x, 'r> {
 
 /// Function bodies that are kept, for the types that inputs have had.
 const MOST_FUNCTIONS: usize = 4096;
+
+fn is_strings(value: &Value) -> bool {
+    value.tensor().is_ok_and(Tensor::is_strings)
+}

@@ -8,6 +8,7 @@
 mod call;
 mod random;
 mod select;
+mod structure;
 
 pub(crate) use call::{Attributes, Call, resolve_axis};
 
@@ -22,8 +23,13 @@ pub(crate) fn find(domain: &str, op: &str) -> Option<Kernel> {
     FAMILIES.iter().flat_map(|rows| rows.iter()).find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
 }
 
+/// What takes the place of an operator's formula where an input is strings.
+pub(crate) fn find_of_strings(domain: &str, op: &str) -> Option<Kernel> {
+    structure::OF_STRINGS.iter().find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
+}
+
 /// Domain, operator, kernel.
 type Row = (&'static str, &'static str, Kernel);
 
 /// The tables of the families.
-const FAMILIES: &[&[Row]] = &[random::ROWS, select::ROWS];
+const FAMILIES: &[&[Row]] = &[random::ROWS, select::ROWS, structure::ROWS];

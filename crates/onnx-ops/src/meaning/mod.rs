@@ -54,7 +54,7 @@ pub use cx::{Cx, Operand, Output};
 pub use moves::Source;
 pub use number::Number;
 pub use ops::{Binary, Unary};
-pub use rows::{define, value_inputs};
+pub use rows::{define, has_definition, value_inputs};
 pub use tensor::{Dense, Elements};
 
 use onnx_ir::ElemType;

@@ -25,6 +25,11 @@ pub fn define(cx: &Cx<'_>) -> Option<Definition> {
     table[at].1(cx)
 }
 
+/// Whether some nodes of an operator are formulas.
+pub fn has_definition(schema: &Schema) -> bool {
+    schema.domain.is_empty() && ROWS.binary_search_by(|row| row.0.cmp(&schema.name)).is_ok()
+}
+
 /// The inputs whose elements say what shapes and formulas are, so that they have to be known before: of operators without a
 /// definition as well.
 pub fn value_inputs(schema: &Schema) -> &'static [usize] {

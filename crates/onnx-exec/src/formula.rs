@@ -1,0 +1,179 @@
+//! Nodes that are formulas: their definition for the types and extents of their inputs, evaluated.
+
+use crate::compile::Executable;
+use crate::failure::{Failure, fail};
+use crate::tensor::{Tensor, width};
+use crate::value::Value;
+use onnx_ir::{ElemType, NodeId};
+use onnx_ops::dims::Dim;
+use onnx_ops::infer::{Fact, Ty};
+use onnx_ops::meaning::{
+    Attributes, Cx, Definition, Dense, Elements, Mode, Number, Operand, Output, Source, define, value_inputs,
+};
+use onnx_ops::schema::SchemaId;
+
+/// Larger inputs are no shapes.
+const MOST_VALUES: usize = 1 << 16;
+
+/// What a node means for these inputs, of whose outputs inference says this. `None` if it is no formula.
+pub(crate) fn definition(
+    executable: &Executable<'_>,
+    node: NodeId,
+    schema: SchemaId,
+    inputs: &[Option<Value>],
+    outputs: &[Fact],
+) -> Option<Definition> {
+    let (model, body) = (executable.model(), executable.body());
+    let n = &body.nodes[node];
+    let schema = executable.registry.get(schema);
+    let attributes = Attributes::of(model, body, n, schema)?;
+    let tensors: Vec<Option<&Tensor>> = inputs
+        .iter()
+        .map(|v| v.as_ref().map(|v| v.tensor().ok()).map_or(Some(None), |t| t.map(Some)))
+        .collect::<Option<_>>()?;
+    let known = value_inputs(schema);
+    let values: Vec<Option<Dense>> = tensors
+        .iter()
+        .enumerate()
+        .map(|(i, tensor)| tensor.filter(|t| known.contains(&i) && t.len() <= MOST_VALUES).and_then(dense))
+        .collect();
+    let operand = |(tensor, value): (&Option<&'_ Tensor>, &'_ Option<Dense>)| {
+        tensor.map(|t| (t.elem(), t.dims().to_vec(), value.clone()))
+    };
+    let operands: Vec<Option<(ElemType, Vec<usize>, Option<Dense>)>> =
+        tensors.iter().zip(&values).map(operand).collect();
+    let operands: Vec<Option<Operand<'_>>> = operands
+        .iter()
+        .map(|o| o.as_ref().map(|(elem, dims, value)| Operand { elem: *elem, dims, value: value.as_ref() }))
+        .collect();
+    let extents: Vec<Option<(ElemType, Vec<usize>)>> = n
+        .outputs
+        .iter()
+        .zip(outputs)
+        .map(|(output, fact)| match output {
+            None => Some(None),
+            Some(_) => extents(&fact.ty).map(Some),
+        })
+        .collect::<Option<_>>()?;
+    let outputs: Vec<Option<Output<'_>>> =
+        extents.iter().map(|o| o.as_ref().map(|(elem, dims)| Output { elem: *elem, dims })).collect();
+    define(&Cx { inputs: &operands, outputs: &outputs, attributes: &attributes })
+}
+
+/// Element type and shape, if both are known.
+fn extents(ty: &Ty) -> Option<(ElemType, Vec<usize>)> {
+    let Ty::Tensor(tensor) = ty else { return None };
+    let number = |d: &Dim| match d {
+        Dim::Const(n) => usize::try_from(*n).ok(),
+        Dim::Unknown | Dim::Expr(_) => None,
+    };
+    Some((tensor.elem?, tensor.shape.as_ref()?.iter().map(number).collect::<Option<_>>()?))
+}
+
+/// A tensor of numbers as formulas have it.
+fn dense(tensor: &Tensor) -> Option<Dense> {
+    let numbers = (0..tensor.len()).map(|i| tensor.number(i)).collect::<Option<_>>()?;
+    Some(Dense { elem: tensor.elem(), dims: tensor.dims().to_vec(), numbers })
+}
+
+impl Elements for Tensor {
+    fn dims(&self) -> &[usize] {
+        Tensor::dims(self)
+    }
+
+    fn number(&self, offset: usize) -> Option<Number> {
+        let width = width(self.elem()).filter(|w| *w <= size_of::<u64>())?;
+        let bytes = self.bytes().get(offset.checked_mul(width)?..)?.get(..width)?;
+        let mut bits = [0; size_of::<u64>()];
+        bits[..width].copy_from_slice(bytes);
+        Number::from_bits(self.elem(), u64::from_le_bytes(bits))
+    }
+}
+
+/// What a definition gives for these inputs, element by element.
+pub(crate) fn evaluate(definition: &Definition, inputs: &[Option<Value>]) -> Result<Vec<Value>, Failure> {
+    let mut tensors: Vec<Option<Tensor>> = Vec::with_capacity(definition.inputs + definition.formulas.len());
+    for input in inputs {
+        tensors.push(input.as_ref().map(|v| v.tensor().cloned()).transpose()?);
+    }
+    tensors.resize(definition.inputs, None);
+    for formula in &definition.formulas {
+        // What is too large is refused before it is computed.
+        let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
+        let loads: Vec<Option<&dyn Elements>> =
+            tensors.iter().map(|t| t.as_ref().map(|t| t as &dyn Elements)).collect();
+        if result.is_strings()
+            || width(formula.elem).is_some_and(|w| Number::from_bits(formula.elem, 0).is_none() || w > 8)
+        {
+            let Some(sources) = formula.sources(&loads, usize::MAX) else {
+                fail!("an index is out of bounds")
+            };
+            result = moved(formula.elem, &formula.dims, &tensors, &sources)?;
+        } else {
+            let Some(dense) = formula.evaluate(&loads, Mode::Reference, usize::MAX) else {
+                fail!("an index is out of bounds, or the reduction has nothing to choose from")
+            };
+            write(&mut result, &dense)?;
+        }
+        tensors.push(Some(result));
+    }
+    let output = |formula: &Option<usize>| match formula {
+        Some(formula) => match tensors.get(definition.inputs + formula) {
+            Some(Some(tensor)) => Ok(Value::Tensor(tensor.clone())),
+            Some(None) | None => fail!("an output has no formula"),
+        },
+        // Nobody looks at what stands for an output that is left out.
+        None => Ok(Value::Optional(None)),
+    };
+    definition.outputs.iter().map(output).collect()
+}
+
+fn write(to: &mut Tensor, from: &Dense) -> Result<(), Failure> {
+    let elem = to.elem();
+    let width = width(elem).unwrap_or(1);
+    let is_signed = matches!(elem, ElemType::INT4 | ElemType::INT2);
+    for (to, number) in to.bytes_mut().chunks_exact_mut(width).zip(&from.numbers) {
+        let Some(bits) = number.to_bits(elem) else { fail!("a result is no number of its type") };
+        let bits = match (is_signed, number) {
+            // The sign fills the byte.
+            (true, Number::Int(n)) => *n as u64,
+            (true, Number::Float(_)) | (false, _) => bits,
+        };
+        to.copy_from_slice(&bits.to_le_bytes()[..width]);
+    }
+    Ok(())
+}
+
+/// Elements of any type, put in other places; a number stands for what is nothing.
+fn moved(
+    elem: ElemType,
+    dims: &[usize],
+    from: &[Option<Tensor>],
+    sources: &[Source],
+) -> Result<Tensor, Failure> {
+    let of = |input: usize| match from.get(input) {
+        Some(Some(tensor)) => Ok(tensor),
+        Some(None) | None => fail!("an input is left out"),
+    };
+    if elem == ElemType::STRING {
+        let string = |source: &Source| match source {
+            Source::Element(input, at) => match of(*input)?.string_slice()?.get(*at) {
+                Some(string) => Ok(string.clone()),
+                None => fail!("an index is out of bounds"),
+            },
+            Source::Number(_) => Ok(String::new()),
+        };
+        return Tensor::of_strings(dims, sources.iter().map(string).collect::<Result<_, _>>()?);
+    }
+    let mut moved = Tensor::zeros(elem, dims)?;
+    let width = width(elem).unwrap_or(1);
+    for (to, source) in moved.bytes_mut().chunks_exact_mut(width).zip(sources) {
+        if let Source::Element(input, at) = source {
+            let Some(bytes) = of(*input)?.bytes().get(at * width..(at + 1) * width) else {
+                fail!("an index is out of bounds")
+            };
+            to.copy_from_slice(bytes);
+        }
+    }
+    Ok(moved)
+}

@@ -1,0 +1,66 @@
+//! Kernels that look at values as a whole: Identity, Shape, Size; and Equal of strings, of which formulas know nothing.
+
+use super::{Call, Row};
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[("", "Identity", identity), ("", "Shape", shape), ("", "Size", size)];
+
+/// What takes the place of a formula where an input is strings.
+pub(super) const OF_STRINGS: &[Row] = &[("", "Equal", equal)];
+
+fn identity(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    Ok(vec![call.value(0)?.clone()])
+}
+
+/// Some of the extents: `start` and `end` are axes, clamped to those that there are.
+fn shape(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let dims = call.tensor(0)?.dims();
+    let rank = i64::try_from(dims.len()).unwrap_or(i64::MAX);
+    let bound = |name: &str, missing: i64| {
+        let axis = call.attrs.int(name).unwrap_or(missing);
+        let from_start = if axis < 0 { axis.saturating_add(rank) } else { axis };
+        usize::try_from(from_start.clamp(0, rank)).unwrap_or(0)
+    };
+    let (start, end) = (bound("start", 0), bound("end", rank));
+    let extents = dims.get(start..end).unwrap_or_default();
+    let extents: Vec<i64> = extents.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
+    Ok(vec![Tensor::of(&[extents.len()], &extents)?.into()])
+}
+
+fn size(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    Ok(vec![Tensor::scalar(i64::try_from(call.tensor(0)?.len()).unwrap_or(i64::MAX))?.into()])
+}
+
+fn equal(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+    let rank = a.rank().max(b.rank());
+    let extent = |t: &Tensor, axis: usize| match (axis + t.rank()).checked_sub(rank) {
+        Some(at) => t.dims()[at],
+        None => 1,
+    };
+    let mut dims = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        match (extent(a, axis), extent(b, axis)) {
+            (1, d) | (d, 1) => dims.push(d),
+            (c, d) if c == d => dims.push(d),
+            (c, d) => fail!("cannot broadcast {c} against {d}"),
+        }
+    }
+    let place = |t: &Tensor, mut at: usize| {
+        let (mut offset, mut stride) = (0, 1);
+        for axis in (0..rank).rev() {
+            let i = at % dims[axis].max(1);
+            at /= dims[axis].max(1);
+            let d = extent(t, axis);
+            offset += if d == 1 { 0 } else { i * stride };
+            stride *= d;
+        }
+        offset
+    };
+    let (x, y) = (a.string_slice()?, b.string_slice()?);
+    let count = crate::tensor::count_of(&dims)?;
+    let result = Tensor::of_bools(&dims, (0..count).map(|i| x[place(a, i)] == y[place(b, i)]))?;
+    Ok(vec![result.into()])
+}
