@@ -37,14 +37,12 @@ pub(crate) fn definition(
         .enumerate()
         .map(|(i, tensor)| tensor.filter(|t| known.contains(&i) && t.len() <= MOST_VALUES).and_then(dense))
         .collect();
-    let operand = |(tensor, value): (&Option<&'_ Tensor>, &'_ Option<Dense>)| {
-        tensor.map(|t| (t.elem(), t.dims().to_vec(), value.clone()))
-    };
-    let operands: Vec<Option<(ElemType, Vec<usize>, Option<Dense>)>> =
-        tensors.iter().zip(&values).map(operand).collect();
-    let operands: Vec<Option<Operand<'_>>> = operands
+    let operands: Vec<Option<Operand<'_>>> = tensors
         .iter()
-        .map(|o| o.as_ref().map(|(elem, dims, value)| Operand { elem: *elem, dims, value: value.as_ref() }))
+        .zip(&values)
+        .map(|(tensor, value)| {
+            tensor.map(|t| Operand { elem: t.elem(), dims: t.dims(), value: value.as_ref() })
+        })
         .collect();
     let extents: Vec<Option<(ElemType, Vec<usize>)>> = n
         .outputs
