@@ -56,7 +56,7 @@ fn formulas_give_what_backend_tests_store() {
     let operators = counts.values().filter(|count| count[0] > 0).count();
     eprintln!("formulas: {total} tests of {operators} operators");
     assert!(failures.is_empty(), "{} tests differ:\n{}", failures.len(), failures.join("\n"));
-    assert!(total > 300, "{total}");
+    assert!(total > 950, "{total}");
 }
 
 fn is_one_node(case: &Value) -> bool {

@@ -53,6 +53,10 @@ impl<'a> Attributes<'a> {
         self.attrs.float(name).map(f64::from)
     }
 
+    pub(super) fn floats(&self, name: &str) -> Option<Vec<f64>> {
+        Some(self.attrs.floats(name)?.into_iter().map(f64::from).collect())
+    }
+
     pub(super) fn string(&self, name: &str) -> Option<String> {
         Some(self.attrs.string(name)?.into_owned())
     }

@@ -63,6 +63,60 @@ impl Expr {
     pub(super) fn equal(self, other: Expr) -> Expr {
         self.binary(Binary::Equal, other)
     }
+
+    pub(super) fn and(self, other: Expr) -> Expr {
+        self.binary(Binary::And, other)
+    }
+
+    /// All of these, `None` of none.
+    pub(super) fn all(conditions: impl IntoIterator<Item = Expr>) -> Option<Expr> {
+        conditions.into_iter().reduce(Expr::and)
+    }
+
+    /// This where the condition holds, if there is one.
+    pub(super) fn guarded(self, condition: Option<Expr>, other: Expr) -> Expr {
+        match condition {
+            Some(condition) => self.if_else(condition, other),
+            None => self,
+        }
+    }
+
+    /// One of these numbers, by an index that is below their count. Conditions are nested as in a search, so that long lists
+    /// need no deep ones.
+    pub(super) fn table(index: &Index, numbers: &[Number]) -> Option<Expr> {
+        match numbers {
+            [] => None,
+            [number] => Some(Expr::Number(*number)),
+            [first, rest @ ..] if rest.iter().all(|n| n == first) => Some(Expr::Number(*first)),
+            _ => Self::search(index, 0, numbers),
+        }
+    }
+
+    fn search(index: &Index, from: usize, numbers: &[Number]) -> Option<Expr> {
+        if let [number] = numbers {
+            return Some(Expr::Number(*number));
+        }
+        let (low, high) = numbers.split_at(numbers.len() / 2);
+        let middle = from + low.len();
+        let is_low = Expr::Index(index.clone()).less(Expr::int(i64::try_from(middle).ok()?));
+        Some(Self::search(index, from, low)?.if_else(is_low, Self::search(index, middle, high)?))
+    }
+
+    /// One operation on many, nested no deeper than it has to be.
+    pub(super) fn fold(mut all: Vec<Expr>, op: Binary) -> Option<Expr> {
+        while all.len() > 1 {
+            let mut next = Vec::with_capacity(all.len().div_ceil(2));
+            let mut rest = all.into_iter();
+            while let Some(a) = rest.next() {
+                next.push(match rest.next() {
+                    Some(b) => a.binary(op, b),
+                    None => a,
+                });
+            }
+            all = next;
+        }
+        all.pop()
+    }
 }
 
 macro_rules! operators {

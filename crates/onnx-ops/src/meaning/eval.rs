@@ -97,6 +97,10 @@ impl Accumulator {
     }
 
     fn push(&mut self, number: Number) -> Option<()> {
+        let is_nan = matches!(number, Number::Float(x) if x.is_nan());
+        if is_nan && self.mode == Mode::Portable {
+            return None;
+        }
         let Some(before) = self.number else {
             (self.number, self.count) = (Some(number), 1);
             return Some(());

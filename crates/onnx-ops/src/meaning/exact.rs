@@ -1,7 +1,7 @@
 //! Which formulas give the same to the bit wherever they are computed.
 
 use super::number::is_float;
-use super::{Binary, Combine, Definition, Expr, Formula, Unary};
+use super::{Binary, Combine, Definition, Expr, Formula, Number, Unary};
 use onnx_ir::ElemType;
 
 impl Definition {
@@ -63,6 +63,16 @@ impl Expr {
             Expr::Unary(op, x) => Some(of(x)? + op.roundings(elem(x).is_none_or(is_float))?),
             Expr::Binary(op, a, b) => {
                 let elem = elem(a).or_else(|| elem(b));
+                // Whether a number is rounded to the type before, is left to runtimes.
+                let has_number = |e: &Expr| match (e, elem) {
+                    (Expr::Number(Number::Float(x)), Some(elem)) => {
+                        Number::Float(*x).wrap(elem) == Number::Float(*x) || x.is_nan()
+                    }
+                    _ => true,
+                };
+                if !has_number(a) || !has_number(b) {
+                    return None;
+                }
                 Some(of(a)? + of(b)? + op.roundings(elem.is_none_or(is_float))?)
             }
             Expr::Select(parts) => parts.iter().try_fold(0, |n, part| Some(n + of(part)?)),

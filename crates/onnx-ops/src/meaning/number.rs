@@ -81,6 +81,14 @@ impl Number {
         }
     }
 
+    /// The number as a float.
+    pub fn as_float(self) -> f64 {
+        match self {
+            Number::Int(n) => n as f64,
+            Number::Float(x) => x,
+        }
+    }
+
     /// Whether it counts as true.
     pub fn is_true(self) -> bool {
         match self {

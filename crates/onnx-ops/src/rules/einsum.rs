@@ -14,18 +14,18 @@ pub(super) const ROWS: &[Row] = &[row("Einsum", 12, einsum)];
 
 /// What an equation says.
 #[derive(PartialEq, Eq, Debug)]
-struct Equation {
-    inputs: Vec<Term>,
-    output: Term,
+pub(crate) struct Equation {
+    pub(crate) inputs: Vec<Term>,
+    pub(crate) output: Term,
 }
 
 /// The axes of an operand.
 #[derive(PartialEq, Eq, Debug, Default)]
-struct Term {
+pub(crate) struct Term {
     /// A letter for each axis.
-    letters: Vec<char>,
+    pub(crate) letters: Vec<char>,
     /// Before which letter there are more axes.
-    ellipsis: Option<usize>,
+    pub(crate) ellipsis: Option<usize>,
 }
 
 impl Term {
@@ -53,7 +53,7 @@ impl Term {
 }
 
 impl Equation {
-    fn parse(text: &str) -> Result<Equation, String> {
+    pub(crate) fn parse(text: &str) -> Result<Equation, String> {
         let text: String = text.chars().filter(|&c| c != ' ').collect();
         let (inputs, output) = match text.split_once("->") {
             Some((inputs, output)) => (inputs, Some(output)),

@@ -14,7 +14,7 @@ mod cast;
 mod contributed;
 mod control;
 mod conv;
-mod einsum;
+pub(crate) mod einsum;
 mod elementwise;
 mod fit;
 mod fraction;

@@ -2,7 +2,7 @@
 
 use super::super::cx::axis;
 use super::super::number::is_float;
-use super::super::{Binary, Cast, Cx, Definition, Expr, Index, Number, Rounding, Unary};
+use super::super::{Binary, Cast, Cx, Definition, Expr, Formula, Index, Number, Rounding, Unary};
 use onnx_ir::ElemType;
 
 pub(super) fn unary(cx: &Cx<'_>, op: Unary) -> Option<Definition> {
@@ -65,9 +65,7 @@ pub(super) fn mean(cx: &Cx<'_>) -> Option<Definition> {
 fn all(cx: &Cx<'_>, op: Binary) -> Option<Expr> {
     let elem = cx.out()?.elem;
     let one = |i| cx.input(i).filter(|input| input.elem == elem).and_then(|_| cx.broadcast(i));
-    let mut all = (0..cx.inputs.len()).map(one);
-    let first = all.next()??;
-    all.try_fold(first, |a, b| Some(a.binary(op, b?)))
+    Expr::fold((0..cx.inputs.len()).map(one).collect::<Option<_>>()?, op)
 }
 
 /// Also `CastLike`, of which the second input says the type.
@@ -124,4 +122,23 @@ pub(super) fn bits(cx: &Cx<'_>) -> Option<Definition> {
     let (from, to) = (cx.input(0)?.elem, cx.out()?.elem);
     let load = Box::new(cx.broadcast(0)?);
     (from.bits()? == to.bits()?).then(|| cx.element(Expr::Bits(from, to, load)))?
+}
+
+/// Nothing is dropped but in training, which draws random numbers and is no formula. The mask is true everywhere.
+pub(super) fn dropout(cx: &Cx<'_>) -> Option<Definition> {
+    let known = |i: usize| match cx.input(i) {
+        Some(input) => input.value?.numbers.first().map(|n| Some(*n)),
+        None => Some(None),
+    };
+    let is_training = known(2)?.is_some_and(Number::is_true);
+    // Before version 7, an attribute told testing from training; models that are run are not trained.
+    if is_training && known(1)?.map_or(0.5, Number::as_float) != 0.0 {
+        return None;
+    }
+    let mut formulas = vec![cx.formula(cx.broadcast(0)?)?];
+    if let Some(mask) = cx.output(1) {
+        let (elem, dims) = (mask.elem, mask.dims.to_vec());
+        formulas.push(Formula { elem, dims, over: None, expr: Expr::number(elem, 1), then: None });
+    }
+    cx.define(formulas, &[0, 1])
 }

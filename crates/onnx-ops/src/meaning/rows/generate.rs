@@ -1,5 +1,6 @@
 //! Tensors of which the elements follow from their positions.
 
+use super::super::cx::{count, long};
 use super::super::{Binary, Cx, Definition, Expr, Index, Number};
 
 pub(super) fn constant_of_shape(cx: &Cx<'_>) -> Option<Definition> {
@@ -30,4 +31,31 @@ pub(super) fn triangle(cx: &Cx<'_>) -> Option<Definition> {
     let edge = Expr::Index(Index::Affine(k, vec![(rank, 1)]));
     let is_in = Expr::Index(Index::of(rank + 1)).binary(op, edge);
     cx.element(cx.broadcast(0)?.if_else(is_in, Expr::number(out.elem, 0)))
+}
+
+/// 1 on a diagonal, 0 elsewhere.
+pub(super) fn eye_like(cx: &Cx<'_>) -> Option<Definition> {
+    let elem = cx.out()?.elem;
+    let diagonal = Index::Affine(cx.attributes.int("k")?, vec![(0, 1)]);
+    let is_on = Expr::Index(Index::of(1)).equal(Expr::Index(diagonal));
+    cx.element(Expr::number(elem, 1).if_else(is_on, Expr::number(elem, 0)))
+}
+
+/// The extents of the input, or of its axes from `start` to `end`.
+pub(super) fn shape(cx: &Cx<'_>) -> Option<Definition> {
+    let (dims, out) = (cx.input(0)?.dims, cx.out()?.dims);
+    let start = match cx.attributes.int("start").unwrap_or(0) {
+        start if start < 0 => (start.saturating_add(long(dims.len())?)).max(0),
+        start => start,
+    };
+    let numbers: Vec<Number> = (dims.iter().skip(usize::try_from(start).ok()?))
+        .map(|d| Some(Number::Int(long(*d)?.into())))
+        .collect::<Option<_>>()?;
+    let &[count] = out else { return None };
+    let none = (count == 0).then_some(Expr::int(0));
+    cx.element(none.or_else(|| Expr::table(&Index::of(0), numbers.get(..count)?))?)
+}
+
+pub(super) fn size(cx: &Cx<'_>) -> Option<Definition> {
+    cx.element(Expr::int(long(count(cx.input(0)?.dims)?)?))
 }

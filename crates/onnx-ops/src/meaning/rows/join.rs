@@ -3,30 +3,43 @@
 use super::super::cx::long;
 use super::super::{Cx, Definition, Expr, Index};
 
-/// The first input that an index along the axis falls into.
+/// An input that is joined, and where it begins.
+struct Part {
+    input: usize,
+    rank: usize,
+    start: i64,
+}
+
+/// The input that an index along the axis falls into, by a search.
 pub(super) fn concat(cx: &Cx<'_>) -> Option<Definition> {
-    let dims = cx.out()?.dims;
+    let rank = cx.out()?.dims.len();
     // Version 1 joins along axis 1 if it is not told.
     let along = match cx.attributes.int("axis") {
-        Some(_) => cx.axis(dims.len())?,
+        Some(_) => cx.axis(rank)?,
         None => 1,
     };
-    let mut end = long(*dims.get(along)?)?;
-    let mut expr: Option<Expr> = None;
-    for i in (0..cx.inputs.len()).rev() {
-        let from = cx.input(i)?.dims;
-        let extent = long(*from.get(along)?)?;
-        if extent == 0 && (expr.is_some() || i > 0) {
-            continue;
+    let mut parts = Vec::new();
+    let mut start = 0i64;
+    for input in 0..cx.inputs.len() {
+        let dims = cx.input(input)?.dims;
+        let extent = long(*dims.get(along)?)?;
+        if extent > 0 {
+            parts.push(Part { input, rank: dims.len(), start });
         }
-        let start = end.checked_sub(extent)?;
-        let index = |at| if at == along { Index::Affine(-start, vec![(at, 1)]) } else { Index::of(at) };
-        let load = Expr::Load(i, (0..from.len()).map(index).collect());
-        expr = Some(match expr {
-            None => load,
-            Some(rest) => load.if_else(Expr::Index(Index::of(along)).less(Expr::int(end)), rest),
-        });
-        end = start;
+        start = start.checked_add(extent)?;
     }
-    cx.element(expr?)
+    if parts.is_empty() {
+        parts.push(Part { input: 0, rank, start: 0 });
+    }
+    cx.element(search(along, &parts)?)
+}
+
+fn search(along: usize, parts: &[Part]) -> Option<Expr> {
+    if let [Part { input, rank, start }] = *parts {
+        let index = |at| if at == along { Index::Affine(-start, vec![(at, 1)]) } else { Index::of(at) };
+        return Some(Expr::Load(input, (0..rank).map(index).collect()));
+    }
+    let (low, high) = parts.split_at(parts.len() / 2);
+    let is_low = Expr::Index(Index::of(along)).less(Expr::int(high.first()?.start));
+    Some(search(along, low)?.if_else(is_low, search(along, high)?))
 }

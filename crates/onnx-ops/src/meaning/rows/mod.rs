@@ -1,14 +1,21 @@
 //! The definitions of nodes, operator by operator, a file for each family.
 
 mod activation;
+mod contract;
+mod convolve;
 mod elementwise;
 mod generate;
 mod join;
+mod ml;
+mod norm;
 mod pick;
+mod pool;
+mod quantize;
 mod reduce;
 mod slice;
 mod softmax;
 mod view;
+mod window;
 
 use super::ops::{Binary, Unary};
 use super::{Combine, Cx, Definition};
@@ -19,6 +26,7 @@ pub fn define(cx: &Cx<'_>) -> Option<Definition> {
     let schema = cx.attributes.schema();
     let table = match &*schema.domain {
         "" => ROWS,
+        "ai.onnx.ml" => ML_ROWS,
         _ => return None,
     };
     let at = table.binary_search_by(|row| row.0.cmp(&schema.name)).ok()?;
@@ -42,7 +50,7 @@ pub fn value_inputs(schema: &Schema) -> &'static [usize] {
 
 type Define = fn(&Cx<'_>) -> Option<Definition>;
 
-/// Sorted by name.
+/// Of ai.onnx, sorted by name.
 const ROWS: &[(&str, Define)] = &[
     ("Abs", |cx| elementwise::unary(cx, Unary::Abs)),
     ("Acos", |cx| elementwise::unary(cx, Unary::Acos)),
@@ -55,6 +63,8 @@ const ROWS: &[(&str, Define)] = &[
     ("Asinh", |cx| elementwise::unary(cx, Unary::Asinh)),
     ("Atan", |cx| elementwise::unary(cx, Unary::Atan)),
     ("Atanh", |cx| elementwise::unary(cx, Unary::Atanh)),
+    ("AveragePool", pool::average),
+    ("BatchNormalization", norm::batch),
     ("BitCast", elementwise::bits),
     ("BitShift", elementwise::shift),
     ("BitwiseAnd", |cx| elementwise::binary(cx, Binary::BitwiseAnd)),
@@ -68,32 +78,54 @@ const ROWS: &[(&str, Define)] = &[
     ("Clip", elementwise::clip),
     ("Concat", join::concat),
     ("ConstantOfShape", generate::constant_of_shape),
+    ("Conv", convolve::conv),
+    ("ConvInteger", convolve::conv_integer),
+    ("ConvTranspose", convolve::conv_transpose),
     ("Cos", |cx| elementwise::unary(cx, Unary::Cos)),
     ("Cosh", |cx| elementwise::unary(cx, Unary::Cosh)),
+    ("DepthToSpace", view::depth_to_space),
+    ("DequantizeLinear", quantize::dequantize),
     ("Div", |cx| elementwise::binary(cx, Binary::Div)),
+    ("Dropout", elementwise::dropout),
+    ("Einsum", contract::einsum),
     ("Elu", activation::elu),
     ("Equal", |cx| elementwise::binary(cx, Binary::Equal)),
     ("Erf", |cx| elementwise::unary(cx, Unary::Erf)),
     ("Exp", |cx| elementwise::unary(cx, Unary::Exp)),
     ("Expand", view::expand),
+    ("EyeLike", generate::eye_like),
     ("Flatten", view::same_order),
     ("Floor", |cx| elementwise::unary(cx, Unary::Floor)),
     ("Gather", pick::gather),
+    ("GatherElements", pick::gather_elements),
+    ("GatherND", pick::gather_nd),
     ("Gelu", activation::gelu),
+    ("Gemm", contract::gemm),
+    ("GlobalAveragePool", pool::global_average),
+    ("GlobalLpPool", pool::global_lp),
+    ("GlobalMaxPool", pool::global_max),
     ("Greater", |cx| elementwise::binary(cx, Binary::Greater)),
     ("GreaterOrEqual", |cx| elementwise::binary(cx, Binary::GreaterOrEqual)),
     ("HardSigmoid", activation::hard_sigmoid),
     ("HardSwish", activation::hard_swish),
     ("Hardmax", softmax::hardmax),
     ("Identity", view::same_order),
+    ("InstanceNormalization", norm::instance),
     ("IsInf", elementwise::is_infinite),
     ("IsNaN", |cx| elementwise::unary(cx, Unary::IsNaN)),
+    ("LRN", norm::local_response),
+    ("LayerNormalization", norm::layer),
     ("LeakyRelu", activation::leaky_relu),
     ("Less", |cx| elementwise::binary(cx, Binary::Less)),
     ("LessOrEqual", |cx| elementwise::binary(cx, Binary::LessOrEqual)),
     ("Log", |cx| elementwise::unary(cx, Unary::Log)),
     ("LogSoftmax", softmax::log_softmax),
+    ("LpNormalization", norm::lp),
+    ("LpPool", pool::lp),
+    ("MatMul", contract::matmul),
+    ("MatMulInteger", contract::matmul_integer),
     ("Max", |cx| elementwise::several(cx, Binary::Max)),
+    ("MaxPool", pool::max),
     ("Mean", elementwise::mean),
     ("Min", |cx| elementwise::several(cx, Binary::Min)),
     ("Mish", activation::mish),
@@ -101,9 +133,15 @@ const ROWS: &[(&str, Define)] = &[
     ("Mul", |cx| elementwise::binary(cx, Binary::Mul)),
     ("Neg", |cx| elementwise::unary(cx, Unary::Neg)),
     ("Not", |cx| elementwise::unary(cx, Unary::Not)),
+    ("OneHot", pick::one_hot),
     ("Or", |cx| elementwise::binary(cx, Binary::Or)),
     ("PRelu", activation::prelu),
+    ("Pad", slice::pad),
     ("Pow", elementwise::power),
+    ("QLinearConv", convolve::qlinear_conv),
+    ("QLinearMatMul", contract::qlinear_matmul),
+    ("QuantizeLinear", quantize::quantize),
+    ("RMSNormalization", norm::root_mean_square),
     ("Range", generate::range),
     ("Reciprocal", |cx| elementwise::unary(cx, Unary::Reciprocal)),
     ("ReduceL1", reduce::l1),
@@ -118,17 +156,22 @@ const ROWS: &[(&str, Define)] = &[
     ("ReduceSumSquare", reduce::sum_of_squares),
     ("Relu", activation::relu),
     ("Reshape", view::same_order),
+    ("ReverseSequence", pick::reverse_sequence),
     ("Round", |cx| elementwise::unary(cx, Unary::Round)),
     ("Selu", activation::selu),
+    ("Shape", generate::shape),
     ("Shrink", activation::shrink),
     ("Sigmoid", activation::sigmoid),
     ("Sign", |cx| elementwise::unary(cx, Unary::Sign)),
     ("Sin", |cx| elementwise::unary(cx, Unary::Sin)),
     ("Sinh", |cx| elementwise::unary(cx, Unary::Sinh)),
+    ("Size", generate::size),
     ("Slice", slice::slice),
     ("Softmax", softmax::softmax),
     ("Softplus", activation::softplus),
     ("Softsign", activation::softsign),
+    ("SpaceToDepth", view::space_to_depth),
+    ("Split", slice::split),
     ("Sqrt", |cx| elementwise::unary(cx, Unary::Sqrt)),
     ("Squeeze", view::same_order),
     ("Sub", |cx| elementwise::binary(cx, Binary::Sub)),
@@ -141,8 +184,18 @@ const ROWS: &[(&str, Define)] = &[
     ("Transpose", view::transpose),
     ("Trilu", generate::triangle),
     ("Unsqueeze", view::same_order),
+    ("Upsample", view::upsample),
     ("Where", elementwise::choose),
     ("Xor", |cx| elementwise::binary(cx, Binary::Xor)),
+];
+
+/// Of ai.onnx.ml, sorted by name.
+const ML_ROWS: &[(&str, Define)] = &[
+    ("ArrayFeatureExtractor", pick::columns),
+    ("Binarizer", ml::binarizer),
+    ("Imputer", ml::imputer),
+    ("Normalizer", ml::normalizer),
+    ("Scaler", ml::scaler),
 ];
 
 /// Sorted by name.
@@ -195,10 +248,14 @@ mod tests {
     #[test]
     fn tables_are_sorted_and_name_operators() {
         assert!(ROWS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(ML_ROWS.is_sorted_by(|a, b| a.0 < b.0));
         assert!(VALUES.is_sorted_by(|a, b| a.0 < b.0));
         let registry = crate::schema::Registry::builtin();
         for name in ROWS.iter().map(|row| row.0).chain(VALUES.iter().map(|row| row.0)) {
             assert!(!registry.versions("", name).is_empty(), "{name} is no operator");
+        }
+        for (name, _) in ML_ROWS {
+            assert!(!registry.versions("ai.onnx.ml", name).is_empty(), "{name} is no operator");
         }
     }
 

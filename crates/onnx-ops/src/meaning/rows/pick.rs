@@ -1,7 +1,10 @@
 //! Elements at positions that other elements say.
 
-use super::super::cx::long;
+use super::super::cx::{axis, long};
+use super::super::number::is_float;
 use super::super::{Cx, Definition, Expr, Index};
+use super::view::parts;
+use onnx_ir::ElemType;
 use std::cmp::Ordering;
 
 /// A position that an element says, counted from the end if it is negative.
@@ -22,4 +25,72 @@ pub(super) fn gather(cx: &Cx<'_>) -> Option<Definition> {
         Ordering::Greater => Index::of(i + count - 1),
     };
     cx.element(Expr::Load(0, (0..data.len()).map(index).collect()))
+}
+
+pub(super) fn gather_elements(cx: &Cx<'_>) -> Option<Definition> {
+    let (data, rank) = (cx.input(0)?.dims, cx.out()?.dims.len());
+    let along = cx.axis(data.len())?;
+    let mut load: Vec<Index> = (0..rank).map(Index::of).collect();
+    *load.get_mut(along)? = position(cx.broadcast(1)?, data[along])?;
+    cx.element(Expr::Load(0, load))
+}
+
+/// The last axis of the indices is a position along the axes behind those of the batch.
+pub(super) fn gather_nd(cx: &Cx<'_>) -> Option<Definition> {
+    let (data, indices) = (cx.input(0)?.dims, cx.input(1)?.dims);
+    let batches = usize::try_from(cx.attributes.int("batch_dims").unwrap_or(0)).ok()?;
+    let (picked, outer) = (*indices.last()?, indices.len() - 1);
+    let mut load: Vec<Index> = (0..batches).map(Index::of).collect();
+    for axis in 0..picked {
+        let mut at: Vec<Index> = (0..outer).map(Index::of).collect();
+        at.push(Index::at(long(axis)?));
+        load.push(position(Expr::Load(1, at), *data.get(batches + axis)?)?);
+    }
+    let rest = data.len().checked_sub(batches + picked)?;
+    load.extend((0..rest).map(|axis| Index::of(outer + axis)));
+    cx.element(Expr::Load(0, load))
+}
+
+/// The second of two values where the index along the new axis is the element, the first elsewhere.
+pub(super) fn one_hot(cx: &Cx<'_>) -> Option<Definition> {
+    let (dims, indices) = (cx.out()?.dims, cx.input(0)?);
+    let along = cx.axis(dims.len())?;
+    let depth = long(dims[along])?;
+    let common = if is_float(indices.elem) { ElemType::DOUBLE } else { ElemType::INT64 };
+    let at = (0..indices.dims.len()).map(|i| Index::of(if i < along { i } else { i + 1 }));
+    let picked = Expr::Load(0, at.collect()).into_type(indices.elem, common);
+    let number = |n: i64| Expr::number(common, n);
+    let from_end = picked.clone() + number(depth);
+    let picked = from_end.if_else(picked.clone().less(number(0)), picked);
+    let is_there = Expr::Index(Index::of(along)).into_type(ElemType::INT64, common).equal(picked);
+    let value = |i: i64| Expr::Load(2, vec![Index::at(i)]);
+    cx.element(value(1).if_else(is_there, value(0)))
+}
+
+/// The first elements along the time axis in reverse, as many as the batch's length says.
+pub(super) fn reverse_sequence(cx: &Cx<'_>) -> Option<Definition> {
+    let rank = cx.out()?.dims.len();
+    let of = |name: &str| axis(cx.attributes.int(name)?, rank);
+    let (batch, time) = (of("batch_axis")?, of("time_axis")?);
+    let length = Expr::Load(1, vec![Index::of(batch)]);
+    let at = || Expr::Index(Index::of(time));
+    let reversed = length.clone() - Expr::int(1) - at();
+    let mut load: Vec<Index> = (0..rank).map(Index::of).collect();
+    load[time] = Index::Element(Box::new(reversed.if_else(at().less(length), at())));
+    cx.element(Expr::Load(0, load))
+}
+
+/// Columns of the last axis, by a list of any shape; a vector has one row.
+pub(super) fn columns(cx: &Cx<'_>) -> Option<Definition> {
+    let (data, list, out) = (cx.input(0)?.dims, cx.input(1)?.dims, cx.out()?.dims);
+    let rows = data.len().checked_sub(1)?;
+    let last = out.len().checked_sub(1)?;
+    let mut load: Vec<Index> = match rows {
+        0 => Vec::new(),
+        _ => (0..rows).map(Index::of).collect(),
+    };
+    // The place in the list in row-major order.
+    let at = parts(&Index::of(last), list)?;
+    load.push(position(Expr::Load(1, at), data[rows])?);
+    cx.element(Expr::Load(0, load))
 }

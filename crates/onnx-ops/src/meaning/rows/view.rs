@@ -49,7 +49,7 @@ pub(super) fn reshaped(from: &[usize], to: &[usize]) -> Option<Vec<Index>> {
 }
 
 /// A place in row-major order as a position.
-fn parts(linear: &Index, dims: &[usize]) -> Option<Vec<Index>> {
+pub(super) fn parts(linear: &Index, dims: &[usize]) -> Option<Vec<Index>> {
     let mut stride = 1i64;
     let mut load = Vec::with_capacity(dims.len());
     // The first extent that is not 1 needs no remainder.
@@ -88,6 +88,63 @@ pub(super) fn tile(cx: &Cx<'_>) -> Option<Definition> {
         Some(if d == to { Index::of(i) } else { Index::of(i).rem(long(*d)?.max(1)) })
     };
     let load = dims.iter().zip(to).enumerate().map(index).collect::<Option<_>>()?;
+    cx.element(Expr::Load(0, load))
+}
+
+/// Blocks of channels become blocks of rows and columns; `CRD` has the channels of the result before those of the block.
+pub(super) fn depth_to_space(cx: &Cx<'_>) -> Option<Definition> {
+    let block = block_size(cx)?;
+    let &[_, channels, _, _] = cx.out()?.dims else { return None };
+    let channels = long(channels)?;
+    let (row, column) = (Index::of(2).rem(block), Index::of(3).rem(block));
+    let channel = match cx.attributes.string("mode").as_deref() {
+        Some("DCR") | None => {
+            vec![(row, block.checked_mul(channels)?), (column, channels), (Index::of(1), 1)]
+        }
+        Some("CRD") => vec![(Index::of(1), block.checked_mul(block)?), (row, block), (column, 1)],
+        Some(_) => return None,
+    };
+    let load = vec![Index::of(0), Index::Sum(channel), Index::of(2).div(block), Index::of(3).div(block)];
+    cx.element(Expr::Load(0, load))
+}
+
+/// Blocks of rows and columns become blocks of channels.
+pub(super) fn space_to_depth(cx: &Cx<'_>) -> Option<Definition> {
+    let block = block_size(cx)?;
+    let &[_, channels, _, _] = cx.input(0)?.dims else { return None };
+    let channels = long(channels)?.max(1);
+    let at = || Index::of(1);
+    let (channel, row, column) = match cx.attributes.string("mode").as_deref() {
+        Some("DCR") | None => {
+            let row = at().div(channels.checked_mul(block)?);
+            (at().rem(channels), row, at().div(channels).rem(block))
+        }
+        Some("CRD") => (at().div(block.checked_mul(block)?), at().div(block).rem(block), at().rem(block)),
+        Some(_) => return None,
+    };
+    let place = |axis: usize, within: Index| Index::Sum(vec![(Index::of(axis), block), (within, 1)]);
+    cx.element(Expr::Load(0, vec![Index::of(0), channel, place(2, row), place(3, column)]))
+}
+
+fn block_size(cx: &Cx<'_>) -> Option<i64> {
+    cx.attributes.int("blocksize").filter(|n| (1..1 << 20).contains(n))
+}
+
+/// Each element as often as a whole scale says.
+pub(super) fn upsample(cx: &Cx<'_>) -> Option<Definition> {
+    let (dims, out) = (cx.input(0)?.dims, cx.out()?.dims);
+    let scales: Vec<f64> = match cx.input(1) {
+        Some(scales) => scales.value?.numbers.iter().map(|n| n.as_float()).collect(),
+        None => cx.attributes.floats("scales")?,
+    };
+    if cx.attributes.string("mode")? != "nearest" || scales.len() != dims.len() {
+        return None;
+    }
+    let index = |(i, (d, scale)): (usize, (&usize, &f64))| {
+        let whole = (*scale >= 1.0 && scale.fract() == 0.0 && *scale < 1e9).then_some(*scale as usize)?;
+        (d.checked_mul(whole)? == *out.get(i)?).then(|| Some(Index::of(i).div(long(whole)?)))?
+    };
+    let load = dims.iter().zip(&scales).enumerate().map(index).collect::<Option<_>>()?;
     cx.element(Expr::Load(0, load))
 }
 

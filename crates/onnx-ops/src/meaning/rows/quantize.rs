@@ -1,0 +1,130 @@
+//! Quantization: scales and zero points for the whole tensor, along an axis, or by blocks along an axis.
+
+use super::super::cx::axis;
+use super::super::number::{Kind, is_float};
+use super::super::{Cast, Combine, Cx, Definition, Expr, Index, Rounding, Unary};
+use onnx_ir::ElemType;
+
+/// An element of a scale or zero point, with its type.
+pub(super) struct Scale {
+    pub(super) expr: Expr,
+    pub(super) elem: ElemType,
+}
+
+impl Scale {
+    /// The only element, or that of an axis of the result; of more dimensions it is broadcast.
+    pub(super) fn of(cx: &Cx<'_>, input: usize, along: Option<usize>) -> Option<Scale> {
+        let operand = cx.input(input)?;
+        let expr = match operand.dims {
+            dims if dims.iter().all(|d| *d == 1) => cx.scalar(input)?,
+            [_] => Expr::Load(input, vec![Index::of(along?)]),
+            _ => cx.broadcast(input)?,
+        };
+        Some(Scale { expr, elem: operand.elem })
+    }
+
+    fn to(self, elem: ElemType) -> Expr {
+        self.expr.into_type(self.elem, elem)
+    }
+}
+
+/// A total as a quantized element: times both scales of the factors, by that of the result. The product of scales is
+/// rounded to their type, and the element with the zero point, to the nearest.
+pub(super) fn requantize(cx: &Cx<'_>, total: Expr, [a, b, y]: [Scale; 3], zero: Scale) -> Option<Expr> {
+    let elem = y.elem;
+    let double = ElemType::DOUBLE;
+    let product = (a.to(elem) * b.to(elem)).cast(elem);
+    let factor = (product / y.to(elem)).cast(elem);
+    let element = total.cast(double) * factor.into_type(elem, double) + zero.to(double);
+    saturated(element.unary(Unary::Round), cx.out()?.elem, double)
+}
+
+/// A float as an integer, the greatest or least that the type has where it has it not.
+fn saturated(x: Expr, elem: ElemType, from: ElemType) -> Option<Expr> {
+    let limit = |combine: Combine| match combine.neutral(elem)? {
+        super::super::Number::Int(n) => Some(Expr::float(n as f64)),
+        super::super::Number::Float(_) => None,
+    };
+    let (least, most) = (limit(Combine::Max)?, limit(Combine::Min)?);
+    Some(x.max(least).min(most).into_type(from, elem))
+}
+
+/// The element of a scale or zero point that belongs to an element of the first input.
+fn element(cx: &Cx<'_>, input: usize) -> Option<Scale> {
+    let (dims, operand) = (cx.input(0)?.dims, cx.input(input)?);
+    if operand.dims.iter().all(|d| *d == 1) {
+        return Some(Scale { expr: cx.scalar(input)?, elem: operand.elem });
+    }
+    let along = axis(cx.attributes.int("axis").unwrap_or(1), dims.len())?;
+    let block = cx.attributes.int("block_size").unwrap_or(0);
+    let load = match operand.dims {
+        [_] if block == 0 => vec![Index::of(along)],
+        other if block > 0 && other.len() == dims.len() => {
+            let index = |i: usize| if i == along { Index::of(i).div(block) } else { Index::of(i) };
+            (0..dims.len()).map(index).collect()
+        }
+        // Before there were axes, scales were broadcast.
+        _ if cx.since() < 13 => return Some(Scale { expr: cx.broadcast(input)?, elem: operand.elem }),
+        _ => return None,
+    };
+    Some(Scale { expr: Expr::Load(input, load), elem: operand.elem })
+}
+
+pub(super) fn quantize(cx: &Cx<'_>) -> Option<Definition> {
+    let (x, out) = (cx.input(0)?, cx.out()?.elem);
+    let scale = element(cx, 1)?;
+    let common = match cx.attributes.int("precision").filter(|n| *n != 0) {
+        Some(precision) => ElemType(i32::try_from(precision).ok()?),
+        None => common(x.elem, scale.elem),
+    };
+    let quotient = (cx.broadcast(0)?.into_type(x.elem, common) / scale.to(common)).cast(common);
+    let zero = match cx.input(2) {
+        Some(_) => Some(element(cx, 2)?),
+        None => None,
+    };
+    match Kind::of(out)? {
+        Kind::Int(..) => {
+            // With room for the zero point: a float of 16 bits has none.
+            let wide = super::super::build::wide(common);
+            let mut element = quotient.unary(Unary::Round).into_type(common, wide);
+            if let Some(zero) = zero {
+                element = element + zero.to(wide);
+            }
+            cx.element(saturated(element, out, wide)?)
+        }
+        Kind::Float(_) => {
+            let saturates = cx.attributes.int("saturate").is_none_or(|n| n != 0);
+            let is_byte = out.bits() == Some(8);
+            let quotient = match zero {
+                // The zero point of a float of 8 bits is 0.
+                Some(zero) if !is_byte => (quotient + zero.to(common)).cast(common),
+                Some(_) | None => quotient,
+            };
+            cx.element(quotient.cast(Cast { to: out, saturates, rounding: Rounding::Up }))
+        }
+        Kind::Bool => None,
+    }
+}
+
+/// The type that two are computed in: the wider float; an integer by a float is a double.
+fn common(a: ElemType, b: ElemType) -> ElemType {
+    if !is_float(a) {
+        return ElemType::DOUBLE;
+    }
+    if a == b {
+        return a;
+    }
+    if [a, b].contains(&ElemType::DOUBLE) { ElemType::DOUBLE } else { ElemType::FLOAT }
+}
+
+pub(super) fn dequantize(cx: &Cx<'_>) -> Option<Definition> {
+    let (x, out) = (cx.input(0)?, cx.out()?.elem);
+    let scale = element(cx, 1)?;
+    let float = ElemType::FLOAT;
+    let mut element = cx.broadcast(0)?.into_type(x.elem, float);
+    // Of floats, the zero point is 0.
+    if cx.has_input(2) && !is_float(x.elem) {
+        element = element - self::element(cx, 2)?.to(float);
+    }
+    cx.element((element * scale.to(float)).into_type(float, out))
+}

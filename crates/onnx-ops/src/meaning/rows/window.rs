@@ -1,0 +1,131 @@
+//! Windows that slide over the spatial axes of an input, behind its batch and its channels.
+
+use super::super::cx::long;
+use super::super::{Binary, Cx, Expr, Index};
+
+/// A window: extents by spatial axis.
+pub(super) struct Window {
+    pub(super) kernel: Vec<usize>,
+    pub(super) strides: Vec<i64>,
+    pub(super) dilations: Vec<i64>,
+    /// What is before the input; behind it, there is what windows reach.
+    pub(super) begin: Vec<i64>,
+    /// What is declared to be behind it.
+    pub(super) end: Vec<i64>,
+    /// The extents of the input.
+    extents: Vec<i64>,
+    /// How many places the window has.
+    places: Vec<i64>,
+}
+
+impl Window {
+    /// The window of a node that goes over an input to places in the first output.
+    pub(super) fn of(cx: &Cx<'_>, input: usize, kernel: Vec<usize>) -> Option<Window> {
+        let (input, output) = (cx.input(input)?.dims, cx.out()?.dims);
+        let extents = longs(input.get(2..)?)?;
+        let places = longs(output.get(2..)?)?;
+        let rank = kernel.len();
+        let list = |name: &str, default: i64, n: usize| match cx.attributes.ints(name) {
+            Some(list) if list.is_empty() => Some(vec![default; n]),
+            Some(list) => {
+                (list.len() == n && list.iter().all(|i| i.unsigned_abs() < 1 << 32)).then_some(list)
+            }
+            None => Some(vec![default; n]),
+        };
+        let (strides, dilations) = (list("strides", 1, rank)?, list("dilations", 1, rank)?);
+        let pads = list("pads", 0, rank * 2)?;
+        let is_sound = extents.len() == rank && places.len() == rank && strides.iter().all(|s| *s > 0);
+        if !is_sound || kernel.contains(&0) {
+            return None;
+        }
+        let mut window = Window {
+            kernel,
+            strides,
+            dilations,
+            begin: pads[..rank].to_vec(),
+            end: pads[rank..].to_vec(),
+            extents,
+            places,
+        };
+        match cx.attributes.string("auto_pad").as_deref() {
+            None | Some("" | "NOTSET") => {}
+            Some("VALID") => (window.begin, window.end) = (vec![0; rank], vec![0; rank]),
+            Some("SAME_UPPER") => window.pad_evenly(false)?,
+            Some("SAME_LOWER") => window.pad_evenly(true)?,
+            Some(_) => return None,
+        }
+        Some(window)
+    }
+
+    /// What all places together reach beyond the input is half before and half behind it.
+    fn pad_evenly(&mut self, more_before: bool) -> Option<()> {
+        for axis in 0..self.kernel.len() {
+            let reach =
+                (self.places[axis] - 1).checked_mul(self.strides[axis])?.checked_add(self.span(axis)?)?;
+            let missing = (reach - self.extents[axis]).max(0);
+            let half = missing / 2;
+            let (less, more) = (half, missing - half);
+            (self.begin[axis], self.end[axis]) = if more_before { (more, less) } else { (less, more) };
+        }
+        Some(())
+    }
+
+    /// From the first to the last element of the kernel.
+    fn span(&self, axis: usize) -> Option<i64> {
+        long(self.kernel[axis])?.checked_sub(1)?.checked_mul(self.dilations[axis])?.checked_add(1)
+    }
+
+    /// Where the window looks, given the index of the place and that of the element of the kernel.
+    pub(super) fn position(&self, axis: usize, place: usize, element: usize) -> Index {
+        let terms = vec![(place, self.strides[axis]), (element, self.dilations[axis])];
+        Index::Affine(-self.begin[axis], terms)
+    }
+
+    /// The positions on all axes: indices of places begin at 2, those of the kernel at `kernel`.
+    pub(super) fn positions(&self, kernel: usize) -> Vec<Index> {
+        (0..self.kernel.len()).map(|axis| self.position(axis, axis + 2, kernel + axis)).collect()
+    }
+
+    /// Whether a window lies in the input at these positions; `None` if all do.
+    pub(super) fn is_inside(&self, positions: &[Index]) -> Option<Option<Expr>> {
+        let mut conditions = Vec::new();
+        for (axis, position) in positions.iter().enumerate() {
+            let last = (self.places[axis] - 1)
+                .checked_mul(self.strides[axis])?
+                .checked_add(self.span(axis)? - 1)?
+                .checked_sub(self.begin[axis])?;
+            if self.begin[axis] > 0 {
+                conditions.push(Expr::Index(position.clone()).binary(Binary::GreaterOrEqual, Expr::int(0)));
+            }
+            if last >= self.extents[axis] {
+                conditions.push(Expr::Index(position.clone()).less(Expr::int(self.extents[axis])));
+            }
+        }
+        Some(Expr::all(conditions))
+    }
+
+    /// Whether a window lies in the input or in the padding that is declared; `None` if all do.
+    pub(super) fn is_declared(&self, positions: &[Index]) -> Option<Option<Expr>> {
+        let mut conditions = Vec::new();
+        for (axis, position) in positions.iter().enumerate() {
+            let limit = self.extents[axis].checked_add(self.end[axis])?;
+            let last = (self.places[axis] - 1)
+                .checked_mul(self.strides[axis])?
+                .checked_add(self.span(axis)? - 1)?
+                .checked_sub(self.begin[axis])?;
+            if last >= limit {
+                conditions.push(Expr::Index(position.clone()).less(Expr::int(limit)));
+            }
+        }
+        Some(Expr::all(conditions))
+    }
+}
+
+pub(super) fn longs(dims: &[usize]) -> Option<Vec<i64>> {
+    dims.iter().map(|d| long(*d)).collect()
+}
+
+/// Extents that an attribute lists.
+pub(super) fn sizes(list: Vec<i64>) -> Option<Vec<usize>> {
+    list.into_iter().map(|n| usize::try_from(n).ok()).collect()
+}
