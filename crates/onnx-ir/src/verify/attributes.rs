@@ -74,19 +74,19 @@ fn type_name(ty: AttrType) -> String {
 
 /// The first mistake of an attribute in itself, whether it refers to a parameter or not.
 fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code, Severity, String)> {
-    let subject = subject(scene, attr);
+    let subject = || subject(scene, attr);
     if attr.name.is_none_or(Name::is_empty) {
-        return Some((codes.name_type, Severity::Error, subject));
+        return Some((codes.name_type, Severity::Error, subject()));
     }
     let ty = match attr.ty {
         // Before IR 2 the value told the type.
         None if scene.ir_version < 2 => return None,
-        None => return Some((codes.name_type, Severity::Error, format!("{subject} states no type"))),
+        None => return Some((codes.name_type, Severity::Error, format!("{} states no type", subject()))),
         Some(ty) if ty.name().is_none() => {
             return Some((
                 codes.name_type,
                 Severity::Error,
-                format!("{subject} has type {}, which does not exist", ty.0),
+                format!("{} has type {}, which does not exist", subject(), ty.0),
             ));
         }
         Some(ty) => ty,
@@ -101,18 +101,22 @@ fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code,
             Some((
                 codes.value_field,
                 Severity::Error,
-                format!("{subject} is of type `{states}`, but its value is of type `{has}`"),
+                format!("{} is of type `{states}`, but its value is of type `{has}`", subject()),
             ))
         }
         [] if ty.is_list() => None,
         [] => {
             let zero = matches!(ty, AttrType::FLOAT | AttrType::INT | AttrType::STRING);
             let severity = if zero && codes.zero_is_legal { Severity::Warning } else { Severity::Error };
-            Some((codes.no_value, severity, format!("{subject} of type `{}` has no value", type_name(ty))))
+            Some((
+                codes.no_value,
+                severity,
+                format!("{} of type `{}` has no value", subject(), type_name(ty)),
+            ))
         }
         values => {
             let all: Vec<_> = values.iter().map(|v| format!("`{}`", type_name(v.ty()))).collect();
-            let message = format!("{subject} has {} values, of types {}", values.len(), all.join(", "));
+            let message = format!("{} has {} values, of types {}", subject(), values.len(), all.join(", "));
             Some((codes.value_field, Severity::Error, message))
         }
     }

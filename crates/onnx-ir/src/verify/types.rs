@@ -10,6 +10,7 @@ use crate::entity::EntityId;
 use crate::names::Name;
 use crate::show::type_text;
 use crate::types::{DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
+use std::fmt;
 
 /// TypeDenotation.md.
 const TYPE_DENOTATIONS: [&str; 4] = ["TENSOR", "IMAGE", "AUDIO", "TEXT"];
@@ -198,8 +199,8 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                         let place = Entity::Attr(view.id, node, index(i));
                         for ty in of_attribute(attr) {
                             let verdict = &verdicts[ty.index()];
-                            let of = format!("attribute `{}`", scene.model.text(attr.name));
-                            complete(scene, found, verdict, ty, &of, place);
+                            let of = format_args!("attribute `{}`", scene.model.text(attr.name));
+                            complete(scene, found, verdict, ty, of, place);
                             denotation(scene, found, verdict, &mut denotations, place);
                         }
                     }
@@ -246,7 +247,7 @@ fn of_graph(
                 Diagnostic::new(&code::TYPE_INCOMPLETE, place, message).severity(Severity::Warning)
             });
         } else if !(public && unranked(scene, found, port, ty, place)) {
-            complete(scene, found, verdict, ty, &format!("`{name}`"), place);
+            complete(scene, found, verdict, ty, format_args!("`{name}`"), place);
         }
         denotation(scene, found, verdict, denotations, place);
         if let Some(n) = verdict.negative {
@@ -289,7 +290,14 @@ fn unranked(scene: &Scene<'_>, found: &mut Findings, port: &Port, ty: TypeId, pl
 }
 
 /// `of` is what has the type, in backticks.
-fn complete(scene: &Scene<'_>, found: &mut Findings, verdict: &Verdict, ty: TypeId, of: &str, place: Entity) {
+fn complete(
+    scene: &Scene<'_>,
+    found: &mut Findings,
+    verdict: &Verdict,
+    ty: TypeId,
+    of: fmt::Arguments<'_>,
+    place: Entity,
+) {
     let Some(problem) = verdict.problem else { return };
     let legal = problem.unset && matches!(place, Entity::ValueInfo(..));
     let severity = if legal { Severity::Warning } else { problem.code.severity };

@@ -424,7 +424,13 @@ fn agree(a: &Ty, b: &Ty) -> bool {
 
 /// Whether every part of a type is known.
 fn is_whole(ty: &Ty) -> bool {
-    canonical(ty).is_some()
+    match ty {
+        Ty::Unknown => false,
+        Ty::Tensor(t) | Ty::Sparse(t) => t.elem.is_some(),
+        Ty::Sequence(inner) | Ty::Optional(inner) => is_whole(inner),
+        Ty::Map(key, value) => key.is_some() && is_whole(value),
+        Ty::Opaque(_) => true,
+    }
 }
 
 /// S01: the operator came later.

@@ -124,8 +124,8 @@ fn is_never_one(cx: &mut NodeCx<'_, '_>, dim: Dim) -> bool {
 /// Holds that an input broadcasts to the shape of another one and leaves it as it is (Broadcasting.md, unidirectional).
 pub(super) fn broadcasts_to(cx: &mut NodeCx<'_, '_>, input: usize, (other, shape): (usize, &[Dim])) -> Infer {
     let Some(own) = cx.shape(input) else { return Some(()) };
-    let text = [input, other].map(|i| type_text(cx, i));
     let conflict = |cx: &mut NodeCx<'_, '_>, message: String| {
+        let text = [input, other].map(|i| type_text(cx, i));
         let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message);
         let diagnostic = diagnostic.label(format!("this is {}", text[0]));
         cx.fail(diagnostic.related(cx.at_input(other), format!("this is {}", text[1])))

@@ -145,9 +145,9 @@ impl Window {
         let (before, behind) = (dims.add(extent, begin), dims.sub(end, span));
         let slack = dims.add(before, behind);
         let down = dims.floor_div(slack, stride);
-        let up = dims.ceil_div(slack, stride);
         if dims.upper_bound(slack).is_some_and(|most| most < 0) && extent != Dim::Const(0) {
             // The window is larger than what it slides over. Pools that divide towards zero find places all the same.
+            let up = dims.ceil_div(slack, stride);
             if !self.is_pool || dims.upper_bound(up).is_some_and(|most| most < -1) {
                 let padded = dims.add(before, end);
                 let [span, padded] = [span, padded].map(|d| dim_text(dims, d));
@@ -157,22 +157,25 @@ impl Window {
                 return Some(Dim::Unknown);
             }
         }
-        let steps = if self.rounding == Rounding::Down { down } else { up };
-        let places = dims.add(steps, Dim::Const(1));
-        let inside = dims.ceil_div(before, stride);
+        let is_partial = match self.rounding {
+            Rounding::Down => return Some(dims.add(down, Dim::Const(1))),
+            Rounding::Unknown => return Some(Dim::Unknown),
+            Rounding::Up => true,
+            Rounding::UpInside => false,
+        };
+        let up = dims.ceil_div(slack, stride);
+        let places = dims.add(up, Dim::Const(1));
         let last = dims.add(behind, stride);
-        let is_inside = dims.upper_bound(last).is_some_and(|most| most <= 0);
-        Some(match self.rounding {
-            Rounding::Down => places,
-            Rounding::Unknown => Dim::Unknown,
-            Rounding::Up | Rounding::UpInside if is_inside => places,
-            Rounding::UpInside => dims.min(places, inside),
-            // The documentation counts windows in the padding, implementations do not.
-            Rounding::Up => {
-                let fewer = dims.min(places, inside);
-                if dims.known_equal(places, fewer) == Some(true) { places } else { Dim::Unknown }
-            }
-        })
+        if dims.upper_bound(last).is_some_and(|most| most <= 0) {
+            return Some(places);
+        }
+        let inside = dims.ceil_div(before, stride);
+        let fewer = dims.min(places, inside);
+        if !is_partial {
+            return Some(fewer);
+        }
+        // The documentation counts windows in the padding, implementations do not.
+        Some(if dims.known_equal(places, fewer) == Some(true) { places } else { Dim::Unknown })
     }
 
     fn too_large(

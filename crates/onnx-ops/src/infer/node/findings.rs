@@ -59,10 +59,11 @@ impl<'m> NodeCx<'_, 'm> {
 
     /// Holds that a string attribute is one of a few; another one is told of, with what it may be.
     pub fn one_of(&mut self, name: &str, allowed: &[&'static str]) -> Option<&'static str> {
-        let text = self.string(name)?.into_owned();
+        let text = self.string(name)?;
         if let Some(found) = allowed.iter().find(|a| **a == text) {
             return Some(found);
         }
+        let text = text.into_owned();
         let list = allowed.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
         let near = onnx_ir::diag::did_you_mean(&text, allowed.iter().copied());
         let help = near.map_or_else(|| format!("it is one of {list}"), |n| format!("did you mean `{n}`?"));
