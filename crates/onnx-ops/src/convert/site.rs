@@ -95,7 +95,9 @@ impl Site<'_> {
             return Ok(None);
         }
         let known = self.known(i).and_then(Known::ints);
-        known.map(Some).ok_or_else(|| format!("`{name}` is not known before the model runs"))
+        known
+            .map(|list| Some(list.into_vec()))
+            .ok_or_else(|| format!("`{name}` is not known before the model runs"))
     }
 
     /// The elements of an input that is a list of numbers, `None` if it is left out.

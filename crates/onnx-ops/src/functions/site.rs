@@ -130,7 +130,7 @@ impl<'a> Site<'a> {
     }
 
     pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
-        self.attrs.ints(name)
+        self.attrs.ints(name).map(<[i64]>::to_vec)
     }
 
     /// An attribute that names an element type by its number.

@@ -2,6 +2,7 @@
 //! default of that function, or that of the schema.
 
 use crate::schema::{self, Schema};
+use bytes::Bytes;
 use onnx_ir::{Attr, AttrType, AttrValue, Body, ElemType, Function, Names, Node, Tensor};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -156,20 +157,20 @@ impl<'a> Attrs<'a> {
         }
     }
 
-    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+    pub(crate) fn ints(&self, name: &str) -> Option<&'a [i64]> {
         match self.find(name)? {
-            Found::Value(AttrValue::Ints(list)) => Some(list.clone()),
-            Found::Default(schema::Default::Ints(list)) => Some(list.to_vec()),
-            Found::EmptyList => Some(Vec::new()),
+            Found::Value(AttrValue::Ints(list)) => Some(list),
+            Found::Default(schema::Default::Ints(list)) => Some(list),
+            Found::EmptyList => Some(&[]),
             Found::Value(_) | Found::Default(_) => None,
         }
     }
 
-    pub(crate) fn floats(&self, name: &str) -> Option<Vec<f32>> {
+    pub(crate) fn floats(&self, name: &str) -> Option<&'a [f32]> {
         match self.find(name)? {
-            Found::Value(AttrValue::Floats(list)) => Some(list.clone()),
-            Found::Default(schema::Default::Floats(list)) => Some(list.to_vec()),
-            Found::EmptyList => Some(Vec::new()),
+            Found::Value(AttrValue::Floats(list)) => Some(list),
+            Found::Default(schema::Default::Floats(list)) => Some(list),
+            Found::EmptyList => Some(&[]),
             Found::Value(_) | Found::Default(_) => None,
         }
     }
@@ -183,6 +184,15 @@ impl<'a> Attrs<'a> {
                 Some(list.iter().map(|s| s.to_string()).collect())
             }
             Found::EmptyList => Some(Vec::new()),
+            Found::Value(_) | Found::Default(_) => None,
+        }
+    }
+
+    /// The strings of a list as they are stored; `None` too if the list is a default.
+    pub(crate) fn stored_strings(&self, name: &str) -> Option<&'a [Bytes]> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Strings(list)) => Some(list),
+            Found::EmptyList => Some(&[]),
             Found::Value(_) | Found::Default(_) => None,
         }
     }

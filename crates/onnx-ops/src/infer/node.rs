@@ -17,9 +17,10 @@ use super::facts::{Fact, Source};
 use super::merge;
 use super::trace::Looked;
 use super::ty::{Shape, TensorTy, Ty};
-use super::value::{Elem, Value};
+use super::value::{Elem, Ints, Value};
 use crate::dims::{Dim, Dims};
 use crate::schema::{Registry, Schema, SchemaId};
+use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
 use smallvec::SmallVec;
@@ -221,7 +222,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     }
 
     /// The elements of an input, if all are integers that are known.
-    pub fn ints_of(&self, i: usize) -> Option<Vec<i64>> {
+    pub fn ints_of(&self, i: usize) -> Option<Ints> {
         self.value(i)?.ints()
     }
 
@@ -271,17 +272,29 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     }
 
     /// A list of integers, or its default. An empty list that is given is an empty list.
-    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+    pub fn ints(&self, name: &str) -> Option<Ints> {
+        self.int_list(name).map(Ints::from_slice)
+    }
+
+    /// [`ints`](Self::ints) in their place, for lists that may be long.
+    pub fn int_list(&self, name: &str) -> Option<&[i64]> {
         self.note_attr(name, self.attrs().ints(name), |list| format!("{list:?}"))
     }
 
     /// A list of floats, or its default.
     pub fn floats(&self, name: &str) -> Option<Vec<f32>> {
-        self.note_attr(name, self.attrs().floats(name), |list| format!("{list:?}"))
+        self.note_attr(name, self.attrs().floats(name), |list| format!("{list:?}")).map(<[f32]>::to_vec)
     }
 
     /// A list of strings, or its default.
     pub fn strings(&self, name: &str) -> Option<Vec<String>> {
+    /// The strings of a list that the node has, as they are stored.
+    pub fn stored_strings(&self, name: &str) -> Option<&[Bytes]> {
+        self.note_attr(name, self.attrs().stored_strings(name), |list| {
+            format!("{:?}", list.iter().map(|s| String::from_utf8_lossy(s)).collect::<Vec<_>>())
+        })
+    }
+
         self.note_attr(name, self.attrs().strings(name), |list| format!("{list:?}"))
     }
 

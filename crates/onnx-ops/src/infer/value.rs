@@ -50,6 +50,9 @@ impl From<Dim> for Elem {
     }
 }
 
+/// Integers, of which there are mostly a few.
+pub type Ints = SmallVec<[i64; 8]>;
+
 /// The elements of a tensor, in row-major order, at most [`Value::MOST`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Value {
@@ -111,7 +114,7 @@ impl Value {
     }
 
     /// The elements, if all are integers that are known.
-    pub fn ints(&self) -> Option<Vec<i64>> {
+    pub fn ints(&self) -> Option<Ints> {
         self.elems
             .iter()
             .map(|e| match e {
@@ -215,7 +218,7 @@ mod tests {
             whole(1)
         });
         assert_eq!(seen, [vec![0, 0], vec![0, 1], vec![1, 0], vec![1, 1]]);
-        assert_eq!(value.and_then(|v| v.ints()), Some(vec![1; 4]));
+        assert_eq!(value.and_then(|v| v.ints()), Some(Ints::from_slice(&[1; 4])));
         assert_eq!(Value::from_fn([usize::MAX, 2], |_| whole(1)), None);
         assert_eq!(Value::from_fn([3, 0], |_| whole(1)).map(|v| v.elems.len()), Some(0));
     }
@@ -225,11 +228,11 @@ mod tests {
         let mut tensor = Tensor { elem: Some(ElemType::INT64), ..Tensor::default() };
         tensor.dims = SmallVec::from_slice(&[2]);
         tensor.data.push(Payload::int64s(vec![3, -1]));
-        assert_eq!(Value::of_tensor(&tensor).and_then(|v| v.ints()), Some(vec![3, -1]));
+        assert_eq!(Value::of_tensor(&tensor).and_then(|v| v.ints()), Some(Ints::from_slice(&[3, -1])));
         tensor.elem = Some(ElemType::BOOL);
         assert_eq!(Value::of_tensor(&tensor), None);
         tensor.data[0] = Payload::int32s(vec![1, 0]);
-        assert_eq!(Value::of_tensor(&tensor).and_then(|v| v.ints()), Some(vec![1, 0]));
+        assert_eq!(Value::of_tensor(&tensor).and_then(|v| v.ints()), Some(Ints::from_slice(&[1, 0])));
         tensor.dims = SmallVec::from_slice(&[1 << 40]);
         assert_eq!(Value::of_tensor(&tensor), None);
     }

@@ -46,7 +46,7 @@ impl<'a> Attributes<'a> {
     }
 
     pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
-        self.attrs.ints(name)
+        self.attrs.ints(name).map(<[i64]>::to_vec)
     }
 
     pub(super) fn float(&self, name: &str) -> Option<f64> {
@@ -54,7 +54,7 @@ impl<'a> Attributes<'a> {
     }
 
     pub(super) fn floats(&self, name: &str) -> Option<Vec<f64>> {
-        Some(self.attrs.floats(name)?.into_iter().map(f64::from).collect())
+        Some(self.attrs.floats(name)?.iter().copied().map(f64::from).collect())
     }
 
     pub(super) fn string(&self, name: &str) -> Option<String> {

@@ -15,7 +15,7 @@
 //! A graph output keeps its name; where that needs a node (the output is an input of the graph), the node stays.
 
 use crate::dims::Dim;
-use crate::infer::{Elem, Facts, InferOptions, Ty, infer};
+use crate::infer::{Elem, Facts, InferOptions, Ints, Ty, infer};
 use crate::schema::Registry;
 use onnx_ir::pass::Report;
 use onnx_ir::{
@@ -157,11 +157,11 @@ impl Look<'_> {
     fn is_off(&self, i: usize) -> bool {
         self.input(i).is_none_or(|v| {
             let value = self.facts.get(self.body, v).value.as_ref();
-            value.and_then(|v| v.ints()).is_some_and(|list| list == [0])
+            value.and_then(|v| v.ints()).is_some_and(|list| list[..] == [0])
         })
     }
 
-    fn ints(&self, i: usize) -> Option<Vec<i64>> {
+    fn ints(&self, i: usize) -> Option<Ints> {
         self.facts.get(self.body, self.input(i)?).value.as_ref()?.ints()
     }
 
@@ -172,7 +172,7 @@ impl Look<'_> {
 
     fn has_no_pads(&self) -> bool {
         let pads = match self.attr(self.n(), "pads") {
-            Some(AttrValue::Ints(list)) => Some(list),
+            Some(AttrValue::Ints(list)) => Some(list.into()),
             _ => self.ints(1),
         };
         pads.is_some_and(|pads| pads.iter().all(|pad| *pad == 0))

@@ -1,7 +1,7 @@
 //! Axes and other lists of integers that are an attribute in old versions of an operator and an input in new ones.
 
 use crate::dims::Dim;
-use crate::infer::{Infer, NodeCx, Shape};
+use crate::infer::{Infer, Ints, NodeCx, Shape};
 use onnx_ir::diag::{Diagnostic, Place, code};
 use smallvec::SmallVec;
 
@@ -19,7 +19,7 @@ pub(super) enum List {
     Absent,
     /// It is given; of how many integers, as far as known.
     Unknown(Option<usize>),
-    Known(Vec<i64>),
+    Known(Ints),
 }
 
 impl Param {

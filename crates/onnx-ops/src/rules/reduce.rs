@@ -5,7 +5,7 @@ use super::cast::converted;
 use super::elementwise::{extents, larger, same_shape, smaller};
 use super::{Row, row};
 use crate::dims::{Dim, Dims};
-use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
+use crate::infer::{Elem, Infer, Ints, NodeCx, Shape, Value};
 use std::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[
@@ -49,10 +49,10 @@ enum Reduced {
 /// cannot be told from one that is left out.
 fn reduced(cx: &mut NodeCx<'_, '_>, rank: Option<usize>) -> Option<Reduced> {
     let axes = match AXES.list(cx) {
-        List::Unknown(Some(0)) => Vec::new(),
+        List::Unknown(Some(0)) => Ints::new(),
         List::Unknown(count) => return Some(Reduced::Unknown(count)),
         List::Known(axes) => axes,
-        List::Absent => Vec::new(),
+        List::Absent => Ints::new(),
     };
     if axes.is_empty() {
         let is_noop =

@@ -5,7 +5,7 @@
 use super::control::{carries_two_types, collected, counted, gives, takes};
 use super::{Row, row};
 use crate::dims::Dim;
-use crate::infer::{Fact, Infer, NodeCx, Shape, TensorTy, Ty};
+use crate::infer::{Fact, Infer, Ints, NodeCx, Shape, TensorTy, Ty};
 use onnx_ir::GraphId;
 use onnx_ir::diag::{Diagnostic, code};
 
@@ -45,9 +45,9 @@ fn parts(cx: &mut NodeCx<'_, '_>, first: usize) -> Option<Parts> {
 }
 
 /// A list of one number for each of `count` tensors; zeros where it is not given.
-fn each(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Option<Vec<i64>> {
+fn each(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Option<Ints> {
     if !cx.has_attr(name) {
-        return Some(vec![0; count]);
+        return Some(Ints::from_elem(0, count));
     }
     let list = cx.ints(name)?;
     if list.len() == count {

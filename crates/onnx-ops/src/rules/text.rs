@@ -68,7 +68,7 @@ fn count_grams(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     pool(cx, indexes.len(), most)?;
     if cx.has_attr("weights") {
-        let weights = cx.floats("weights")?.len();
+        let weights = cx.list_len("weights")?;
         if weights != indexes.len() {
             let message = format!("{} for {}", counted(weights, "weight"), counted(indexes.len(), "n-gram"));
             return cx.fail_at_attr("weights", message);
@@ -87,8 +87,8 @@ fn count_grams(cx: &mut NodeCx<'_, '_>) -> Infer {
 /// Holds that the pool has an n-gram for each index: `ngram_counts` says where those of each length begin.
 fn pool(cx: &mut NodeCx<'_, '_>, indexes: usize, most: i64) -> Infer {
     let (name, len, elem) = match (cx.has_attr("pool_strings"), cx.has_attr("pool_int64s")) {
-        (true, false) => ("pool_strings", cx.strings("pool_strings")?.len(), true),
-        (false, true) => ("pool_int64s", cx.ints("pool_int64s")?.len(), false),
+        (true, false) => ("pool_strings", cx.list_len("pool_strings")?, true),
+        (false, true) => ("pool_int64s", cx.list_len("pool_int64s")?, false),
         (true, true) => {
             return cx.fail_at_attr("pool_int64s", "`pool_strings` is given as well".to_owned());
         }

@@ -7,6 +7,7 @@ use super::{Row, row};
 use crate::dims::Dim;
 use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
 use onnx_ir::diag::code;
+use smallvec::SmallVec;
 
 pub(super) const ROWS: &[Row] = &[
     row("DepthToSpace", 1, depth_to_space),
@@ -27,7 +28,7 @@ fn transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
         return cx
             .fail_at_attr("perm", format!("a permutation of {} axes, and the rank is {rank}", perm.len()));
     }
-    let mut from = Vec::with_capacity(rank);
+    let mut from: SmallVec<[usize; 8]> = SmallVec::new();
     for &axis in &perm {
         let Some(axis) = usize::try_from(axis).ok().filter(|&a| a < rank) else {
             return cx.fail_at_attr("perm", format!("{axis} is no axis of rank {rank}"));

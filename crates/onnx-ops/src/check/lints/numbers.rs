@@ -1,6 +1,7 @@
 //! Bounds, pads and divisors that are probably a mistake.
 
 use super::site::Site;
+use crate::infer::Ints;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};
 
@@ -21,12 +22,12 @@ pub(super) fn clip(site: &Site<'_>) -> Option<Diagnostic> {
 }
 
 /// How much a Pad adds at each end of each axis: an input from version 11 on.
-fn pads(site: &Site<'_>) -> Option<Vec<i64>> {
+fn pads(site: &Site<'_>) -> Option<Ints> {
     let attrs = site.attrs();
     if site.schema.since >= 11 {
         site.value(1)?.ints()
     } else {
-        attrs.ints("pads").or(attrs.ints("paddings"))
+        attrs.ints("pads").or(attrs.ints("paddings")).map(Ints::from_slice)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::site::{Site, index};
 use crate::dims::Dim;
+use crate::infer::Ints;
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{DimValue, Model, Port, TypeKind};
@@ -9,7 +10,7 @@ use onnx_ir::{DimValue, Model, Port, TypeKind};
 /// A Reshape to numbers alone of what has a symbolic extent: it fits one value of the symbol.
 pub(super) fn batch(site: &Site<'_>) -> Option<Diagnostic> {
     let target = match site.schema.since {
-        ..5 => site.attrs().ints("shape")?,
+        ..5 => Ints::from_slice(site.attrs().ints("shape")?),
         _ => site.value(1)?.ints()?,
     };
     let shape = site.ty(0)?.shape()?;

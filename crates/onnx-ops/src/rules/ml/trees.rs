@@ -22,8 +22,65 @@ fn list_or_tensor(cx: &mut NodeCx<'_, '_>, list: &'static str, tensor: &'static 
     if len(cx, list)? == 0 { Some(tensor) } else { one_attr(cx, &[list, tensor]) }
 }
 
+/// The nodes of an ensemble, each the number of its tree and its number in the tree.
+enum Nodes {
+    /// Both are counted from 0, one tree after the other, as exporters write them: how many nodes each tree has.
+    Counted(Vec<i64>),
+    Listed(HashSet<(i64, i64)>),
+}
+
+impl Nodes {
+    /// Those of two parallel lists, or the first one that is there twice.
+    fn new(trees: &[i64], ids: &[i64]) -> Result<Nodes, (i64, i64)> {
+        if let Some(counts) = counted_nodes(trees, ids) {
+            return Ok(Nodes::Counted(counts));
+        }
+        let mut all: HashSet<(i64, i64)> = HashSet::default();
+        all.reserve(trees.len());
+        for node in trees.iter().copied().zip(ids.iter().copied()) {
+            if !all.insert(node) {
+                return Err(node);
+            }
+        }
+        Ok(Nodes::Listed(all))
+    }
+
+    fn contains(&self, tree: i64, node: i64) -> bool {
+        match self {
+            Nodes::Counted(counts) => {
+                let count = usize::try_from(tree).ok().and_then(|tree| counts.get(tree));
+                count.is_some_and(|count| (0..*count).contains(&node))
+            }
+            Nodes::Listed(all) => all.contains(&(tree, node)),
+        }
+    }
+}
+
+/// How many nodes each tree has, if all are counted from 0.
+fn counted_nodes(trees: &[i64], ids: &[i64]) -> Option<Vec<i64>> {
+    let mut counts = Vec::new();
+    let mut tree = -1;
+    let mut count = 0;
+    for (&t, &id) in trees.iter().zip(ids) {
+        if t != tree {
+            if tree >= 0 {
+                counts.push(count);
+            }
+            (tree, count) = (tree + 1, 0);
+        }
+        if t != tree || id != count {
+            return None;
+        }
+        count += 1;
+    }
+    if tree >= 0 {
+        counts.push(count);
+    }
+    Some(counts)
+}
+
 /// What `nodes_*` say: their lists are of one length, modes are known, branches lead to nodes of the same tree.
-fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<HashSet<(i64, i64)>> {
+fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
     let values = list_or_tensor(cx, "nodes_values", "nodes_values_as_tensor")?;
     let hitrates = list_or_tensor(cx, "nodes_hitrates", "nodes_hitrates_as_tensor")?;
     let required = [
@@ -35,48 +92,47 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<HashSet<(i64, i64)>> {
         values,
     ];
     same_len(cx, "nodes_treeids", &required, &[hitrates, "nodes_missing_value_tracks_true"])?;
-    let modes = cx.strings("nodes_modes")?;
-    if let Some(other) = modes.iter().find(|m| !MODES.contains(&m.as_str())) {
-        let near = onnx_ir::diag::did_you_mean(other, MODES.iter().copied());
+    let modes = cx.stored_strings("nodes_modes")?;
+    if let Some(other) = modes.iter().find(|m| !MODES.iter().any(|known| known.as_bytes() == &m[..])) {
+        let other = String::from_utf8_lossy(other);
+        let near = onnx_ir::diag::did_you_mean(&other, MODES.iter().copied());
         let message = format!("`{other}` is no mode of a node");
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_modes"), message);
         cx.fail(diagnostic.maybe_help(near.map(|n| format!("did you mean `{n}`?"))))?;
+        return None;
     }
-    let is_leaf = |i: usize| modes.get(i).is_some_and(|m| m == "LEAF");
-    let (trees, ids) = (cx.ints("nodes_treeids")?, cx.ints("nodes_nodeids")?);
-    let mut all: HashSet<(i64, i64)> = HashSet::default();
-    all.reserve(trees.len());
-    for node in trees.iter().copied().zip(ids) {
-        if !all.insert(node) {
-            cx.fail_at_attr("nodes_nodeids", format!("node {} is twice in tree {}", node.1, node.0))?;
+    let leaves: Vec<bool> = modes.iter().map(|m| **m == *b"LEAF").collect();
+    let is_leaf = |i: usize| leaves.get(i).is_some_and(|leaf| *leaf);
+    let all = match Nodes::new(cx.int_list("nodes_treeids")?, cx.int_list("nodes_nodeids")?) {
+        Ok(all) => all,
+        Err((tree, node)) => {
+            cx.fail_at_attr("nodes_nodeids", format!("node {node} is twice in tree {tree}"))?;
+            return None;
         }
-    }
+    };
     for name in ["nodes_truenodeids", "nodes_falsenodeids"] {
-        let targets = cx.ints(name)?;
-        let lost = trees
-            .iter()
-            .zip(targets)
-            .enumerate()
-            .find(|(i, (t, n))| !is_leaf(*i) && !all.contains(&(**t, *n)));
+        let targets = cx.int_list("nodes_treeids")?.iter().zip(cx.int_list(name)?);
+        let lost = targets.enumerate().find(|(i, (t, n))| !is_leaf(*i) && !all.contains(**t, **n));
         if let Some((i, (tree, node))) = lost {
             let message = format!("the branch of entry {i} leads to node {node}, which tree {tree} has not");
             cx.fail_at_attr(name, message)?;
         }
     }
-    let branches = cx.ints("nodes_featureids")?.into_iter().enumerate().filter(|(i, _)| !is_leaf(*i));
-    columns(cx, branches.map(|(_, feature)| feature).collect())?;
+    columns(cx, |i| !is_leaf(i))?;
     Some(all)
 }
 
-/// Holds that features are columns of the input.
-fn columns(cx: &mut NodeCx<'_, '_>, features: Vec<i64>) -> Infer {
+/// Holds that the features of branches are columns of the input.
+fn columns(cx: &mut NodeCx<'_, '_>, is_branch: impl Fn(usize) -> bool) -> Infer {
     let last = cx.shape(0).filter(|s| s.len() <= 2).and_then(|s| s.last().copied());
     let columns = last.and_then(|d| cx.dims().as_const(d)).unwrap_or(i64::MAX);
-    let Some(other) = features.iter().find(|f| !(0..columns).contains(*f)) else { return Some(()) };
+    let mut features = cx.int_list("nodes_featureids")?.iter().enumerate();
+    let other = features.find(|(i, feature)| !(0..columns).contains(*feature) && is_branch(*i));
+    let Some(other) = other.map(|(_, feature)| *feature) else { return Some(()) };
     let diagnostic = |cx: &NodeCx<'_, '_>, message| {
         Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_featureids"), message)
     };
-    if *other < 0 {
+    if other < 0 {
         let message = format!("feature {other} is negative");
         return cx.fail(diagnostic(cx, message));
     }
@@ -88,15 +144,18 @@ fn columns(cx: &mut NodeCx<'_, '_>, features: Vec<i64>) -> Infer {
 /// Holds that the votes of leaves are parallel lists, for nodes that exist.
 fn votes(
     cx: &mut NodeCx<'_, '_>,
-    all: &HashSet<(i64, i64)>,
+    all: &Nodes,
     [trees, ids, targets]: [&'static str; 3],
     weights: [&'static str; 2],
 ) -> Infer {
     let weights = list_or_tensor(cx, weights[0], weights[1])?;
     same_len(cx, trees, &[ids, targets, weights], &[])?;
-    let lost = cx.ints(trees)?.into_iter().zip(cx.ints(ids)?).find(|vote| !all.contains(vote));
-    match lost {
-        Some((tree, node)) => cx.fail_at_attr(ids, format!("tree {tree} has no node {node}")),
+    let mut votes = cx.int_list(trees)?.iter().zip(cx.int_list(ids)?);
+    match votes.find(|(tree, node)| !all.contains(**tree, **node)) {
+        Some((tree, node)) => {
+            let message = format!("tree {tree} has no node {node}");
+            cx.fail_at_attr(ids, message)
+        }
         None => Some(()),
     }
 }
@@ -172,19 +231,19 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
     for (ids, leafs) in [("nodes_truenodeids", "nodes_trueleafs"), ("nodes_falsenodeids", "nodes_falseleafs")]
     {
         in_range(cx, leafs, 2, "kinds of branches")?;
-        let (ids_list, leafs) = (cx.ints(ids)?, cx.ints(leafs)?);
-        let lost = ids_list.into_iter().zip(leafs).find(|(id, leaf)| {
-            let count = if *leaf == 1 { leaves } else { nodes };
-            usize::try_from(*id).map_or(true, |id| id >= count)
+        let mut branches = cx.int_list(ids)?.iter().zip(cx.int_list(leafs)?);
+        let lost = branches.find(|(id, leaf)| {
+            let count = if **leaf == 1 { leaves } else { nodes };
+            usize::try_from(**id).map_or(true, |id| id >= count)
         });
         if let Some((id, leaf)) = lost {
-            let (count, what) = if leaf == 1 { (leaves, "leaves") } else { (nodes, "nodes") };
-            return cx.fail_at_attr(ids, format!("{id} is none of {count} {what}"));
+            let (count, what) = if *leaf == 1 { (leaves, "leaves") } else { (nodes, "nodes") };
+            let message = format!("{id} is none of {count} {what}");
+            return cx.fail_at_attr(ids, message);
         }
     }
     in_range(cx, "tree_roots", nodes, "nodes")?;
-    let features = cx.ints("nodes_featureids")?;
-    columns(cx, features)?;
+    columns(cx, |_| true)?;
     let targets = positive(cx, targets?)?;
     in_range(cx, "leaf_targetids", targets, "targets")
 }
