@@ -3,6 +3,7 @@
 use super::attrs::{Bindings, Scope};
 use super::call::Memo;
 use super::facts::{Fact, Facts, Source};
+use super::fitting::Fitting;
 use super::merge::{Conflict, meet};
 use super::node::NodeCx;
 use super::signature;
@@ -124,6 +125,8 @@ pub(super) struct Engine<'m> {
     pub(super) dims: Dims,
     pub(super) frame: Frame,
     pub(super) memo: Memo,
+    /// Of each schema, the last node that was found to fit it.
+    pub(super) fitting: HashMap<SchemaId, Fitting>,
     /// Functions that something has called.
     pub(super) called: HashSet<FunctionId>,
     callees: HashMap<CalleeKey, Callee>,
@@ -167,6 +170,7 @@ impl<'m> Engine<'m> {
                 bindings: Rc::default(),
             },
             memo: Memo::default(),
+            fitting: HashMap::default(),
             called: HashSet::default(),
             callees: HashMap::default(),
             functions: functions.collect(),
@@ -348,7 +352,7 @@ impl<'m> Engine<'m> {
     fn operator(&mut self, node: NodeId, id: SchemaId) {
         let registry: &'m Registry = self.registry;
         let schema = registry.get(id);
-        let checked = signature::check(self, node, schema);
+        let checked = signature::check(self, node, id, schema);
         let outputs = if checked.is_sound {
             let rule = self.rules.of(id, schema);
             if let Some(trace) = &self.trace {
@@ -356,10 +360,14 @@ impl<'m> Engine<'m> {
                 trace.note(self.frame.body, node, |looked| looked.by = by);
             }
             let cx = NodeCx::new(self, node, schema, checked.outputs);
-            match rule {
+            let outputs = match rule {
                 Some(rule) => cx.run(rule),
-                None => cx.run_body(id),
-            }
+                None => Some(cx.run_body(id)),
+            };
+            outputs.unwrap_or_else(|| {
+                let generic = signature::check(self, node, id, schema).outputs;
+                generic.into_iter().map(|fact| Fact::of(fact.ty)).collect()
+            })
         } else {
             checked.outputs
         };

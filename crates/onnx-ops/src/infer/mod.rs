@@ -24,6 +24,7 @@ pub(crate) mod attrs;
 mod call;
 mod engine;
 mod facts;
+mod fitting;
 mod merge;
 mod node;
 mod signature;

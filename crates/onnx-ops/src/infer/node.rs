@@ -71,13 +71,10 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         NodeCx { engine, id, node, schema, outputs, has_failed: false }
     }
 
-    pub(super) fn run(mut self, rule: fn(&mut NodeCx<'_, '_>) -> Infer) -> SmallVec<[Fact; 2]> {
-        let generic: SmallVec<[Ty; 2]> = self.outputs.iter().map(|f| f.ty.without_shape()).collect();
+    /// What the rule says of the outputs; `None` where it told that the node is wrong.
+    pub(super) fn run(mut self, rule: fn(&mut NodeCx<'_, '_>) -> Infer) -> Option<SmallVec<[Fact; 2]>> {
         let _stopped_early: Infer = rule(&mut self);
-        if self.has_failed {
-            return generic.into_iter().map(Fact::of).collect();
-        }
-        self.outputs
+        (!self.has_failed).then_some(self.outputs)
     }
 
     /// Infers a function operator without a rule through its body.
@@ -288,14 +285,14 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// A list of strings, or its default.
     pub fn strings(&self, name: &str) -> Option<Vec<String>> {
+        self.note_attr(name, self.attrs().strings(name), |list| format!("{list:?}"))
+    }
+
     /// The strings of a list that the node has, as they are stored.
     pub fn stored_strings(&self, name: &str) -> Option<&[Bytes]> {
         self.note_attr(name, self.attrs().stored_strings(name), |list| {
             format!("{:?}", list.iter().map(|s| String::from_utf8_lossy(s)).collect::<Vec<_>>())
         })
-    }
-
-        self.note_attr(name, self.attrs().strings(name), |list| format!("{list:?}"))
     }
 
     /// How many elements a list of numbers or strings has.

@@ -2,9 +2,10 @@
 
 use super::engine::Engine;
 use super::facts::{Fact, Source};
+use super::fitting::{Fitting, stated_type};
 use super::node::index;
 use super::ty::{Ty, elem_text};
-use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, TypeSet};
+use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, SchemaId, TypeSet};
 use onnx_ir::diag::{Change, Diagnostic, Entity, code, did_you_mean};
 use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
 use smallvec::SmallVec;
@@ -24,8 +25,12 @@ struct Binding<'a> {
     ty: Ty,
 }
 
-pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Checked {
+pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema_id: SchemaId, schema: &Schema) -> Checked {
     let node = &engine.body().nodes[id];
+    let like = engine.fitting.get(&schema_id);
+    if let Some(outputs) = like.and_then(|like| like.outputs_of(engine, node)) {
+        return Checked { is_sound: true, outputs };
+    }
     if schema.deprecated {
         let message = format!("`{}` is deprecated since version {}", schema.name, schema.since);
         let help = schema.replacement().map(|r| format!("use {r}"));
@@ -38,10 +43,19 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema: &Schema) -> Che
         engine.report(diagnostic);
     }
     let mut is_sound = arity(engine, id, node, schema);
-    is_sound &= attributes(engine, id, node, schema);
+    let attributes = attributes(engine, id, node, schema);
+    is_sound &= attributes.are_sound;
     let mut bindings: SmallVec<[Binding<'_>; 4]> = SmallVec::new();
     is_sound &= types(engine, id, node, schema, &mut bindings);
-    let outputs = (0..node.outputs.len()).map(|i| output(schema, i, &bindings)).collect();
+    let outputs: SmallVec<[Fact; 2]> =
+        (0..node.outputs.len()).map(|i| output(schema, i, &bindings)).collect();
+    if is_sound
+        && attributes.are_known
+        && !schema.deprecated
+        && let Some(fitting) = Fitting::new(engine, node, &outputs)
+    {
+        engine.fitting.insert(schema_id, fitting);
+    }
     Checked { is_sound, outputs }
 }
 
@@ -124,9 +138,16 @@ impl Count<'_> {
     }
 }
 
-fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> bool {
+/// What there is to say about the attributes of a node.
+struct Attributes {
+    are_sound: bool,
+    /// An attribute that is not known is told of, and harms nothing.
+    are_known: bool,
+}
+
+fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> Attributes {
     let (model, body) = (engine.model, engine.frame.body);
-    let mut is_sound = true;
+    let (mut are_sound, mut are_known) = (true, true);
     for (i, attr) in node.attrs.iter().enumerate() {
         let name = model.text(attr.name);
         let place = Entity::Attr(body, id, index(i));
@@ -144,16 +165,15 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
                 }
             }
             engine.report(diagnostic);
+            are_known = false;
             continue;
         };
-        // From IR 2 on, an attribute states its type; before that, the field in use says it.
-        let stated = attr.ty.or_else(|| attr.values.first().map(onnx_ir::AttrValue::ty));
-        if let Some(stated) = stated.filter(|&t| t != param.ty) {
+        if let Some(stated) = stated_type(attr).filter(|&t| t != param.ty) {
             let message =
                 format!("`{name}` of `{}` is {}, not {}", schema.name, kind(param.ty), kind(stated));
             let diagnostic = Diagnostic::new(&code::ATTR_WRONG_TYPE, place, message);
             engine.report(diagnostic.label(format!("expected {}", kind(param.ty))));
-            is_sound = false;
+            are_sound = false;
         }
     }
     let missing = |a: &&AttrParam| {
@@ -164,9 +184,9 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
         let place = Entity::NodeOp(body, id);
         let diagnostic = Diagnostic::new(&code::ATTR_REQUIRED, place, message);
         engine.report(diagnostic.help(format!("add `{}`, {}", param.name, kind(param.ty))));
-        is_sound = false;
+        are_sound = false;
     }
-    is_sound
+    Attributes { are_sound, are_known }
 }
 
 /// The finding with the fix that writes what was probably meant; certain if only the case differs.

@@ -50,7 +50,7 @@ impl<'m> Stepwise<'m> {
         let registry: &'m Registry = self.engine.registry;
         let schema = registry.get(id);
         self.engine.quiet += 1;
-        let checked = signature::check(&mut self.engine, node, schema);
+        let checked = signature::check(&mut self.engine, node, id, schema);
         self.engine.quiet -= 1;
         functions::body(&NodeCx::new(&mut self.engine, node, schema, checked.outputs), id)
     }

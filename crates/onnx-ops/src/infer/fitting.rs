@@ -1,0 +1,67 @@
+//! Nodes that fit their schema, so that a node like one before it need not be held against the schema again.
+//!
+//! Models have a few kinds of nodes and many of each. Kept is one node of each schema, the last that was looked at: the
+//! element types of its inputs, its outputs, its attributes with their types, and what the schema says of its outputs.
+//! Nothing else counts for [`signature::check`](super::signature::check).
+
+use super::engine::Engine;
+use super::facts::Fact;
+use super::ty::Ty;
+use onnx_ir::{Attr, AttrType, ElemType, Name, Node, ValueId};
+use smallvec::SmallVec;
+
+/// A node that fits.
+pub(super) struct Fitting {
+    inputs: SmallVec<[Operand; 4]>,
+    has_outputs: SmallVec<[bool; 4]>,
+    attrs: SmallVec<[(Option<Name>, Option<AttrType>); 4]>,
+    outputs: SmallVec<[Fact; 2]>,
+}
+
+/// What counts of an input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    LeftOut,
+    Unknown,
+    Tensor(Option<ElemType>),
+}
+
+impl Operand {
+    /// `None` of a type that is no tensor: those are rare.
+    fn of(engine: &Engine<'_>, value: Option<ValueId>) -> Option<Operand> {
+        match &engine.operand(value).ty {
+            _ if value.is_none() => Some(Operand::LeftOut),
+            Ty::Unknown => Some(Operand::Unknown),
+            Ty::Tensor(tensor) => Some(Operand::Tensor(tensor.elem)),
+            Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => None,
+        }
+    }
+}
+
+/// The type that an attribute states: from IR 2 on, itself; before that, by the field in use.
+pub(super) fn stated_type(attr: &Attr) -> Option<AttrType> {
+    attr.ty.or_else(|| attr.values.first().map(onnx_ir::AttrValue::ty))
+}
+
+impl Fitting {
+    /// What there is to remember of a node that fits.
+    pub(super) fn new(engine: &Engine<'_>, node: &Node, outputs: &[Fact]) -> Option<Fitting> {
+        Some(Fitting {
+            inputs: node.inputs.iter().map(|&value| Operand::of(engine, value)).collect::<Option<_>>()?,
+            has_outputs: node.outputs.iter().map(Option::is_some).collect(),
+            attrs: node.attrs.iter().map(|attr| (attr.name, stated_type(attr))).collect(),
+            outputs: outputs.into(),
+        })
+    }
+
+    /// What the schema says of the outputs of a node, if the node is like this one.
+    pub(super) fn outputs_of(&self, engine: &Engine<'_>, node: &Node) -> Option<SmallVec<[Fact; 2]>> {
+        let is_like = self.inputs.len() == node.inputs.len()
+            && self.has_outputs.len() == node.outputs.len()
+            && self.attrs.len() == node.attrs.len()
+            && self.has_outputs.iter().zip(&node.outputs).all(|(has, output)| *has == output.is_some())
+            && self.attrs.iter().zip(&node.attrs).all(|(a, b)| *a == (b.name, stated_type(b)))
+            && self.inputs.iter().zip(&node.inputs).all(|(a, b)| Some(*a) == Operand::of(engine, *b));
+        is_like.then(|| self.outputs.clone())
+    }
+}
