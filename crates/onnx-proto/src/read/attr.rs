@@ -2,9 +2,8 @@
 
 use super::fields::{Fields, Value, merged};
 use super::graph::GraphReader;
-use super::late::decode_late;
 use super::tensor::read_tensor;
-use crate::wire::varint;
+use crate::wire::{SPARSE_TENSOR_PROTO, TENSOR_PROTO, TYPE_PROTO, varint};
 use bytes::Bytes;
 use onnx_ir::{Attr, AttrType, AttrValue, NodeId, SparseTensor, TensorId, TypeId};
 use smallvec::SmallVec;
@@ -31,7 +30,8 @@ const SPARSE_TENSORS: u32 = 23;
 impl GraphReader<'_, '_> {
     /// An `AttributeProto`, a slice of `whole`: of a node, or the default of a function's attribute.
     pub(super) fn attr(&mut self, encoded: &[u8], whole: &Bytes, node: Option<NodeId>) -> Attr {
-        let names = &mut *self.b.names;
+        let Self { b, go } = self;
+        let names = &mut *b.names;
         let mut attr = Attr::default();
         let (mut f, mut i, mut s) = (None, None, None);
         let (mut floats, mut ints, mut strings) = (Vec::new(), Vec::new(), Vec::new());
@@ -40,14 +40,15 @@ impl GraphReader<'_, '_> {
         while let Some((number, value)) = fields.next() {
             match (number, value) {
                 (NAME, Value::Bytes(name)) => attr.name = Some(names.intern_bytes(name)),
-                (F, Value::Number(bits)) => f = Some(float(bits)),
+                (F, Value::Fixed32(bits)) => f = Some(f32::from_le_bytes(bits)),
                 (I, Value::Number(int)) => i = Some(int as i64),
                 (S, Value::Bytes(string)) => s = Some(whole.slice_ref(string)),
-                (FLOATS, Value::Number(bits)) => {
-                    floats.push(float(bits));
+                (FLOATS, Value::Fixed32(bits)) => {
+                    floats.push(f32::from_le_bytes(bits));
                     fields.more_floats(FLOATS as u8, &mut floats);
                 }
                 (FLOATS, Value::Bytes(packed)) => {
+                    go.unusual();
                     floats.extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
                 }
                 (INTS, Value::Number(int)) => {
@@ -55,14 +56,18 @@ impl GraphReader<'_, '_> {
                     fields.more_ints(INTS as u8, &mut ints);
                 }
                 (INTS, Value::Bytes(packed)) => {
+                    go.unusual();
                     ints.extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
                 (STRINGS, Value::Bytes(string)) => strings.push(whole.slice_ref(string)),
                 (DOC_STRING, Value::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
                 (TYPE, Value::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
                 (REF_ATTR_NAME, Value::Bytes(name)) => attr.reference = Some(names.intern_bytes(name)),
-                (_, Value::Bytes(message)) => messages.fields.push((number, message)),
-                (_, Value::Number(_)) => {}
+                (
+                    T | G | TENSORS | GRAPHS | TP | TYPE_PROTOS | SPARSE_TENSOR | SPARSE_TENSORS,
+                    Value::Bytes(message),
+                ) => messages.fields.push((number, message)),
+                (_, Value::Number(_) | Value::Fixed32(_) | Value::Bytes(_) | Value::Odd) => go.unusual(),
             }
         }
 
@@ -92,18 +97,18 @@ impl GraphReader<'_, '_> {
     }
 
     fn encoded_type(&mut self, encoded: Bytes) -> TypeId {
-        let message = decode_late(encoded, self.diagnostics);
+        let message = self.go.decode(encoded, &TYPE_PROTO);
         self.ty(message)
     }
 
     fn encoded_tensor(&mut self, encoded: Bytes) -> TensorId {
-        let message = decode_late(encoded, self.diagnostics);
-        let tensor = read_tensor(message, self.b.names, self.diagnostics);
+        let message = self.go.decode(encoded, &TENSOR_PROTO);
+        let tensor = read_tensor(message, self.b.names, &mut self.go.diagnostics);
         self.b.tensor(tensor)
     }
 
     fn encoded_sparse_tensor(&mut self, encoded: Bytes) -> SparseTensor {
-        let message = decode_late(encoded, self.diagnostics);
+        let message = self.go.decode(encoded, &SPARSE_TENSOR_PROTO);
         self.sparse_tensor(message)
     }
 }
@@ -139,8 +144,4 @@ fn add<T>(values: &mut SmallVec<[AttrValue; 1]>, value: Option<T>, wrap: impl Fn
     if let Some(value) = value {
         values.push(wrap(value));
     }
-}
-
-fn float(bits: u64) -> f32 {
-    f32::from_bits(bits as u32)
 }

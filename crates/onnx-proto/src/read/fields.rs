@@ -1,23 +1,48 @@
 //! The fields of a message one by one, as they are on the wire: for messages that are too many to become structs first.
 
-use crate::wire::{Cursor, WireType};
+use crate::wire::{Cursor, Reason, WireType};
 use bytes::Bytes;
 
 /// The value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Value<'a> {
-    /// A varint, or the bits of a number of fixed size.
+    /// A varint.
     Number(u64),
+    /// Four bytes.
+    Fixed32([u8; 4]),
     /// What has a length: a string, a message, a packed list.
     Bytes(&'a [u8]),
+    /// Anything else: no message of this format has it, or it cannot be read and is the last.
+    Odd,
 }
 
-/// Fields with their numbers. The message has been walked over: at one that cannot be read, this just ends.
+/// Fields with their numbers.
 pub(super) struct Fields<'a>(Cursor<'a>);
 
 impl<'a> Fields<'a> {
     pub(super) fn new(message: &'a [u8]) -> Fields<'a> {
         Fields(Cursor::new(message, 0))
+    }
+
+    fn field(&mut self) -> Result<(u32, Value<'a>), Reason> {
+        let key = self.0.key()?;
+        let value = match key.wire {
+            WireType::Varint => Value::Number(self.0.varint()?.value),
+            WireType::Bytes => {
+                let (length, _) = self.0.length()?;
+                Value::Bytes(self.0.take(length)?)
+            }
+            WireType::Fixed32 => {
+                let bits = *self.0.rest().first_chunk().ok_or(Reason::Truncated)?;
+                self.0.skip(4)?;
+                Value::Fixed32(bits)
+            }
+            WireType::Fixed64 | WireType::StartGroup | WireType::EndGroup => {
+                self.0.skip_value(key.number, key.wire, 0)?;
+                Value::Odd
+            }
+        };
+        Ok((key.number, value))
     }
 }
 
@@ -26,24 +51,13 @@ impl<'a> Iterator for Fields<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.0.is_at_end() {
-            let key = self.0.key().ok()?;
-            let value = match key.wire {
-                WireType::Varint => Value::Number(self.0.varint().ok()?.value),
-                WireType::Bytes => {
-                    let (length, _) = self.0.length().ok()?;
-                    Value::Bytes(self.0.split(length).ok()?.rest())
-                }
-                WireType::Fixed32 => Value::Number(u32::from_le_bytes(self.fixed()?).into()),
-                WireType::Fixed64 => Value::Number(u64::from_le_bytes(self.fixed()?)),
-                WireType::StartGroup | WireType::EndGroup => {
-                    self.0.skip_value(key.number, key.wire, 0).ok()?;
-                    continue;
-                }
-            };
-            return Some((key.number, value));
+        if self.0.is_at_end() {
+            return None;
         }
-        None
+        Some(self.field().unwrap_or_else(|_| {
+            self.0 = Cursor::new(&[], 0);
+            (0, Value::Odd)
+        }))
     }
 }
 
@@ -57,12 +71,6 @@ impl Fields<'_> {
     pub(super) fn more_floats(&mut self, number: u8, floats: &mut Vec<f32>) {
         self.0
             .fixed32_run(number << 3 | WireType::Fixed32 as u8, |bits| floats.push(f32::from_le_bytes(bits)));
-    }
-
-    fn fixed<const SIZE: usize>(&mut self) -> Option<[u8; SIZE]> {
-        let value = *self.0.rest().first_chunk()?;
-        self.0.skip(SIZE).ok()?;
-        Some(value)
     }
 }
 
@@ -85,9 +93,16 @@ mod tests {
         let message =
             [0x08, 0x96, 0x01, 0x12, 1, b'a', 0x1d, 1, 0, 0, 0, 0x23, 0x24, 0x29, 2, 0, 0, 0, 0, 0, 0, 0];
         let fields: Vec<_> = Fields::new(&message).collect();
-        let expected =
-            [(1, Value::Number(150)), (2, Value::Bytes(b"a")), (3, Value::Number(1)), (5, Value::Number(2))];
+        let expected = [
+            (1, Value::Number(150)),
+            (2, Value::Bytes(b"a")),
+            (3, Value::Fixed32([1, 0, 0, 0])),
+            (4, Value::Odd),
+            (5, Value::Odd),
+        ];
         assert_eq!(fields, expected);
+        let cut: Vec<_> = Fields::new(&message[..5]).collect();
+        assert_eq!(cut, [(1, Value::Number(150)), (0, Value::Odd)]);
     }
 
     #[test]

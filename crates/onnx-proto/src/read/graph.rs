@@ -1,14 +1,13 @@
 //! Graphs.
 
-use super::late::decode_late;
+use super::go::Go;
 use super::tensor::{read_sparse_tensor, read_tensor};
 use super::types::read_type;
-use super::{entries, name, split};
+use super::{entries, name};
 use crate::pb;
+use crate::wire::{GRAPH_PROTO, TENSOR_PROTO, VALUE_INFO_PROTO};
 use bytes::Bytes;
-use onnx_ir::{
-    BodyBuilder, Diagnostic, GraphId, NodeId, Port, QuantizationAnnotation, SparseData, SparseTensor, TypeId,
-};
+use onnx_ir::{BodyBuilder, GraphId, NodeId, Port, QuantizationAnnotation, SparseData, SparseTensor, TypeId};
 
 // The lists of a graph that can be long.
 const NODE: u32 = 1;
@@ -18,13 +17,17 @@ const VALUE_INFO: u32 = 13;
 /// Fills one body.
 pub(super) struct GraphReader<'m, 'd> {
     pub(super) b: BodyBuilder<'m>,
-    pub(super) diagnostics: &'d mut Vec<Diagnostic>,
+    pub(super) go: &'d mut Go,
 }
 
 impl GraphReader<'_, '_> {
     /// A `GraphProto`.
     pub(super) fn graph(&mut self, encoded: &Bytes, owner: Option<NodeId>) -> GraphId {
-        let (rest, late) = split(encoded, &[NODE, INITIALIZER, VALUE_INFO]);
+        if !self.go.enter() {
+            self.go.leave();
+            return self.empty_graph(owner);
+        }
+        let (rest, late) = self.go.split(encoded, &[NODE, INITIALIZER, VALUE_INFO]);
         let pb::GraphProto {
             node: _,
             name: graph_name,
@@ -36,7 +39,7 @@ impl GraphReader<'_, '_> {
             quantization_annotation,
             sparse_initializer,
             metadata_props,
-        } = decode_late(rest, self.diagnostics);
+        } = self.go.decode(rest, &GRAPH_PROTO);
 
         let graph_name = name(graph_name, self.b.names);
         let id = self.b.begin_graph(graph_name, owner);
@@ -45,8 +48,8 @@ impl GraphReader<'_, '_> {
             self.b.input_port(port);
         }
         for tensor in late.values(INITIALIZER) {
-            let message = decode_late(tensor, self.diagnostics);
-            let tensor = read_tensor(message, self.b.names, self.diagnostics);
+            let message = self.go.decode(tensor, &TENSOR_PROTO);
+            let tensor = read_tensor(message, self.b.names, &mut self.go.diagnostics);
             self.b.initializer(tensor);
         }
         for tensor in sparse_initializer {
@@ -57,6 +60,9 @@ impl GraphReader<'_, '_> {
         self.b.body_mut().nodes.reserve(nodes);
         self.b.body_mut().values.reserve(nodes);
         for node in late.slices(NODE) {
+            if self.go.is_over() {
+                break;
+            }
             self.node(node, &late.bytes);
         }
         for output in output {
@@ -64,7 +70,7 @@ impl GraphReader<'_, '_> {
             self.b.output_port(port);
         }
         for info in late.values(VALUE_INFO) {
-            let info = decode_late(info, self.diagnostics);
+            let info = self.go.decode(info, &VALUE_INFO_PROTO);
             let port = self.port(info);
             self.b.value_info(port);
         }
@@ -84,6 +90,14 @@ impl GraphReader<'_, '_> {
         graph.metadata = metadata;
         graph.quantization = quantization;
         self.b.end_graph();
+        self.go.leave();
+        id
+    }
+
+    /// In place of a graph that is not read.
+    fn empty_graph(&mut self, owner: Option<NodeId>) -> GraphId {
+        let id = self.b.begin_graph(None, owner);
+        self.b.end_graph();
         id
     }
 
@@ -100,7 +114,7 @@ impl GraphReader<'_, '_> {
 
     pub(super) fn sparse_tensor(&mut self, message: pb::SparseTensorProto) -> SparseTensor {
         let SparseData { values, indices, dims } =
-            read_sparse_tensor(message, self.b.names, self.diagnostics);
+            read_sparse_tensor(message, self.b.names, &mut self.go.diagnostics);
         let values = values.map(|tensor| self.b.tensor(tensor));
         let indices = indices.map(|tensor| self.b.tensor(tensor));
         SparseTensor { values, indices, dims }

@@ -6,6 +6,7 @@
 mod attr;
 mod data;
 mod fields;
+mod go;
 mod graph;
 mod late;
 mod node;
@@ -18,11 +19,12 @@ pub use data::read_data;
 pub use opset::read_operator_set;
 pub use part::{read_function, read_graph};
 
-use crate::wire::{self, Finding, Malformed, What};
+use crate::wire::{self, FUNCTION_PROTO, Finding, MODEL_PROTO, Malformed, TRAINING_INFO_PROTO, What};
 use crate::{FileKind, pb};
 use bytes::Bytes;
+use go::Go;
 use graph::GraphReader;
-use late::{Late, decode_late};
+use late::decode_late;
 use onnx_ir::diag::{Place, Span, code};
 use onnx_ir::{
     BodyBuilder, BodyId, DeviceConfiguration, Diagnostic, Entry, Function, Model, Name, Names, OpsetImport,
@@ -37,12 +39,18 @@ const MAX_REPORTED: usize = 50;
 /// An error says that the bytes are no model, or that a part of it could not be decoded and is missing. A warning names
 /// a field that the format does not know and that is therefore left out.
 pub fn read(bytes: Bytes) -> (Model, Vec<Diagnostic>) {
-    let mut diagnostics = Vec::new();
-    let mut model = Model::new();
-    if let Some(bytes) = readable(bytes, FileKind::Model, &mut diagnostics) {
-        read_model(&bytes, &mut model, &mut diagnostics);
+    let (mut model, mut go) = (Model::new(), Go::first());
+    read_model(&bytes, &mut model, &mut go);
+    if go.is_unusual {
+        model = Model::new();
+        let mut diagnostics = Vec::new();
+        let bytes = readable(bytes, FileKind::Model, &mut diagnostics);
+        go = Go::careful(diagnostics);
+        if let Some(bytes) = bytes {
+            read_model(&bytes, &mut model, &mut go);
+        }
     }
-    (model, diagnostics)
+    (model, go.diagnostics)
 }
 
 /// Decodes a message; `None` if it is not one.
@@ -120,8 +128,8 @@ const TRAINING_ALGORITHM: u32 = 2;
 const FUNCTION_NODE: u32 = 7;
 const FUNCTION_ATTRIBUTE_PROTO: u32 = 11;
 
-fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) {
-    let (rest, late) = split(bytes, &[MODEL_GRAPH, MODEL_TRAINING_INFO, MODEL_FUNCTIONS]);
+fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
+    let (rest, late) = go.split(bytes, &[MODEL_GRAPH, MODEL_TRAINING_INFO, MODEL_FUNCTIONS]);
     let pb::ModelProto {
         ir_version,
         producer_name,
@@ -135,7 +143,7 @@ fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic
         training_info: _,
         functions: _,
         configuration,
-    } = decode_late(rest, diagnostics);
+    } = go.decode(rest, &MODEL_PROTO);
 
     let names = &mut model.names;
     model.header.ir_version = ir_version;
@@ -155,15 +163,15 @@ fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic
         })
         .collect();
 
-    model.main = late.value(MODEL_GRAPH).map(|graph| graph_body(&graph, model, diagnostics));
+    model.main = late.value(MODEL_GRAPH).map(|graph| graph_body(&graph, model, go));
     for function in late.values(MODEL_FUNCTIONS) {
-        let function = self::function(&function, model, diagnostics);
+        let function = self::function(&function, model, go);
         model.functions.push(function);
     }
     for info in late.values(MODEL_TRAINING_INFO) {
-        let (rest, late) = split(&info, &[TRAINING_INITIALIZATION, TRAINING_ALGORITHM]);
-        let message: pb::TrainingInfoProto = decode_late(rest, diagnostics);
-        let mut graph = |number| Some(graph_body(&late.value(number)?, model, diagnostics));
+        let (rest, late) = go.split(&info, &[TRAINING_INITIALIZATION, TRAINING_ALGORITHM]);
+        let message: pb::TrainingInfoProto = go.decode(rest, &TRAINING_INFO_PROTO);
+        let mut graph = |number| Some(graph_body(&late.value(number)?, model, go));
         let (initialization, algorithm) = (graph(TRAINING_INITIALIZATION), graph(TRAINING_ALGORITHM));
         model.training.push(TrainingInfo {
             initialization,
@@ -174,19 +182,14 @@ fn read_model(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic
     }
 }
 
-/// Splits a message that has been walked over, so there is nothing left that could be malformed.
-fn split(bytes: &Bytes, late: &[u32]) -> (Bytes, Late) {
-    Late::split(bytes, late).unwrap_or_else(|_| (Bytes::new(), Late::none()))
-}
-
-fn graph_body(encoded: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> BodyId {
-    let mut reader = GraphReader { b: BodyBuilder::new(model), diagnostics };
+fn graph_body(encoded: &Bytes, model: &mut Model, go: &mut Go) -> BodyId {
+    let mut reader = GraphReader { b: BodyBuilder::new(model), go };
     reader.graph(encoded, None);
     reader.b.finish()
 }
 
-fn function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>) -> Function {
-    let (rest, late) = split(bytes, &[FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO]);
+fn function(bytes: &Bytes, model: &mut Model, go: &mut Go) -> Function {
+    let (rest, late) = go.split(bytes, &[FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO]);
     let pb::FunctionProto {
         name: function_name,
         input,
@@ -200,9 +203,9 @@ fn function(bytes: &Bytes, model: &mut Model, diagnostics: &mut Vec<Diagnostic>)
         value_info,
         overload,
         metadata_props,
-    } = decode_late(rest, diagnostics);
+    } = go.decode(rest, &FUNCTION_PROTO);
 
-    let mut reader = GraphReader { b: BodyBuilder::new(model), diagnostics };
+    let mut reader = GraphReader { b: BodyBuilder::new(model), go };
     reader.b.begin_graph(None, None);
     for input in input {
         let name = reader.b.names.intern_bytes(&input);

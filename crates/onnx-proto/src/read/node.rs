@@ -2,10 +2,11 @@
 //! than everything else.
 
 use super::fields::{Fields, Value};
+use super::go::Go;
 use super::graph::GraphReader;
-use super::late::decode_late;
 use super::name;
 use crate::pb;
+use crate::wire::NODE_DEVICE_CONFIGURATION_PROTO;
 use bytes::Bytes;
 use onnx_ir::{
     DeviceGroup, DimValue, Entry, Name, Names, NodeDeviceConfiguration, NodeExtra, NodeSpec, ShardedAxis,
@@ -27,13 +28,17 @@ const DEVICE_CONFIGURATIONS: u32 = 10;
 impl GraphReader<'_, '_> {
     /// A `NodeProto`, a slice of `whole`.
     pub(super) fn node(&mut self, encoded: &[u8], whole: &Bytes) {
-        let names = &mut *self.b.names;
+        let Self { b, go } = self;
+        let names = &mut *b.names;
         let mut spec = NodeSpec::default();
         let (mut inputs, mut outputs) = (SmallVec::<[Name; 8]>::new(), SmallVec::<[Name; 8]>::new());
         let mut attributes = SmallVec::<[&[u8]; 8]>::new();
         let mut extra = NodeExtra::default();
         for (number, value) in Fields::new(encoded) {
-            let Value::Bytes(bytes) = value else { continue };
+            let Value::Bytes(bytes) = value else {
+                go.unusual();
+                continue;
+            };
             match number {
                 INPUT => inputs.push(names.intern_bytes(bytes)),
                 OUTPUT => outputs.push(names.intern_bytes(bytes)),
@@ -43,12 +48,12 @@ impl GraphReader<'_, '_> {
                 DOC_STRING => extra.doc = Some(names.intern_bytes(bytes)),
                 DOMAIN => spec.domain = Some(names.intern_bytes(bytes)),
                 OVERLOAD => spec.overload = Some(names.intern_bytes(bytes)),
-                METADATA_PROPS => extra.metadata.push(entry(bytes, names)),
+                METADATA_PROPS => extra.metadata.push(entry(bytes, names, go)),
                 DEVICE_CONFIGURATIONS => {
-                    let message = decode_late(whole.slice_ref(bytes), self.diagnostics);
+                    let message = go.decode(whole.slice_ref(bytes), &NODE_DEVICE_CONFIGURATION_PROTO);
                     extra.devices.push(devices(message, names));
                 }
-                _ => {}
+                _ => go.unusual(),
             }
         }
         let has_extra = extra.doc.is_some() || !extra.metadata.is_empty() || !extra.devices.is_empty();
@@ -63,13 +68,13 @@ impl GraphReader<'_, '_> {
 }
 
 /// A `StringStringEntryProto`.
-fn entry(encoded: &[u8], names: &mut Names) -> Entry {
+fn entry(encoded: &[u8], names: &mut Names, go: &mut Go) -> Entry {
     let mut entry = Entry { key: None, value: None };
     for (number, value) in Fields::new(encoded) {
         match (number, value) {
             (1, Value::Bytes(key)) => entry.key = Some(names.intern_bytes(key)),
             (2, Value::Bytes(value)) => entry.value = Some(names.intern_bytes(value)),
-            _ => {}
+            _ => go.unusual(),
         }
     }
     entry

@@ -1,6 +1,8 @@
 //! Operator sets in files of their own.
 
-use super::{decode_late, function, name, readable, split};
+use super::go::Go;
+use super::{function, name, readable};
+use crate::wire::OPERATOR_SET_PROTO;
 use crate::{FileKind, pb};
 use bytes::Bytes;
 use onnx_ir::{Diagnostic, Operator, OperatorSet, OperatorStatus};
@@ -21,14 +23,16 @@ const FUNCTIONS: u32 = 9;
 pub fn read_operator_set(bytes: Bytes) -> (OperatorSet, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut set = OperatorSet::new();
-    if let Some(bytes) = readable(bytes, FileKind::OperatorSet, &mut diagnostics) {
-        fill(&bytes, &mut set, &mut diagnostics);
+    let bytes = readable(bytes, FileKind::OperatorSet, &mut diagnostics);
+    let mut go = Go::careful(diagnostics);
+    if let Some(bytes) = bytes {
+        fill(&bytes, &mut set, &mut go);
     }
-    (set, diagnostics)
+    (set, go.diagnostics)
 }
 
-fn fill(bytes: &Bytes, set: &mut OperatorSet, diagnostics: &mut Vec<Diagnostic>) {
-    let (rest, late) = split(bytes, &[FUNCTIONS]);
+fn fill(bytes: &Bytes, set: &mut OperatorSet, go: &mut Go) {
+    let (rest, late) = go.split(bytes, &[FUNCTIONS]);
     let pb::OperatorSetProto {
         magic,
         ir_version,
@@ -39,7 +43,7 @@ fn fill(bytes: &Bytes, set: &mut OperatorSet, diagnostics: &mut Vec<Diagnostic>)
         ir_build_metadata,
         operator,
         functions: _,
-    } = decode_late(rest, diagnostics);
+    } = go.decode(rest, &OPERATOR_SET_PROTO);
 
     let names = &mut set.model.names;
     set.magic = name(magic, names);
@@ -59,7 +63,7 @@ fn fill(bytes: &Bytes, set: &mut OperatorSet, diagnostics: &mut Vec<Diagnostic>)
         })
         .collect();
     for encoded in late.values(FUNCTIONS) {
-        let function = function(&encoded, &mut set.model, diagnostics);
+        let function = function(&encoded, &mut set.model, go);
         set.model.functions.push(function);
     }
 }

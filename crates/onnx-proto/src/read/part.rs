@@ -1,5 +1,6 @@
 //! Graphs and functions in files of their own.
 
+use super::go::Go;
 use super::readable;
 use crate::FileKind;
 use bytes::Bytes;
@@ -21,8 +22,9 @@ use onnx_ir::{BodyId, Diagnostic, FunctionId, Model};
 pub fn read_graph(bytes: Bytes, model: &mut Model) -> (Option<BodyId>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let bytes = readable(bytes, FileKind::Graph, &mut diagnostics);
-    let body = bytes.map(|bytes| super::graph_body(&bytes, model, &mut diagnostics));
-    (body, diagnostics)
+    let mut go = Go::careful(diagnostics);
+    let body = bytes.map(|bytes| super::graph_body(&bytes, model, &mut go));
+    (body, go.diagnostics)
 }
 
 /// Reads a `FunctionProto` and adds it to the functions of `model`; also what is wrong with the bytes. `None`: they are
@@ -41,9 +43,10 @@ pub fn read_graph(bytes: Bytes, model: &mut Model) -> (Option<BodyId>, Vec<Diagn
 pub fn read_function(bytes: Bytes, model: &mut Model) -> (Option<FunctionId>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let bytes = readable(bytes, FileKind::Function, &mut diagnostics);
+    let mut go = Go::careful(diagnostics);
     let function = bytes.map(|bytes| {
-        let function = super::function(&bytes, model, &mut diagnostics);
+        let function = super::function(&bytes, model, &mut go);
         model.functions.push(function)
     });
-    (function, diagnostics)
+    (function, go.diagnostics)
 }

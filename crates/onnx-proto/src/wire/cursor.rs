@@ -116,6 +116,14 @@ impl<'a> Cursor<'a> {
         Ok(Cursor { bytes, at: start })
     }
 
+    /// The next `length` bytes; the cursor moves behind them.
+    #[inline]
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Reason> {
+        let (taken, _) = self.rest().split_at_checked(length).ok_or(Reason::Truncated)?;
+        self.at += length;
+        Ok(taken)
+    }
+
     pub(crate) fn skip(&mut self, length: usize) -> Result<(), Reason> {
         let end = self.at.checked_add(length).ok_or(Reason::Truncated)?;
         if end > self.bytes.len() {

@@ -18,8 +18,8 @@ pub(crate) use cursor::Cursor;
 pub use cursor::{Reason, WireType};
 pub(crate) use schema::{Field, Kind, Message, Repeat};
 pub(crate) use table::*;
-pub(crate) use walk::walk;
 pub use walk::{Finding, Look, Malformed, Path, What};
+pub(crate) use walk::{is_plain, walk};
 
 /// Messages inside messages that are read, which is what other decoders allow: 32 graphs, one inside the other.
 pub const MAX_DEPTH: usize = 100;

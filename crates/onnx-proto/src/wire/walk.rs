@@ -1,6 +1,7 @@
 //! The walker: one pass over keys and lengths, without allocation.
 
 use super::MAX_DEPTH;
+use super::canonical::is_misread;
 use super::cursor::{Cursor, Key, Reason, Varint, WireType};
 use super::schema::{Field, Kind, Message, NUMBERS, Repeat};
 use std::fmt;
@@ -125,6 +126,19 @@ pub(crate) fn walk(
         offset: walker.stopped_at.unwrap_or(0),
         reason,
     })
+}
+
+/// Whether a message that lies inside `depth` others has nothing unusual that a reader has to know of.
+pub(crate) fn is_plain(bytes: &[u8], schema: &'static Message, depth: usize) -> bool {
+    let start = Step { field: &ROOT, index: 0 };
+    let mut is_plain = true;
+    let mut found = |finding: Finding<'_>| {
+        is_plain &= !matches!(finding.what, What::Unknown | What::WrongType) && !is_misread(finding.what);
+    };
+    let look = Look::Structure;
+    let mut walker = Walker { path: [start; MAX_DEPTH], depth, look, stopped_at: None, found: &mut found };
+    let walked = walker.message(Cursor::new(bytes, 0), schema);
+    walked.is_ok() && is_plain
 }
 
 /// Fills the unused part of the path.

@@ -1,0 +1,141 @@
+//! One go at the bytes of a file: the first one, which trusts them, or the careful one after a walk.
+//!
+//! Nearly all files are as a standard encoder writes them. So the first go reads at once, and looks at each field on the
+//! way as the [walk](crate::wire) would: messages that become structs are walked over just before. Where anything is
+//! unusual (a field that is not known, a list that is packed otherwise, bytes that are no message), what was read so far
+//! is worth nothing, and the careful go begins at the front.
+
+use super::Bytes;
+use super::late::{Late, decode_late};
+use crate::wire::{self, MAX_DEPTH, Message};
+use onnx_ir::Diagnostic;
+
+/// Graphs inside one another that the first go reads; of more, the walk says whether they are too many.
+const MOST_GRAPHS: usize = 16;
+/// Messages around what is in a graph: the graph, the node that holds it, and the attribute.
+const MESSAGES: usize = 3;
+
+/// What happens on the way.
+pub(super) struct Go {
+    /// What is wrong.
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// Whether the bytes have been walked over.
+    is_walked: bool,
+    /// Whether they have to be walked over.
+    pub(super) is_unusual: bool,
+    /// Graphs around what is read now.
+    graphs: usize,
+}
+
+impl Go {
+    /// The go that trusts.
+    pub(super) fn first() -> Go {
+        Go { diagnostics: Vec::new(), is_walked: false, is_unusual: false, graphs: 0 }
+    }
+
+    /// The go after a walk, which found this.
+    pub(super) fn careful(diagnostics: Vec<Diagnostic>) -> Go {
+        Go { diagnostics, is_walked: true, ..Go::first() }
+    }
+
+    /// Takes down that there is something that a walk would tell.
+    pub(super) fn unusual(&mut self) {
+        self.is_unusual = true;
+    }
+
+    /// Whether there is no use in reading on.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_unusual && !self.is_walked
+    }
+
+    /// Whether a graph may be read, which [`leave`](Self::leave) ends.
+    pub(super) fn enter(&mut self) -> bool {
+        self.graphs += 1;
+        self.is_unusual |= self.graphs > MOST_GRAPHS;
+        !self.is_over()
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.graphs -= 1;
+    }
+
+    /// Takes long lists out of a message, see [`Late`].
+    pub(super) fn split(&mut self, bytes: &Bytes, late: &[u32]) -> (Bytes, Late) {
+        Late::split(bytes, late).unwrap_or_else(|_| {
+            self.unusual();
+            (Bytes::new(), Late::none())
+        })
+    }
+
+    /// Decodes a message.
+    pub(super) fn decode<M: prost::Message + Default>(
+        &mut self,
+        bytes: Bytes,
+        schema: &'static Message,
+    ) -> M {
+        let depth = self.graphs * MESSAGES + MESSAGES;
+        if !self.is_walked && !wire::is_plain(&bytes, schema, depth.min(MAX_DEPTH)) {
+            self.unusual();
+            return M::default();
+        }
+        decode_late(bytes, &mut self.diagnostics)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::push_bytes;
+
+    fn field(number: u32, value: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        push_bytes(number, value, &mut out);
+        out
+    }
+
+    /// A model whose graphs are inside one another.
+    fn nested(levels: usize) -> Bytes {
+        let mut graph = field(2, b"g");
+        for _ in 1..levels {
+            let attribute = [field(1, b"body"), field(6, &graph)].concat();
+            graph = [field(1, &field(5, &attribute)), field(2, b"g")].concat();
+        }
+        field(7, &graph).into()
+    }
+
+    #[test]
+    fn graphs_nest_as_deep_as_the_walk_allows() {
+        let read = |levels| {
+            let (model, diagnostics) = crate::read(nested(levels));
+            let graphs: usize = model.bodies.values().map(|body| body.graphs.len()).sum();
+            (graphs, diagnostics.len())
+        };
+        assert_eq!(read(MOST_GRAPHS), (MOST_GRAPHS, 0));
+        assert_eq!(read(MOST_GRAPHS + 1), (MOST_GRAPHS + 1, 0));
+        assert_eq!(read(34), (34, 0));
+        assert_eq!(read(35), (0, 1));
+        assert_eq!(read(10_000), (0, 1));
+    }
+
+    #[test]
+    fn the_first_go_ends_where_something_is_unusual() {
+        let is_unusual = |node: &[u8]| {
+            let (mut model, mut go) = (onnx_ir::Model::new(), Go::first());
+            let bytes = field(7, &field(1, node));
+            super::super::read_model(&bytes.into(), &mut model, &mut go);
+            go.is_unusual
+        };
+        let attr = |attr: &[u8]| field(5, attr);
+        assert!(!is_unusual(
+            &[field(1, b"x"), attr(&[field(1, b"a"), vec![0x40, 1, 0x40, 2]].concat())].concat()
+        ));
+        assert!(is_unusual(&field(15, b"?")), "unknown field of a node");
+        assert!(is_unusual(&[0x08, 1]), "number in place of a name");
+        assert!(is_unusual(&[0x0a, 9]), "cut off");
+        assert!(is_unusual(&attr(&field(8, &[1, 2]))), "packed integers");
+        assert!(is_unusual(&attr(&[0x11, 0, 0, 0, 0, 0, 0, 0, 0])), "eight bytes for a float");
+        assert!(is_unusual(&attr(&field(5, &field(30, b"?")))), "unknown field of a tensor");
+        assert!(is_unusual(&attr(&field(14, &[field(1, &[]), field(4, &[])].concat()))), "type of two kinds");
+        assert!(is_unusual(&field(9, &field(3, b"?"))), "unknown field of metadata");
+    }
+}
