@@ -6,9 +6,14 @@
 //! are. Versions of an operator that differ are told apart by [`Call::since`].
 
 mod call;
+mod ml;
+mod ngrams;
+mod pattern;
 mod random;
 mod select;
+mod sequence;
 mod structure;
+pub(crate) mod text;
 
 pub(crate) use call::{Attributes, Call, resolve_axis};
 
@@ -32,4 +37,13 @@ pub(crate) fn find_of_strings(domain: &str, op: &str) -> Option<Kernel> {
 type Row = (&'static str, &'static str, Kernel);
 
 /// The tables of the families.
-const FAMILIES: &[&[Row]] = &[random::ROWS, select::ROWS, structure::ROWS];
+const FAMILIES: &[&[Row]] = &[
+    ml::ROWS,
+    ngrams::ROWS,
+    pattern::ROWS,
+    random::ROWS,
+    select::ROWS,
+    sequence::ROWS,
+    structure::ROWS,
+    text::ROWS,
+];

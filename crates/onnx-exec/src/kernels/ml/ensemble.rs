@@ -1,0 +1,299 @@
+//! TreeEnsemble, and the operators that it took the place of: TreeEnsembleClassifier and TreeEnsembleRegressor.
+//!
+//! The old ones name nodes by tree and number and have leaves among them; the new one has leaves of their own, and nodes by
+//! their places. Both become a [`Forest`].
+
+use super::forest::{Aggregate, Forest, Next, Node, Test};
+use super::scores::{Labels, Transform, best};
+use super::{Samples, filled, rounded, wide};
+use crate::failure::{Failure, fail};
+use crate::kernels::Call;
+use crate::tensor::Tensor;
+use crate::value::Value;
+use foldhash::{HashMap, HashMapExt};
+use onnx_ir::ElemType;
+
+/// The numbers of a list of floats, or of the tensor that later versions have for it.
+fn numbers(call: &Call<'_>, name: &str) -> Result<Vec<f64>, Failure> {
+    match call.attrs.tensor(&format!("{name}_as_tensor"))? {
+        Some(tensor) => tensor.floats(),
+        None => Ok(wide(call.attrs.floats(name))),
+    }
+}
+
+/// A number of a list that has to be there.
+fn at<T: Copy>(list: &[T], i: usize, name: &str) -> Result<T, Failure> {
+    list.get(i).copied().ok_or_else(|| Failure::new(format!("`{name}` is too short")))
+}
+
+fn index(i: i64, name: &str) -> Result<usize, Failure> {
+    usize::try_from(i).map_err(|_| Failure::new(format!("`{name}` has a negative number")))
+}
+
+/// The trees of the old operators. `stem` is that of the attributes that tell of leaves.
+fn old_forest(call: &Call<'_>, stem: &str) -> Result<Forest, Failure> {
+    let attrs = &call.attrs;
+    let ints = |name: &str| attrs.ints(name).unwrap_or_default();
+    let (trees, numbers_of) = (ints("nodes_treeids"), ints("nodes_nodeids"));
+    let modes = attrs.strings("nodes_modes").unwrap_or_default();
+    let (features, values) = (ints("nodes_featureids"), numbers(call, "nodes_values")?);
+    let (if_true, if_false) = (ints("nodes_truenodeids"), ints("nodes_falsenodeids"));
+    let missing = ints("nodes_missing_value_tracks_true");
+    let mut places = HashMap::with_capacity(trees.len());
+    for (i, &tree) in trees.iter().enumerate() {
+        let number = at(&numbers_of, i, "nodes_nodeids")?;
+        if places.insert((tree, number), i).is_some() {
+            fail!("tree {tree} has node {number} twice");
+        }
+    }
+    let mut forest = Forest::default();
+    leaves(call, stem, &places, &mut forest)?;
+    // A node that is a leaf has the leaf of its own number, and is never looked at.
+    let is_leaf = |i: usize| modes.get(i).is_some_and(|mode| mode == "LEAF");
+    let to = |i: usize| if is_leaf(i) { Next::Leaf(i) } else { Next::Node(i) };
+    for (i, &tree) in trees.iter().enumerate() {
+        let Some(mode) = modes.get(i) else { fail!("`nodes_modes` is too short") };
+        let branch = |list: &[i64], name: &str| {
+            let number = at(list, i, name)?;
+            match places.get(&(tree, number)) {
+                Some(&place) => Ok(to(place)),
+                None => fail!("a branch leads to node {number} of tree {tree}, which does not exist"),
+            }
+        };
+        forest.nodes.push(if is_leaf(i) {
+            Node {
+                feature: 0,
+                test: Test::AtMost(0.0),
+                nan_is_true: false,
+                if_true: Next::Leaf(i),
+                if_false: Next::Leaf(i),
+            }
+        } else {
+            let y = at(&values, i, "nodes_values")?;
+            Node {
+                feature: index(at(&features, i, "nodes_featureids")?, "nodes_featureids")?,
+                test: match &mode[..] {
+                    "BRANCH_LEQ" => Test::AtMost(y),
+                    "BRANCH_LT" => Test::Below(y),
+                    "BRANCH_GTE" => Test::AtLeast(y),
+                    "BRANCH_GT" => Test::Above(y),
+                    "BRANCH_EQ" => Test::Equal(y),
+                    "BRANCH_NEQ" => Test::Unequal(y),
+                    other => fail!("there is no mode `{other}` of nodes"),
+                },
+                nan_is_true: missing.get(i).is_some_and(|&tracks| tracks != 0),
+                if_true: branch(&if_true, "nodes_truenodeids")?,
+                if_false: branch(&if_false, "nodes_falsenodeids")?,
+            }
+        });
+    }
+    // The first node of each tree is its root; trees come by their numbers.
+    let mut roots: Vec<(i64, usize)> = trees.iter().copied().zip(0..).collect();
+    roots.sort_unstable();
+    roots.dedup_by_key(|(tree, _)| *tree);
+    forest.roots = roots.into_iter().map(|(_, i)| to(i)).collect();
+    Ok(forest)
+}
+
+/// What the leaves of the old operators say: for each node, the entries in which it is named, in their order.
+fn leaves(
+    call: &Call<'_>,
+    stem: &str,
+    places: &HashMap<(i64, i64), usize>,
+    forest: &mut Forest,
+) -> Result<(), Failure> {
+    let ints = |ending: &str| call.attrs.ints(&format!("{stem}_{ending}")).unwrap_or_default();
+    let (trees, nodes, targets) = (ints("treeids"), ints("nodeids"), ints("ids"));
+    let weights = numbers(call, &format!("{stem}_weights"))?;
+    let mut entries = Vec::with_capacity(trees.len());
+    for (i, &tree) in trees.iter().enumerate() {
+        let number = at(&nodes, i, &format!("{stem}_nodeids"))?;
+        let Some(&place) = places.get(&(tree, number)) else {
+            fail!("a weight is for node {number} of tree {tree}, which does not exist");
+        };
+        let name = format!("{stem}_ids");
+        let target = index(at(&targets, i, &name)?, &name)?;
+        entries.push((place, (target, at(&weights, i, &format!("{stem}_weights"))?)));
+    }
+    entries.sort_by_key(|(place, _)| *place);
+    let mut start = 0;
+    for place in 0..places.len() {
+        let count = entries[start..].iter().take_while(|(own, _)| *own == place).count();
+        forest.leaves.push(start..start + count);
+        start += count;
+    }
+    forest.entries = entries.into_iter().map(|(_, entry)| entry).collect();
+    Ok(())
+}
+
+pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let samples = Samples::of(call.tensor(0)?)?;
+    let forest = old_forest(call, "target")?;
+    let aggregate = Aggregate::named(&call.attrs.string("aggregate_function").unwrap_or_default())?;
+    let transform = Transform::of(&call.attrs)?;
+    let base = numbers(call, "base_values")?;
+    let scores = predict(call, &samples, &forest, aggregate, |scores| {
+        add_base(scores, &base, samples.elem)?;
+        transform.apply(scores);
+        Ok(())
+    })?;
+    Ok(vec![scores.tensor(ElemType::FLOAT)?.into()])
+}
+
+fn add_base(scores: &mut [f64], base: &[f64], elem: ElemType) -> Result<(), Failure> {
+    if !matches!(base.len(), 0 | 1) && base.len() != scores.len() {
+        fail!("there are {} base values for {} scores", base.len(), scores.len());
+    }
+    for (score, base) in scores.iter_mut().zip(base.iter().cycle()) {
+        *score = rounded(elem, *score + base);
+    }
+    Ok(())
+}
+
+/// Scores of all samples.
+struct Scores {
+    dims: [usize; 2],
+    all: Vec<f64>,
+}
+
+impl Scores {
+    fn tensor(&self, elem: ElemType) -> Result<Tensor, Failure> {
+        Tensor::of_floats(elem, &self.dims, &self.all)
+    }
+}
+
+/// The scores of each sample for as many targets as the node says, finished.
+fn predict(
+    call: &Call<'_>,
+    samples: &Samples,
+    forest: &Forest,
+    aggregate: Aggregate,
+    finish: impl Fn(&mut [f64]) -> Result<(), Failure>,
+) -> Result<Scores, Failure> {
+    let targets = match call.attrs.int("n_targets") {
+        Some(n) => index(n, "n_targets")?,
+        None => forest.entries.iter().map(|(target, _)| target.saturating_add(1)).max().unwrap_or(1),
+    };
+    forest.check_targets(targets)?;
+    let dims = [samples.count, targets];
+    let mut all = filled(call.has_room(ElemType::DOUBLE, &dims)?, 0.0)?;
+    for (sample, scores) in all.chunks_exact_mut(targets.max(1)).enumerate() {
+        aggregate.run(forest, samples.row(sample), scores, samples.elem)?;
+        finish(scores)?;
+    }
+    Ok(Scores { dims, all })
+}
+
+pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let samples = Samples::of(call.tensor(0)?)?;
+    let mut forest = old_forest(call, "class")?;
+    let labels = Labels::of(&call.attrs, "classlabels_int64s");
+    let transform = Transform::of(&call.attrs)?;
+    let base = numbers(call, "base_values")?;
+    let classes = labels.count();
+    forest.check_targets(classes)?;
+    // Weights for one of at most two classes say how likely the second one is.
+    let first = forest.entries.first().map(|(class, _)| *class);
+    let is_binary = classes <= 2 && forest.entries.iter().all(|(class, _)| Some(*class) == first);
+    if is_binary {
+        forest.entries.iter_mut().for_each(|(class, _)| *class = 0);
+    }
+    let width = if is_binary { 2 } else { classes };
+    let dims = [samples.count, width];
+    let mut all = filled(call.has_room(ElemType::DOUBLE, &dims)?, 0.0)?;
+    let mut best_ones = Vec::with_capacity(samples.count);
+    for (sample, scores) in all.chunks_exact_mut(width.max(1)).enumerate() {
+        let own = if is_binary { classes } else { width };
+        add_base(&mut scores[..own], &base, ElemType::FLOAT)?;
+        Aggregate::Sum.run(&forest, samples.row(sample), scores, ElemType::FLOAT)?;
+        if is_binary {
+            let score = scores[0];
+            let is_plain = matches!(transform, Transform::None | Transform::Probit);
+            let other = if is_plain { rounded(ElemType::FLOAT, 1.0 - score) } else { -score };
+            scores.copy_from_slice(&[other, score]);
+        }
+        transform.apply(scores);
+        scores.iter_mut().for_each(|x| *x = rounded(ElemType::FLOAT, *x));
+        best_ones.push(best(scores));
+    }
+    let label = if classes == 1 {
+        labels.yes_or_no(&best_ones.iter().map(|&class| class == 1).collect::<Vec<_>>())?
+    } else {
+        labels.tensor(&best_ones)?
+    };
+    Ok(vec![label.into(), Scores { dims, all }.tensor(ElemType::FLOAT)?.into()])
+}
+
+/// The trees of `TreeEnsemble`.
+fn new_forest(call: &Call<'_>) -> Result<Forest, Failure> {
+    let attrs = &call.attrs;
+    let ints = |name: &str| attrs.ints(name).unwrap_or_default();
+    let tensor = |name: &str| match attrs.tensor(name)? {
+        Some(tensor) => tensor.floats(),
+        None => Ok(Vec::new()),
+    };
+    let features = ints("nodes_featureids");
+    let (splits, modes) = (tensor("nodes_splits")?, tensor("nodes_modes")?);
+    let (if_true, true_is_leaf) = (ints("nodes_truenodeids"), ints("nodes_trueleafs"));
+    let (if_false, false_is_leaf) = (ints("nodes_falsenodeids"), ints("nodes_falseleafs"));
+    let missing = ints("nodes_missing_value_tracks_true");
+    let mut forest = Forest { members: tensor("membership_values")?, ..Forest::default() };
+    let mut sets = forest.members.split(|x| x.is_nan());
+    let mut start = 0;
+    for (i, &feature) in features.iter().enumerate() {
+        let next = |to: &[i64], is_leaf: &[i64], name: &str| {
+            let place = index(at(to, i, name)?, name)?;
+            Ok(if at(is_leaf, i, name)? != 0 { Next::Leaf(place) } else { Next::Node(place) })
+        };
+        let mode = at(&modes, i, "nodes_modes")? as u8;
+        let split = at(&splits, i, "nodes_splits")?;
+        let tracks = missing.get(i).is_some_and(|&tracks| tracks != 0);
+        let test = match mode {
+            0 => Test::AtMost(split),
+            1 => Test::Below(split),
+            2 => Test::AtLeast(split),
+            3 => Test::Above(split),
+            4 => Test::Equal(split),
+            5 => Test::Unequal(split),
+            6 => {
+                let Some(set) = sets.next() else { fail!("`membership_values` has too few sets") };
+                let end = start + set.len();
+                let members = Test::Member(start..end);
+                start = end + 1;
+                members
+            }
+            other => fail!("there is no mode {other} of nodes"),
+        };
+        forest.nodes.push(Node {
+            feature: index(feature, "nodes_featureids")?,
+            // NaN is unequal to everything.
+            nan_is_true: tracks || mode == 5,
+            test,
+            if_true: next(&if_true, &true_is_leaf, "nodes_truenodeids")?,
+            if_false: next(&if_false, &false_is_leaf, "nodes_falsenodeids")?,
+        });
+    }
+    let weights = tensor("leaf_weights")?;
+    for (i, target) in ints("leaf_targetids").into_iter().enumerate() {
+        forest.leaves.push(i..i + 1);
+        forest.entries.push((index(target, "leaf_targetids")?, at(&weights, i, "leaf_weights")?));
+    }
+    forest.roots = ints("tree_roots")
+        .into_iter()
+        .map(|root| Ok(Next::Node(index(root, "tree_roots")?)))
+        .collect::<Result<_, Failure>>()?;
+    Ok(forest)
+}
+
+pub(super) fn run(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let samples = Samples::of(x)?;
+    let forest = new_forest(call)?;
+    let aggregate = Aggregate::numbered(call.attrs.int("aggregate_function").unwrap_or(1))?;
+    let transform = Transform::numbered(call.attrs.int("post_transform").unwrap_or(0))?;
+    let scores = predict(call, &samples, &forest, aggregate, |scores| {
+        transform.apply(scores);
+        Ok(())
+    })?;
+    Ok(vec![scores.tensor(samples.elem)?.into()])
+}

@@ -1,0 +1,67 @@
+//! What both support vector machines have: the kernel function, and the attributes that it is made of.
+
+use super::{dot, wide};
+use crate::failure::{Failure, fail};
+use crate::kernels::Attributes;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Linear,
+    Poly,
+    Rbf,
+    Sigmoid,
+}
+
+/// Vectors with a kernel function: each is compared with a sample.
+pub(super) struct Machine {
+    form: Form,
+    gamma: f64,
+    offset: f64,
+    degree: f64,
+    /// One behind the other.
+    vectors: Vec<f64>,
+    pub(super) count: usize,
+    features: usize,
+}
+
+impl Machine {
+    /// So many support vectors.
+    pub(super) fn of(attrs: &Attributes<'_>, count: usize, features: usize) -> Result<Machine, Failure> {
+        let form = match &attrs.string("kernel_type").unwrap_or_default()[..] {
+            "LINEAR" => Form::Linear,
+            "POLY" => Form::Poly,
+            "RBF" => Form::Rbf,
+            "SIGMOID" => Form::Sigmoid,
+            other => fail!("there is no `kernel_type` `{other}`"),
+        };
+        let (gamma, offset, degree) = match wide(attrs.floats("kernel_params"))[..] {
+            [] => (0.0, 0.0, 0.0),
+            [gamma, offset, degree] => (gamma, offset, degree.trunc()),
+            _ => fail!("`kernel_params` are three numbers: gamma, coef0, degree"),
+        };
+        let vectors = wide(attrs.floats("support_vectors"));
+        if count.checked_mul(features) != Some(vectors.len()) {
+            fail!("{} numbers are no {count} support vectors of {features} features", vectors.len());
+        }
+        Ok(Machine { form, gamma, offset, degree, vectors, count, features })
+    }
+
+    /// How near a sample is to each vector.
+    pub(super) fn kernels(&self, sample: &[f64]) -> Vec<f64> {
+        (0..self.count)
+            .map(|i| self.kernel(sample, &self.vectors[i * self.features..][..self.features]))
+            .collect()
+    }
+
+    fn kernel(&self, a: &[f64], b: &[f64]) -> f64 {
+        match self.form {
+            Form::Linear => dot(a, b),
+            Form::Poly => (dot(a, b) * self.gamma + self.offset).powf(self.degree),
+            Form::Sigmoid => (dot(a, b) * self.gamma + self.offset).tanh(),
+            Form::Rbf => {
+                let square: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
+                (-self.gamma * square).exp()
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Kernels of ai.onnx.ml: features made ready, encoders, maps, linear models, support vector machines, decision trees.
+//!
+//! Most take a row of features for each sample. They compute with 64 bits and round where the operator has 32: so labels that
+//! hang on a tie come out as they do elsewhere.
+
+mod ensemble;
+mod features;
+mod forest;
+mod keys;
+mod linear;
+mod machine;
+mod maps;
+mod scores;
+mod svm;
+
+use super::Row;
+use crate::budget;
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use onnx_ir::ElemType;
+
+/// The domain of all.
+const ML: &str = "ai.onnx.ml";
+
+pub(super) const ROWS: &[Row] = &[
+    (ML, "ArrayFeatureExtractor", features::extract),
+    (ML, "Binarizer", features::binarize),
+    (ML, "CastMap", maps::cast),
+    (ML, "CategoryMapper", keys::categories),
+    (ML, "DictVectorizer", maps::vectorize),
+    (ML, "FeatureVectorizer", features::join),
+    (ML, "Imputer", features::impute),
+    (ML, "LabelEncoder", keys::encode),
+    (ML, "LinearClassifier", linear::classify),
+    (ML, "LinearRegressor", linear::regress),
+    (ML, "Normalizer", features::normalize),
+    (ML, "OneHotEncoder", keys::one_hot),
+    (ML, "SVMClassifier", svm::classify),
+    (ML, "SVMRegressor", svm::regress),
+    (ML, "Scaler", features::scale),
+    (ML, "TreeEnsemble", ensemble::run),
+    (ML, "TreeEnsembleClassifier", ensemble::classify),
+    (ML, "TreeEnsembleRegressor", ensemble::regress),
+    (ML, "ZipMap", maps::zip),
+];
+
+/// Samples with their features: a list counts as one.
+struct Samples {
+    count: usize,
+    /// Of each.
+    features: usize,
+    numbers: Vec<f64>,
+    /// The type that is computed with: integers become floats of 32 bits.
+    elem: ElemType,
+}
+
+impl Samples {
+    fn of(x: &Tensor) -> Result<Samples, Failure> {
+        let (count, features) = match x.dims() {
+            &[features] => (1, features),
+            &[count, features] => (count, features),
+            dims => fail!("samples of shape [N,C] or [C] are expected, these are of shape {dims:?}"),
+        };
+        let elem = match x.elem() {
+            ElemType::DOUBLE => ElemType::DOUBLE,
+            ElemType::FLOAT16 => ElemType::FLOAT16,
+            _ => ElemType::FLOAT,
+        };
+        let numbers = x.floats()?.into_iter().map(|x| rounded(elem, x)).collect();
+        Ok(Samples { count, features, numbers, elem })
+    }
+
+    fn row(&self, sample: usize) -> &[f64] {
+        &self.numbers[sample * self.features..][..self.features]
+    }
+}
+
+/// A number as a float of this type holds it.
+fn rounded(elem: ElemType, x: f64) -> f64 {
+    match elem {
+        ElemType::FLOAT => f64::from(x as f32),
+        ElemType::FLOAT16 => half::f16::from_f64(x).to_f64(),
+        _ => x,
+    }
+}
+
+/// So many numbers that are one.
+fn filled(count: usize, x: f64) -> Result<Vec<f64>, Failure> {
+    budget::has_room(count.saturating_mul(size_of::<f64>()))?;
+    let mut numbers = Vec::new();
+    if numbers.try_reserve_exact(count).is_err() {
+        fail!("{count} numbers are too many");
+    }
+    numbers.resize(count, x);
+    Ok(numbers)
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The floats of an attribute.
+fn wide(floats: Option<Vec<f32>>) -> Vec<f64> {
+    floats.unwrap_or_default().into_iter().map(f64::from).collect()
+}

@@ -1,0 +1,184 @@
+//! Scores of classes: what is made of them in the end, the best one, and its label.
+
+use crate::failure::{Failure, fail};
+use crate::kernels::Attributes;
+use crate::tensor::Tensor;
+
+/// What is made of the scores of a sample.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Transform {
+    None,
+    Softmax,
+    Logistic,
+    SoftmaxZero,
+    Probit,
+}
+
+impl Transform {
+    pub(super) fn of(attrs: &Attributes<'_>) -> Result<Transform, Failure> {
+        Ok(match &attrs.string("post_transform").unwrap_or_default()[..] {
+            "NONE" | "" => Transform::None,
+            "SOFTMAX" => Transform::Softmax,
+            "LOGISTIC" => Transform::Logistic,
+            "SOFTMAX_ZERO" => Transform::SoftmaxZero,
+            "PROBIT" => Transform::Probit,
+            other => fail!("there is no `post_transform` `{other}`"),
+        })
+    }
+
+    /// As `TreeEnsemble` numbers them.
+    pub(super) fn numbered(number: i64) -> Result<Transform, Failure> {
+        Ok(match number {
+            0 => Transform::None,
+            1 => Transform::Softmax,
+            2 => Transform::Logistic,
+            3 => Transform::SoftmaxZero,
+            4 => Transform::Probit,
+            other => fail!("there is no `post_transform` {other}"),
+        })
+    }
+
+    /// Changes the scores of one sample.
+    pub(super) fn apply(self, scores: &mut [f64]) {
+        match self {
+            Transform::None => {}
+            Transform::Softmax => softmax(scores),
+            Transform::Logistic => scores.iter_mut().for_each(|x| *x = logistic(*x)),
+            Transform::SoftmaxZero => softmax_zero(scores),
+            Transform::Probit => scores.iter_mut().for_each(|x| *x = probit(*x)),
+        }
+    }
+}
+
+pub(super) fn logistic(x: f64) -> f64 {
+    let far = 1.0 / (1.0 + (-x.abs()).exp());
+    if x < 0.0 { 1.0 - far } else { far }
+}
+
+fn greatest(scores: &[f64]) -> f64 {
+    scores.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn softmax(scores: &mut [f64]) {
+    let most = greatest(scores);
+    scores.iter_mut().for_each(|x| *x = (*x - most).exp());
+    let sum: f64 = scores.iter().sum();
+    scores.iter_mut().for_each(|x| *x /= sum);
+}
+
+/// Softmax that leaves 0 what is 0.
+fn softmax_zero(scores: &mut [f64]) {
+    let most = greatest(scores);
+    scores.iter_mut().for_each(|x| *x = if x.abs() > 1e-7 { (*x - most).exp() } else { *x * (-most).exp() });
+    let sum: f64 = scores.iter().sum();
+    scores.iter_mut().for_each(|x| *x = if sum == 0.0 { 0.5 } else { *x / sum });
+}
+
+/// The quantile of the normal distribution, by the approximation of the inverse error function with a = 0.147 (Winitzki 2008).
+fn probit(x: f64) -> f64 {
+    const A: f64 = 0.147;
+    let y = 2.0 * x - 1.0;
+    let rest = (1.0 - y) * (1.0 + y);
+    if rest == 0.0 {
+        return 0.0;
+    }
+    let log = rest.ln();
+    let half = 2.0 / (std::f64::consts::PI * A) + 0.5 * log;
+    let inverse = ((half * half - log / A).sqrt() - half).sqrt();
+    std::f64::consts::SQRT_2 * if y < 0.0 { -inverse } else { inverse }
+}
+
+/// Where the greatest score is, the first of equal ones; the first that is not a number goes before all.
+pub(super) fn best(scores: &[f64]) -> usize {
+    let mut best = 0;
+    for (i, &x) in scores.iter().enumerate() {
+        if x.is_nan() {
+            return i;
+        }
+        if x > scores[best] {
+            best = i;
+        }
+    }
+    best
+}
+
+/// The names of classes: integers or strings.
+pub(super) enum Labels {
+    Ints(Vec<i64>),
+    Strings(Vec<String>),
+}
+
+impl Labels {
+    /// The labels in one of these attributes; without any, classes are numbered.
+    pub(super) fn of(attrs: &Attributes<'_>, ints: &str) -> Labels {
+        match attrs.strings("classlabels_strings").filter(|all| !all.is_empty()) {
+            Some(strings) => Labels::Strings(strings),
+            None => Labels::Ints(attrs.ints(ints).unwrap_or_default()),
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Labels::Ints(all) => all.len(),
+            Labels::Strings(all) => all.len(),
+        }
+    }
+
+    /// The labels of samples by the numbers of their classes.
+    pub(super) fn tensor(&self, classes: &[usize]) -> Result<Tensor, Failure> {
+        let dims = [classes.len()];
+        let missing = |class: &usize| Failure::new(format!("class {class} has no label"));
+        match self {
+            Labels::Ints(all) if all.is_empty() => {
+                let numbers: Vec<i64> =
+                    classes.iter().map(|&c| i64::try_from(c).unwrap_or(i64::MAX)).collect();
+                Tensor::of(&dims, &numbers)
+            }
+            Labels::Ints(all) => {
+                let label = |class: &usize| all.get(*class).copied().ok_or_else(|| missing(class));
+                Tensor::of(&dims, &classes.iter().map(label).collect::<Result<Vec<_>, _>>()?)
+            }
+            Labels::Strings(all) => {
+                let label = |class: &usize| all.get(*class).cloned().ok_or_else(|| missing(class));
+                Tensor::of_strings(&dims, classes.iter().map(label).collect::<Result<_, _>>()?)
+            }
+        }
+    }
+
+    /// The labels where there is one class: its own for the samples that are of it, else 0 or nothing.
+    pub(super) fn yes_or_no(&self, is_class: &[bool]) -> Result<Tensor, Failure> {
+        match self {
+            Labels::Ints(all) => {
+                let yes = all.first().copied().unwrap_or(1);
+                let labels: Vec<i64> = is_class.iter().map(|&is| if is { yes } else { 0 }).collect();
+                Tensor::of(&[labels.len()], &labels)
+            }
+            Labels::Strings(all) => {
+                let yes = || all.first().cloned().unwrap_or_default();
+                let labels = is_class.iter().map(|&is| if is { yes() } else { String::new() }).collect();
+                Tensor::of_strings(&[is_class.len()], labels)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transforms_of_known_scores() {
+        let of = |transform: Transform, scores: &[f64]| {
+            let mut scores = scores.to_vec();
+            transform.apply(&mut scores);
+            scores.into_iter().map(|x| (x * 1000.0).round() / 1000.0).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Transform::Softmax, &[0.0, 3f64.ln()]), [0.25, 0.75]);
+        assert_eq!(of(Transform::SoftmaxZero, &[0.0, 3f64.ln()]), [0.0, 1.0]);
+        assert_eq!(of(Transform::SoftmaxZero, &[0.0, 0.0]), [0.5, 0.5]);
+        assert_eq!(of(Transform::Logistic, &[0.0, -3f64.ln()]), [0.5, 0.25]);
+        assert_eq!(of(Transform::Probit, &[0.5, 0.975]), [0.0, 1.959]);
+        assert_eq!(best(&[1.0, 2.0, 2.0]), 1);
+        assert_eq!(best(&[1.0, f64::NAN, 2.0]), 1);
+    }
+}

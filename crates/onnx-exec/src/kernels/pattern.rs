@@ -1,0 +1,172 @@
+//! RegexFullMatch: whether a pattern in the syntax of RE2 matches a whole string.
+//!
+//! The library's syntax is close to that of RE2 and not the same: its `\d \w \s \b` know all of Unicode where RE2 knows
+//! ASCII; its classes nest and intersect; some escapes are missing, and some mean something else. [`translated`] writes a
+//! pattern of RE2 so that the library means the same. Syntax: github.com/google/re2/wiki/Syntax.
+
+use super::{Call, Row};
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::Value;
+use regex::bytes::Regex;
+use std::iter::Peekable;
+use std::str::Chars;
+
+pub(super) const ROWS: &[Row] = &[("", "RegexFullMatch", full_match)];
+
+fn full_match(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let pattern = call.attrs.string("pattern").unwrap_or_default();
+    let regex = match Regex::new(&format!(r"\A(?:{})\z", translated(&pattern))) {
+        Ok(regex) => regex,
+        Err(regex::Error::CompiledTooBig(most)) => {
+            fail!("the pattern `{pattern}` takes more than {most} bytes")
+        }
+        Err(_) => fail!("`{pattern}` is no pattern in the syntax of RE2"),
+    };
+    let matches = x.string_slice()?.iter().map(|text| regex.is_match(text.as_bytes()));
+    Ok(vec![Tensor::of_bools(x.dims(), matches)?.into()])
+}
+
+/// The pattern in the syntax of the library.
+fn translated(pattern: &str) -> String {
+    let mut to = String::with_capacity(pattern.len() + 8);
+    let mut from = pattern.chars().peekable();
+    while let Some(c) = from.next() {
+        match c {
+            '\\' if from.peek() == Some(&'Q') => {
+                from.next();
+                to.push_str(&regex::escape(&quoted(&mut from)));
+            }
+            '\\' => escape(&mut from, &mut to, Place::Outside),
+            '[' => class(&mut from, &mut to),
+            c => to.push(c),
+        }
+    }
+    to
+}
+
+/// What is taken literally up to `\E`, or the end.
+fn quoted(from: &mut Peekable<Chars<'_>>) -> String {
+    let mut text = String::new();
+    while let Some(c) = from.next() {
+        if c == '\\' && from.peek() == Some(&'E') {
+            from.next();
+            break;
+        }
+        text.push(c);
+    }
+    text
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Outside,
+    InClass,
+}
+
+/// What follows a backslash.
+fn escape(from: &mut Peekable<Chars<'_>>, to: &mut String, place: Place) {
+    let Some(c) = from.next() else {
+        to.push('\\');
+        return;
+    };
+    match c {
+        'd' => to.push_str("[0-9]"),
+        'D' => to.push_str("[^0-9]"),
+        's' => to.push_str(r"[\t\n\f\r ]"),
+        'S' => to.push_str(r"[^\t\n\f\r ]"),
+        'w' => to.push_str("[0-9A-Za-z_]"),
+        'W' => to.push_str("[^0-9A-Za-z_]"),
+        'b' | 'B' if place == Place::Outside => {
+            to.push_str(r"(?-u:\");
+            to.push(c);
+            to.push(')');
+        }
+        // One byte, whatever it is.
+        'C' if place == Place::Outside => to.push_str("(?s-u:.)"),
+        '0'..='7' => {
+            let mut code = u32::from(c) - u32::from('0');
+            let mut digits = 1;
+            while digits < 3
+                && let Some(digit) = from.peek().and_then(|c| c.to_digit(8))
+            {
+                code = code * 8 + digit;
+                digits += 1;
+                from.next();
+            }
+            // A single digit but 0 refers to a group, which neither knows.
+            match (c, digits) {
+                ('1'..='7', 1) => to.extend(['\\', c]),
+                _ => to.push_str(&format!(r"\x{{{code:x}}}")),
+            }
+        }
+        c if c.is_ascii_alphanumeric() => to.extend(['\\', c]),
+        c => to.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
+    }
+}
+
+/// A class, behind its bracket: a bracket, `&`, `~` and a second `-` in it are what they are.
+fn class(from: &mut Peekable<Chars<'_>>, to: &mut String) {
+    to.push('[');
+    if from.next_if_eq(&'^').is_some() {
+        to.push('^');
+    }
+    let mut is_first = true;
+    while let Some(c) = from.next() {
+        match c {
+            ']' if !is_first => {
+                to.push(']');
+                return;
+            }
+            '\\' => escape(from, to, Place::InClass),
+            '[' if from.peek() == Some(&':') => {
+                to.push('[');
+                for c in from.by_ref() {
+                    to.push(c);
+                    if c == ']' {
+                        break;
+                    }
+                }
+            }
+            '-' if is_first || to.ends_with('-') => to.push_str(r"\-"),
+            '[' | ']' | '&' | '~' => to.extend(['\\', c]),
+            c => to.push(c),
+        }
+        is_first = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_they_mean_in_re2() {
+        let matches = |pattern: &str, text: &str| {
+            Regex::new(&format!(r"\A(?:{})\z", translated(pattern))).expect(pattern).is_match(text.as_bytes())
+        };
+        for (pattern, text, expected) in [
+            (r"\d+", "12", true),
+            (r"\d+", "١٢", false),
+            (r"[\d.]+", "1.5", true),
+            (r"[a&&b]+", "&ab", true),
+            (r"[[a]+", "[a", true),
+            (r"[[:alpha:]]+", "ab", true),
+            (r"[]a]+", "]a", true),
+            (r"[^]a]+", "bc", true),
+            (r"[+--]+", "+,-", true),
+            (r"\Qa.b\E+", "a.bb", true),
+            (r"\Qa.b\E", "axb", false),
+            (r"\x41\101\0", "AA\0", true),
+            (r"\<a\>", "<a>", true),
+            (r"a|ab", "ab", true),
+            (r"(?i)straße\b.*", "STRAßE x", true),
+            (r"\C\C", "é", true),
+            (r".", "é", true),
+            (r"(\W[\w.-]+@[\w]+)", "a@b", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
+        }
+    }
+}

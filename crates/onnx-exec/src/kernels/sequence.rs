@@ -1,0 +1,228 @@
+//! Kernels of sequences and optionals: made, taken apart, split from tensors and joined to one.
+//!
+//! A sequence has no element type of its own here: an empty one is an empty list. A value stands for an optional that has
+//! it wherever an optional is taken, as the later versions of the operators allow.
+
+use super::{Call, Row, resolve_axis};
+use crate::budget;
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::Value;
+use std::sync::Arc;
+
+pub(super) const ROWS: &[Row] = &[
+    ("", "ConcatFromSequence", concat),
+    ("", "Optional", optional),
+    ("", "OptionalGetElement", get_element),
+    ("", "OptionalHasElement", has_element),
+    ("", "SequenceAt", at),
+    ("", "SequenceConstruct", construct),
+    ("", "SequenceEmpty", |_| Ok(vec![Value::sequence(Vec::new())])),
+    ("", "SequenceErase", erase),
+    ("", "SequenceInsert", insert),
+    ("", "SequenceLength", length),
+    ("", "SplitToSequence", split),
+];
+
+fn construct(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    Ok(vec![Value::sequence(call.inputs.iter().flatten().cloned().collect())])
+}
+
+fn length(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let count = call.value(0)?.elements()?.len();
+    Ok(vec![Tensor::scalar(i64::try_from(count).unwrap_or(i64::MAX))?.into()])
+}
+
+/// The position that an input holds, counted from the end if negative, among so many.
+fn position(call: &Call<'_>, input: usize, count: usize) -> Result<Option<usize>, Failure> {
+    let Some(given) = call.optional_ints(input)? else { return Ok(None) };
+    let &[given] = &given[..] else { fail!("a position is one number, not {}", given.len()) };
+    let from_start = if given < 0 { given.saturating_add_unsigned(count as u64) } else { given };
+    Ok(Some(usize::try_from(from_start).unwrap_or(usize::MAX)))
+}
+
+fn at(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let elements = call.value(0)?.elements()?;
+    let Some(at) = position(call, 1, elements.len())? else { fail!("the position is left out") };
+    match elements.get(at) {
+        Some(value) => Ok(vec![value.clone()]),
+        None => fail!("the position is outside of a sequence of {} elements", elements.len()),
+    }
+}
+
+/// Position -1 without one.
+fn erase(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let mut elements = call.value(0)?.elements()?.to_vec();
+    let at = position(call, 1, elements.len())?.unwrap_or(elements.len().wrapping_sub(1));
+    if at >= elements.len() {
+        fail!("the position is outside of a sequence of {} elements", elements.len());
+    }
+    elements.remove(at);
+    Ok(vec![Value::sequence(elements)])
+}
+
+/// Before the element at a position; the position behind the last one, and none, is the end.
+fn insert(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let mut elements = call.value(0)?.elements()?.to_vec();
+    let at = position(call, 2, elements.len())?.unwrap_or(elements.len());
+    if at > elements.len() {
+        fail!("the position is outside of a sequence of {} elements", elements.len());
+    }
+    elements.insert(at, call.value(1)?.clone());
+    Ok(vec![Value::sequence(elements)])
+}
+
+/// A tensor in parts along an axis: of the lengths that are given, of one length (the last may be shorter), or slices.
+fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let axis = call.attrs.axis("axis", x.rank())?;
+    let extent = x.dims()[axis];
+    let given = call.optional_tensor(1)?;
+    let length = |n: i64| match usize::try_from(n) {
+        Ok(n) => Ok(n),
+        Err(_) => fail!("a part has length {n}"),
+    };
+    let lengths: Vec<usize> = match given {
+        Some(lengths) if lengths.rank() > 0 => {
+            lengths.ints()?.into_iter().map(length).collect::<Result<_, _>>()?
+        }
+        Some(_) | None => {
+            let each = match given {
+                Some(each) => each.ints()?.into_iter().map(length).next().transpose()?.unwrap_or(0),
+                None => 1,
+            };
+            if each == 0 && extent > 0 {
+                fail!("parts of length 0 do not make up {extent}");
+            }
+            let count = extent.div_ceil(each.max(1));
+            // Parts without elements take memory too.
+            budget::has_room(count.saturating_mul(size_of::<Value>()))?;
+            if count > x.len().max(MOST_EMPTY) {
+                fail!("{count} parts without elements are too many");
+            }
+            (0..count).map(|i| each.min(extent - i * each)).collect()
+        }
+    };
+    if lengths.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)) != Some(extent) {
+        fail!("parts of lengths {lengths:?} do not make up the extent {extent}");
+    }
+    let drops_axis = given.is_none() && call.attrs.int("keepdims") == Some(0);
+    let (outer, inner): (usize, usize) =
+        (x.dims()[..axis].iter().product(), x.dims()[axis + 1..].iter().product());
+    let mut parts = Vec::with_capacity(lengths.len());
+    let mut start = 0;
+    for n in lengths {
+        let rows = (0..if n * inner > 0 { outer } else { 0 }).map(|o| (o * extent + start) * inner);
+        let positions: Vec<usize> = rows.flat_map(|from| from..from + n * inner).collect();
+        let mut dims = x.dims().to_vec();
+        if drops_axis {
+            dims.remove(axis);
+        } else {
+            dims[axis] = n;
+        }
+        parts.push(Value::Tensor(x.picked(&dims, &positions)?));
+        start += n;
+    }
+    Ok(vec![Value::sequence(parts)])
+}
+
+/// A tensor without elements can have a huge extent; it is split into no more parts than this.
+const MOST_EMPTY: usize = 1 << 20;
+
+/// All elements along an axis, or along a new one.
+fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let tensors: Vec<&Tensor> =
+        call.value(0)?.elements()?.iter().map(Value::tensor).collect::<Result<_, _>>()?;
+    let Some(first) = tensors.first() else { fail!("a sequence without elements is no tensor") };
+    let is_new = call.attrs.flag("new_axis");
+    let axis = call.attrs.axis("axis", first.rank() + usize::from(is_new))?;
+    if !is_new {
+        return Ok(vec![join(&tensors, axis)?.into()]);
+    }
+    let with_axis = |t: &&Tensor| {
+        let mut dims = t.dims().to_vec();
+        dims.insert(axis.min(dims.len()), 1);
+        t.reshaped(&dims)
+    };
+    let tensors: Vec<Tensor> = tensors.iter().map(with_axis).collect::<Result<_, _>>()?;
+    Ok(vec![join(&tensors.iter().collect::<Vec<_>>(), axis)?.into()])
+}
+
+/// Tensors behind one another along an axis that the first one has.
+fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor, Failure> {
+    let Some(first) = tensors.first() else { fail!("no tensors are no tensor") };
+    let axis = resolve_axis(i64::try_from(axis).unwrap_or(i64::MAX), first.rank())?;
+    let mut dims = first.dims().to_vec();
+    let mut total = 0usize;
+    for t in tensors {
+        let mut expected = dims.clone();
+        if t.rank() == dims.len() {
+            expected[axis] = t.dims()[axis];
+        }
+        if t.dims() != expected || t.elem() != first.elem() {
+            fail!("tensors of shapes {:?} and {:?} cannot be joined", first.dims(), t.dims());
+        }
+        total = total.saturating_add(t.dims()[axis]);
+    }
+    dims[axis] = total;
+    let outer: usize = dims[..axis].iter().product();
+    let count = |t: &Tensor| t.len().checked_div(outer).unwrap_or(0);
+    if first.is_strings() {
+        let mut strings = Vec::new();
+        for o in 0..outer {
+            for t in tensors {
+                strings.extend_from_slice(&t.string_slice()?[o * count(t)..][..count(t)]);
+            }
+        }
+        return Tensor::of_strings(&dims, strings);
+    }
+    let mut joined = Tensor::zeros(first.elem(), &dims)?;
+    let width = joined.bytes().len().checked_div(joined.len()).unwrap_or(0);
+    let mut to = joined.bytes_mut();
+    for o in 0..if width > 0 { outer } else { 0 } {
+        for t in tensors {
+            let size = count(t) * width;
+            let (here, rest) = to.split_at_mut(size);
+            here.copy_from_slice(&t.bytes()[o * size..][..size]);
+            to = rest;
+        }
+    }
+    Ok(joined)
+}
+
+/// An optional that has the input, or has nothing.
+fn optional(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    Ok(vec![Value::Optional(call.optional(0).cloned().map(Arc::new))])
+}
+
+fn get_element(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    match call.value(0)? {
+        Value::Optional(Some(value)) => Ok(vec![(**value).clone()]),
+        Value::Optional(None) => fail!("the optional is empty"),
+        value @ (Value::Tensor(_) | Value::Sequence(_) | Value::Map(_)) => Ok(vec![value.clone()]),
+    }
+}
+
+fn has_element(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let is_empty = matches!(call.optional(0), None | Some(Value::Optional(None)));
+    Ok(vec![Tensor::of_bools(&[], [!is_empty])?.into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensors_are_joined_along_any_axis() {
+        let a = Tensor::of(&[2, 1], &[1i64, 2]).expect("two");
+        let b = Tensor::of(&[2, 2], &[3i64, 4, 5, 6]).expect("four");
+        let joined = join(&[&a, &b], 1).expect("fit");
+        assert_eq!(
+            (joined.dims(), joined.slice::<i64>().expect("int64")),
+            (&[2, 3][..], &[1, 3, 4, 2, 5, 6][..])
+        );
+        assert!(join(&[&a, &b], 0).is_err());
+        let none = Tensor::zeros(onnx_ir::ElemType::INT64, &[2, 0]).expect("none");
+        assert_eq!(join(&[&none, &none], 1).expect("fit").dims(), [2, 0]);
+    }
+}

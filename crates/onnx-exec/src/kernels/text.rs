@@ -1,0 +1,272 @@
+//! Kernels of strings: StringConcat, StringSplit, StringNormalizer; and numbers as text and back, for Cast.
+
+use super::{Call, Row};
+use crate::failure::{Failure, fail};
+use crate::tensor::{Tensor, count_of};
+use crate::value::Value;
+use onnx_ir::ElemType;
+
+pub(super) const ROWS: &[Row] =
+    &[("", "StringConcat", concat), ("", "StringNormalizer", normalize), ("", "StringSplit", split)];
+
+/// Element by element, where the extents are those of both or 1 in one of them.
+fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+    let rank = a.rank().max(b.rank());
+    let extent = |t: &Tensor, axis: usize| (axis + t.rank()).checked_sub(rank).map_or(1, |i| t.dims()[i]);
+    let mut dims = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        dims.push(match (extent(a, axis), extent(b, axis)) {
+            (m, n) if m == n || n == 1 => m,
+            (1, n) => n,
+            _ => fail!("shapes {:?} and {:?} do not broadcast", a.dims(), b.dims()),
+        });
+    }
+    let count = call.has_room(ElemType::STRING, &dims)?;
+    let (left, right) = (a.string_slice()?, b.string_slice()?);
+    let place = |t: &Tensor, at: usize| {
+        let (mut rest, mut stride, mut place) = (at, 1, 0);
+        for axis in (0..rank).rev() {
+            let (index, own) = (rest % dims[axis].max(1), extent(t, axis));
+            rest /= dims[axis].max(1);
+            if own > 1 {
+                place += index * stride;
+            }
+            stride *= own;
+        }
+        place
+    };
+    let joined = (0..count).map(|at| format!("{}{}", left[place(a, at)], right[place(b, at)])).collect();
+    Ok(vec![Tensor::of_strings(&dims, joined)?.into()])
+}
+
+/// What separates words where no delimiter is given.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// The words of a text, of which the last is the rest of the text after so many splits.
+fn words(text: &str, most: usize) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text.trim_start_matches(is_space);
+    while !rest.is_empty() {
+        let end = rest.find(is_space).filter(|_| words.len() < most).unwrap_or(rest.len());
+        words.push(&rest[..end]);
+        rest = rest[end..].trim_start_matches(is_space);
+    }
+    words
+}
+
+/// The parts of each element along a new last axis, filled up with empty strings, and how many there are.
+fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let delimiter = call.attrs.string("delimiter").unwrap_or_default();
+    // Without a number, and with a negative one, there is no end.
+    let most = call.attrs.int("maxsplit").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
+    let parts: Vec<Vec<&str>> = x
+        .string_slice()?
+        .iter()
+        .map(|text| match &delimiter[..] {
+            "" => words(text, most),
+            delimiter => text.splitn(most.saturating_add(1), delimiter).collect(),
+        })
+        .collect();
+    let widest = parts.iter().map(Vec::len).max().unwrap_or(0);
+    let dims = [x.dims(), &[widest]].concat();
+    let count = call.has_room(ElemType::STRING, &dims)?;
+    let mut strings = Vec::with_capacity(count);
+    for own in &parts {
+        strings.extend(own.iter().map(|part| (*part).to_owned()));
+        strings.extend(std::iter::repeat_n(String::new(), widest - own.len()));
+    }
+    let counts: Vec<i64> = parts.iter().map(|own| i64::try_from(own.len()).unwrap_or(i64::MAX)).collect();
+    Ok(vec![Tensor::of_strings(&dims, strings)?.into(), Tensor::of(x.dims(), &counts)?.into()])
+}
+
+/// Without the stop words, in upper or lower case. Of nothing, an empty string is left.
+fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let row: &[usize] = match x.dims() {
+        [_] => &[],
+        [1, _] => &[1],
+        dims => fail!("strings of shape [C] or [1,C] are expected, these are of shape {dims:?}"),
+    };
+    let is_sensitive = call.attrs.flag("is_case_sensitive");
+    let folded = |text: &str| if is_sensitive { text.to_owned() } else { text.to_lowercase() };
+    let stop_words: Vec<String> =
+        call.attrs.strings("stopwords").unwrap_or_default().iter().map(|word| folded(word)).collect();
+    let stop_words: foldhash::HashSet<String> = stop_words.into_iter().collect();
+    let change: fn(&str) -> String = match &call.attrs.string("case_change_action").unwrap_or_default()[..] {
+        "LOWER" => str::to_lowercase,
+        "UPPER" => str::to_uppercase,
+        "NONE" | "" => str::to_owned,
+        other => fail!("`case_change_action` is `{other}`, not LOWER, UPPER or NONE"),
+    };
+    let kept = x.string_slice()?.iter().filter(|text| !stop_words.contains(&folded(text)));
+    let mut strings: Vec<String> = kept.map(|text| change(text)).collect();
+    if strings.is_empty() {
+        strings.push(String::new());
+    }
+    Ok(vec![Tensor::of_strings(&[row, &[strings.len()]].concat(), strings)?.into()])
+}
+
+/// Numbers as strings: integers in decimal, floats with the fewest digits that tell them from their neighbours in their
+/// type (`3.14`, `100.0`, `1e-05`, `nan`, `inf`), booleans as `True` and `False`.
+pub(crate) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
+    use ElemType as E;
+    if numbers.is_strings() {
+        return Ok(numbers.clone());
+    }
+    let strings: Vec<String> = match numbers.elem() {
+        E::BOOL => {
+            let name = |&x: &u8| if x == 0 { "False" } else { "True" }.to_owned();
+            numbers.words::<u8>().iter().map(name).collect()
+        }
+        E::FLOAT => numbers.words::<f32>().iter().map(|&x| shortest(x, format!("{x:e}"))).collect(),
+        E::DOUBLE => numbers.words::<f64>().iter().map(|&x| shortest(x, format!("{x:e}"))).collect(),
+        E::FLOAT16 => narrow(numbers, |x| half::f16::from_f64(x).to_f64())?,
+        E::BFLOAT16 => narrow(numbers, |x| half::bf16::from_f64(x).to_f64())?,
+        E::UINT64 => numbers.words::<u64>().iter().map(u64::to_string).collect(),
+        _ => numbers.ints()?.iter().map(i64::to_string).collect(),
+    };
+    Tensor::of_strings(numbers.dims(), strings)
+}
+
+/// Floats of few digits, whose own rounding is given.
+fn narrow(numbers: &Tensor, round: impl Fn(f64) -> f64) -> Result<Vec<String>, Failure> {
+    let text = |x: f64| {
+        let tries = (0..17).map(|digits| format!("{x:.digits$e}"));
+        let mut exact = tries.filter(|text| text.parse().is_ok_and(|back: f64| round(back) == x));
+        shortest(x, exact.next().unwrap_or_else(|| format!("{x:e}")))
+    };
+    Ok(numbers.floats()?.into_iter().map(text).collect())
+}
+
+/// A number of which the digits are given as `d.ddde-x`: with an exponent only where it is far from 0.
+fn shortest(x: impl Into<f64>, digits: String) -> String {
+    let x: f64 = x.into();
+    if x.is_nan() {
+        return "nan".to_owned();
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let (mantissa, exponent) = digits.split_once('e').unwrap_or((&digits, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if x != 0.0 && !(-4..16).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{mantissa}e{sign}{:02}", exponent.abs());
+    }
+    let sign = if mantissa.starts_with('-') { "-" } else { "" };
+    let mut all: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let whole = usize::try_from(exponent + 1).unwrap_or(0);
+    if exponent < 0 {
+        let zeros = usize::try_from(-exponent - 1).unwrap_or(0);
+        return format!("{sign}0.{}{all}", "0".repeat(zeros));
+    }
+    while all.len() <= whole {
+        all.push('0');
+    }
+    format!("{sign}{}.{}", &all[..whole], &all[whole..])
+}
+
+/// Strings as numbers: decimal or scientific, `inf` and `nan` in any case. Digits behind the point are no part of an integer.
+pub(crate) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Failure> {
+    if elem == ElemType::STRING {
+        return Ok(strings.clone());
+    }
+    let texts = strings.string_slice()?;
+    let name = elem.name().unwrap_or("?");
+    if is_integer(elem) {
+        let mut numbers = Tensor::zeros(elem, strings.dims())?;
+        let width = numbers.bytes().len().checked_div(texts.len()).unwrap_or(0);
+        for (text, to) in texts.iter().zip(numbers.bytes_mut().chunks_exact_mut(width.max(1))) {
+            let Some(bytes) = integer(text).and_then(|n| in_range(n, elem)) else {
+                fail!("{text:?} is no {name}");
+            };
+            to.copy_from_slice(&bytes[..width]);
+        }
+        return Ok(numbers);
+    }
+    count_of(strings.dims())?;
+    let number = |text: &String| {
+        let text = text.trim();
+        let truth = |text: &str| match &text.to_ascii_lowercase()[..] {
+            "true" if elem == ElemType::BOOL => Some(1.0),
+            "false" if elem == ElemType::BOOL => Some(0.0),
+            _ => None,
+        };
+        let read = text.parse().ok().or_else(|| truth(text));
+        read.ok_or_else(|| Failure::new(format!("{text:?} is no {name}")))
+    };
+    let numbers: Vec<f64> = texts.iter().map(number).collect::<Result<_, _>>()?;
+    Tensor::of_floats(elem, strings.dims(), &numbers)
+}
+
+fn is_integer(elem: ElemType) -> bool {
+    range(elem).is_some()
+}
+
+/// The least and the greatest integer of a type.
+fn range(elem: ElemType) -> Option<(i128, i128)> {
+    use ElemType as E;
+    let bits = elem.bits()?;
+    match elem {
+        E::INT64 | E::INT32 | E::INT16 | E::INT8 | E::INT4 | E::INT2 => {
+            Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
+        }
+        E::UINT64 | E::UINT32 | E::UINT16 | E::UINT8 | E::UINT4 | E::UINT2 => Some((0, (1 << bits) - 1)),
+        _ => None,
+    }
+}
+
+fn integer(text: &str) -> Option<i128> {
+    let text = text.trim();
+    let truncated = || text.parse().ok().filter(|x: &f64| x.is_finite()).map(|x| x as i128);
+    text.parse().ok().or_else(truncated)
+}
+
+/// The bytes of an integer of a type, the lowest first.
+fn in_range(n: i128, elem: ElemType) -> Option<[u8; 16]> {
+    let (least, greatest) = range(elem)?;
+    (least..=greatest).contains(&n).then(|| n.to_le_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_become_text_that_reads_back() {
+        let text = |t: Tensor| to_text(&t).expect("numbers").string_slice().expect("strings").to_vec();
+        let floats = [2.75f32, 100.0, 1e-5, -0.0, f32::NAN, f32::NEG_INFINITY, 1e16, 123_456_790.0, 0.0005];
+        let expected = ["2.75", "100.0", "1e-05", "-0.0", "nan", "-inf", "1e+16", "123456790.0", "0.0005"];
+        assert_eq!(text(Tensor::of(&[9], &floats).expect("nine")), expected);
+        let halves = [half::f16::from_f32(0.1), half::f16::from_f32(65504.0)];
+        assert_eq!(text(Tensor::of(&[2], &halves).expect("two")), ["0.1", "65500.0"]);
+        assert_eq!(text(Tensor::of_bools(&[1], [true]).expect("one")), ["True"]);
+    }
+
+    #[test]
+    fn text_becomes_numbers() {
+        let from = |texts: &[&str], elem| {
+            let strings = texts.iter().map(|&s| s.to_owned()).collect();
+            from_text(&Tensor::of_strings(&[texts.len()], strings).expect("strings"), elem)
+        };
+        let floats = from(&["3.5", "1E3", "-INF", "NaN"], ElemType::FLOAT).expect("floats");
+        assert_eq!(floats.slice::<f32>().expect("floats")[..3], [3.5, 1000.0, f32::NEG_INFINITY]);
+        let ints = from(&["100.5", " -7 "], ElemType::INT8).expect("integers");
+        assert_eq!(ints.slice::<i8>().expect("int8"), [100, -7]);
+        let huge = from(&["18446744073709551615"], ElemType::UINT64).expect("integers");
+        assert_eq!(huge.slice::<u64>().expect("uint64"), [u64::MAX]);
+        assert!(from(&["128"], ElemType::INT8).is_err());
+        assert!(from(&["Hello World!"], ElemType::FLOAT).is_err());
+    }
+
+    #[test]
+    fn words_are_what_white_space_separates() {
+        assert_eq!(words("  a b  c ", usize::MAX), ["a", "b", "c"]);
+        assert_eq!(words("  a b  c ", 1), ["a", "b  c "]);
+        assert!(words(" ", 3).is_empty());
+    }
+}
