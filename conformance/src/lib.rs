@@ -6,6 +6,7 @@
 //! - [`oracle`]: the reference implementation in a process of its own.
 //! - [`random`]: models with anything in any field.
 //! - [`trial`]: models that are changed and have to compute the same.
+//! - [`formulas`]: nodes evaluated by their formulas.
 //! - [`comments`]: comments between the tokens of a text. [`texts`]: what is done with any text.
 
 #![forbid(unsafe_code)]
@@ -13,6 +14,7 @@
 pub mod comments;
 pub mod convert;
 pub mod corpus;
+pub mod formulas;
 pub mod oracle;
 pub mod random;
 pub mod texts;

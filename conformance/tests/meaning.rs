@@ -3,19 +3,14 @@
 
 use conformance::convert::read_wire;
 use conformance::corpus::{folder, in_parallel};
+use conformance::formulas::evaluate;
 use conformance::trial::{tensor, with_inputs_known};
-use onnx_ir::{Model, Names, ValueId, normalize_domain};
-use onnx_ops::dims::Dim;
-use onnx_ops::infer::{Fact, InferOptions, Ty, infer};
-use onnx_ops::meaning::{Attributes, Cx, Dense, Elements, Mode, Number, Operand, Output, define};
-use onnx_ops::schema::{Lookup, Registry};
+use onnx_ir::{Names, normalize_domain};
+use onnx_ops::meaning::{Dense, Number};
 use onnx_proto::file;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The most steps for one formula.
-const EFFORT: usize = 1 << 26;
 
 /// What became of a test.
 enum Outcome {
@@ -103,55 +98,6 @@ fn judge(case: &Value, backend: &Path) -> Option<(String, Outcome)> {
         }
     }
     Some((op, Outcome::Same))
-}
-
-/// What the only node gives, if it has a definition.
-fn evaluate(model: &Model) -> Option<Result<Vec<Option<Dense>>, String>> {
-    let main = model.main?;
-    let body = &model.bodies[main];
-    let graph = &body.graphs[body.root()?];
-    let node = &body.nodes[*graph.nodes.first()?];
-    let domain = normalize_domain(model.text(node.domain));
-    let version = model.opset_version(model.imports_of(main), domain)?;
-    let Lookup::Found(id) = Registry::builtin().lookup(domain, model.text(node.op), version) else {
-        return None;
-    };
-    let attributes = Attributes::of(model, body, node, Registry::builtin().get(id))?;
-    let stored = |value: ValueId| {
-        let init = graph.initializers.iter().find(|init| init.value == value)?;
-        Dense::of(&body.tensors[init.tensor], usize::MAX)
-    };
-    let inputs: Vec<Option<Dense>> = (node.inputs.iter())
-        .map(|value| value.map_or(Some(None), |value| stored(value).map(Some)))
-        .collect::<Option<_>>()?;
-    let operands: Vec<Option<Operand<'_>>> = (inputs.iter())
-        .map(|dense| dense.as_ref().map(|d| Operand { elem: d.elem, dims: &d.dims, value: Some(d) }))
-        .collect();
-    let facts = infer(model, Registry::builtin(), &InferOptions::default()).facts;
-    let types: Vec<_> = (node.outputs.iter())
-        .map(|value| value.map_or(Some(None), |value| output(facts.get(main, value)).map(Some)))
-        .collect::<Option<_>>()?;
-    let outputs: Vec<Option<Output<'_>>> =
-        (types.iter()).map(|ty| ty.as_ref().map(|(elem, dims)| Output { elem: *elem, dims })).collect();
-    let cx = Cx { inputs: &operands, outputs: &outputs, attributes: &attributes };
-    let definition = define(&cx)?;
-    let elements: Vec<Option<&dyn Elements>> =
-        inputs.iter().map(|dense| dense.as_ref().map(|dense| dense as &dyn Elements)).collect();
-    Some(
-        definition
-            .evaluate(&elements, Mode::Reference, EFFORT)
-            .ok_or_else(|| format!("no result of {definition:?}")),
-    )
-}
-
-/// The element type and the extents of a tensor, if they are known.
-fn output(fact: &Fact) -> Option<(onnx_ir::ElemType, Vec<usize>)> {
-    let Ty::Tensor(tensor) = &fact.ty else { return None };
-    let extent = |d: &Dim| match d {
-        Dim::Const(n) => usize::try_from(*n).ok(),
-        Dim::Unknown | Dim::Expr(_) => None,
-    };
-    Some((fact.ty.elem()?, tensor.shape.as_ref()?.iter().map(extent).collect::<Option<_>>()?))
 }
 
 fn difference(result: &Dense, expected: &Dense, (rtol, atol): (f64, f64)) -> Option<String> {

@@ -165,18 +165,18 @@ impl Index {
         if by == 1 { Index::at(0) } else { Index::Rem(Box::new(self), by) }
     }
 
-    /// A sum of two, affine if they are.
+    /// A sum of two, affine if they are. What is too great for 64 bits is in no tensor.
     pub(super) fn plus(self, other: Index) -> Index {
         match (self, other) {
             (Index::Affine(a, mut terms), Index::Affine(b, others)) => {
                 for (index, by) in others {
                     match terms.iter_mut().find(|(i, _)| *i == index) {
-                        Some((_, sum)) => *sum += by,
+                        Some((_, sum)) => *sum = sum.saturating_add(by),
                         None => terms.push((index, by)),
                     }
                 }
                 terms.retain(|(_, by)| *by != 0);
-                Index::Affine(a + b, terms)
+                Index::Affine(a.saturating_add(b), terms)
             }
             (a, b) => Index::Sum(vec![(a, 1), (b, 1)]),
         }
@@ -186,7 +186,8 @@ impl Index {
     pub(super) fn times(self, by: i64) -> Index {
         match self {
             Index::Affine(offset, terms) => {
-                Index::Affine(offset * by, terms.into_iter().map(|(i, of)| (i, of * by)).collect())
+                let terms = terms.into_iter().map(|(i, of)| (i, of.saturating_mul(by)));
+                Index::Affine(offset.saturating_mul(by), terms.collect())
             }
             other if by == 1 => other,
             other => Index::Sum(vec![(other, by)]),

@@ -33,6 +33,11 @@ impl From<ElemType> for Cast {
 }
 
 impl Cast {
+    /// The number as an element of the type, as the reference evaluator has it; `None` if its elements are no numbers.
+    pub fn of(self, from: Number) -> Option<Number> {
+        self.apply(from, Mode::Reference)
+    }
+
     /// The number as an element of the type.
     pub(crate) fn apply(self, from: Number, mode: Mode) -> Option<Number> {
         let kind = Kind::of(self.to)?;
@@ -42,7 +47,9 @@ impl Cast {
         Some(match (from, kind) {
             (_, Kind::Bool) => Number::Int(i128::from(from.is_true())),
             (Number::Int(_), Kind::Int(..)) => from.wrap(self.to),
-            (Number::Float(x), Kind::Int(width, _)) => Number::Int(to_int(x, width)).wrap(self.to),
+            (Number::Float(x), Kind::Int(width, is_signed)) => {
+                Number::Int(to_int(x, width, is_signed)).wrap(self.to)
+            }
             // Rounded once, as the hardware does.
             (Number::Int(n), Kind::Float(Format::Single)) => Number::Float(f64::from(n as f32)),
             (Number::Int(n), Kind::Float(format)) => Number::Float(self.to_float(n as f64, format)),
@@ -92,9 +99,20 @@ impl Cast {
     }
 }
 
-/// What x86-64 converts to a register, of which narrower types have the lowest bits.
-fn to_int(x: f64, width: u32) -> i128 {
-    let limit = if width > 32 { 63 } else { 31 };
-    let whole = if x.abs() < 1e30 { x.trunc() as i128 } else { i128::MAX };
-    if (-(1 << limit)..1 << limit).contains(&whole) { whole } else { -(1 << limit) }
+/// What x86-64 converts to a register, of which narrower types have the lowest bits: 32 bits of them for all but the widest
+/// types. What a register has not, is its least number.
+fn to_int(x: f64, width: u32, is_signed: bool) -> i128 {
+    let register = |x: f64, bits: u32| {
+        let least = -(1i128 << (bits - 1));
+        let whole = if x.abs() < 1e30 { x.trunc() as i128 } else { i128::MAX };
+        if (least..-least).contains(&whole) { whole } else { least }
+    };
+    match (width, is_signed) {
+        (..32, _) | (32, true) => register(x, 32),
+        (32, false) | (_, true) => register(x, 64),
+        (_, false) => {
+            let half = (1u64 << 63) as f64;
+            if x >= half { register(x - half, 64) + (1 << 63) } else { register(x, 64) }
+        }
+    }
 }

@@ -96,7 +96,7 @@ impl Format {
             Format::Power => f64::NAN,
             Format::Narrow { special, .. } => match special {
                 Special::Ieee => f64::INFINITY.copysign(sign),
-                Special::Last | Special::NegativeZero => f64::NAN,
+                Special::Last | Special::NegativeZero => f64::NAN.copysign(sign),
                 Special::Nothing => self.max().copysign(sign),
             },
         }
@@ -110,8 +110,8 @@ impl Format {
             Format::Power => self.decode(self.encode(x)),
             Format::Narrow { special, .. } if x.is_nan() => match special {
                 Special::Ieee | Special::Last | Special::NegativeZero => x,
-                // The reference has a negative zero in its place.
-                Special::Nothing => -0.0,
+                // The reference has a zero of the other sign in its place.
+                Special::Nothing => 0.0f64.copysign(-1.0f64.copysign(x)),
             },
             Format::Narrow { .. } if x.is_infinite() => self.overflow(x),
             Format::Narrow { mantissa, bias, special, .. } => {
@@ -180,7 +180,7 @@ impl Format {
                     Special::Ieee if is_top && fraction == 0 => f64::INFINITY,
                     Special::Ieee if is_top => f64::NAN,
                     Special::Last if is_top && fraction == (1 << mantissa) - 1 => f64::NAN,
-                    Special::NegativeZero if is_negative && field == 0 && fraction == 0 => return f64::NAN,
+                    Special::NegativeZero if is_negative && field == 0 && fraction == 0 => f64::NAN,
                     Special::Ieee | Special::Last | Special::NegativeZero | Special::Nothing => {
                         let units = if field == 0 { fraction } else { fraction + (1 << mantissa) };
                         units as f64 * power(field.max(1) - bias - mantissa as i32)

@@ -1,0 +1,87 @@
+//! Nodes evaluated by their formulas.
+
+use onnx_ir::{Attr, AttrValue, ElemType, Model, Node, OpsetImport, ValueId, normalize_domain};
+use onnx_ops::dims::Dim;
+use onnx_ops::infer::{Fact, InferOptions, Ty, infer};
+use onnx_ops::meaning::{Attributes, Cx, Definition, Dense, Elements, Mode, Operand, Output, define};
+use onnx_ops::schema::{Lookup, Registry};
+
+/// The most steps for one formula.
+const EFFORT: usize = 1 << 26;
+
+/// What the only node of a model gives, whose inputs are initializers. `None` if it has no definition.
+pub fn evaluate(model: &Model) -> Option<Result<Vec<Option<Dense>>, String>> {
+    let main = model.main?;
+    let body = &model.bodies[main];
+    let graph = &body.graphs[body.root()?];
+    let [node] = graph.nodes[..] else { return None };
+    let node = &body.nodes[node];
+    let stored = |value: ValueId| {
+        let init = graph.initializers.iter().find(|init| init.value == value)?;
+        Dense::of(&body.tensors[init.tensor], usize::MAX)
+    };
+    let inputs: Vec<Option<Dense>> = (node.inputs.iter())
+        .map(|value| value.map_or(Some(None), |value| stored(value).map(Some)))
+        .collect::<Option<_>>()?;
+    let definition = definition(model, node, &inputs)?;
+    let elements: Vec<Option<&dyn Elements>> =
+        inputs.iter().map(|dense| dense.as_ref().map(|dense| dense as &dyn Elements)).collect();
+    let results = definition.evaluate(&elements, Mode::Reference, EFFORT);
+    Some(results.ok_or_else(|| format!("no result of {definition:?}")))
+}
+
+fn definition(model: &Model, node: &Node, inputs: &[Option<Dense>]) -> Option<Definition> {
+    let main = model.main?;
+    let domain = normalize_domain(model.text(node.domain));
+    let version = model.opset_version(model.imports_of(main), domain)?;
+    let Lookup::Found(id) = Registry::builtin().lookup(domain, model.text(node.op), version) else {
+        return None;
+    };
+    let attributes = Attributes::of(model, &model.bodies[main], node, Registry::builtin().get(id))?;
+    let operands: Vec<Option<Operand<'_>>> = (inputs.iter())
+        .map(|dense| dense.as_ref().map(|d| Operand { elem: d.elem, dims: &d.dims, value: Some(d) }))
+        .collect();
+    let facts = infer(model, Registry::builtin(), &InferOptions::default()).facts;
+    let types: Vec<_> = (node.outputs.iter())
+        .map(|value| value.map_or(Some(None), |value| output(facts.get(main, value)).map(Some)))
+        .collect::<Option<_>>()?;
+    let outputs: Vec<Option<Output<'_>>> =
+        types.iter().map(|ty| ty.as_ref().map(|(elem, dims)| Output { elem: *elem, dims })).collect();
+    define(&Cx { inputs: &operands, outputs: &outputs, attributes: &attributes })
+}
+
+/// The element type and the extents of a tensor, if they are known.
+fn output(fact: &Fact) -> Option<(ElemType, Vec<usize>)> {
+    let Ty::Tensor(tensor) = &fact.ty else { return None };
+    let extent = |d: &Dim| match d {
+        Dim::Const(n) => usize::try_from(*n).ok(),
+        Dim::Unknown | Dim::Expr(_) => None,
+    };
+    Some((fact.ty.elem()?, tensor.shape.as_ref()?.iter().map(extent).collect::<Option<_>>()?))
+}
+
+/// The model with constants in place of its only node.
+pub fn with_results(model: &Model, results: &[Option<Dense>]) -> Option<Model> {
+    let mut model = model.clone();
+    let (op, attr) = (model.names.intern("Constant"), model.names.intern("value"));
+    let body = &mut model.bodies[model.main?];
+    let root = body.root()?;
+    let [node] = body.graphs[root].nodes[..] else { return None };
+    let outputs = body.nodes[node].outputs.clone();
+    body.graphs[root].nodes.clear();
+    for (output, result) in outputs.into_iter().zip(results) {
+        let Some(result) = result else { continue };
+        let tensor = body.tensors.push(result.tensor()?);
+        let constant = Node {
+            op: Some(op),
+            outputs: [output].into_iter().collect(),
+            attrs: vec![Attr::new(attr, AttrValue::Tensor(tensor))],
+            ..Node::default()
+        };
+        let constant = body.nodes.push(constant);
+        body.graphs[root].nodes.push(constant);
+    }
+    // The first versions of `Constant` have few types.
+    model.header.opset_imports = vec![OpsetImport { domain: None, version: Some(25) }];
+    Some(model)
+}
