@@ -86,6 +86,23 @@ impl Drop for Charge {
     }
 }
 
+/// An empty list with room for so many; how many was said by data, and need not be true of any memory.
+pub(crate) fn room_for<T>(count: usize) -> Result<Vec<T>, Failure> {
+    let bytes = count.saturating_mul(size_of::<T>());
+    has_room(bytes)?;
+    let mut list = Vec::new();
+    let refused = |_| Failure::new(format!("{bytes} bytes of memory cannot be had"));
+    list.try_reserve_exact(count).map_err(refused)?;
+    Ok(list)
+}
+
+/// A list of so many equal numbers, see [`room_for`].
+pub(crate) fn filled<T: Copy>(count: usize, with: T) -> Result<Vec<T>, Failure> {
+    let mut list = room_for(count)?;
+    list.resize(count, with);
+    Ok(list)
+}
+
 /// Whether so many bytes are left; what is about to be made by a library can be asked for first.
 pub(crate) fn has_room(bytes: usize) -> Result<(), Failure> {
     Charge::of(bytes).map(drop)

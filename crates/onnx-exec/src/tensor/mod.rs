@@ -5,12 +5,16 @@
 //! shared: a clone copies nothing, and the weights of a mapped model stay where they are.
 
 mod buffer;
+mod place;
 mod store;
+
+pub(crate) use place::NOWHERE;
 
 use crate::budget::Charge;
 use crate::failure::{Failure, fail};
 use buffer::Buffer;
 use onnx_ir::ElemType;
+use onnx_ops::meaning::Number;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -264,8 +268,20 @@ impl Tensor {
             E::FLOAT16 => all::<half::f16>(self),
             E::BFLOAT16 => all::<half::bf16>(self),
             E::UINT64 => self.words::<u64>().iter().map(|&x| x as f64).collect(),
-            _ => self.ints()?.into_iter().map(|x| x as f64).collect(),
+            _ => match self.ints() {
+                Ok(integers) => integers.into_iter().map(|x| x as f64).collect(),
+                Err(why) => self.small_floats().ok_or(why)?,
+            },
         })
+    }
+
+    /// The elements, if they are floats of at most 8 bits.
+    fn small_floats(&self) -> Option<Vec<f64>> {
+        let number = |&code: &u8| match Number::from_bits(self.elem, u64::from(code))? {
+            Number::Float(x) => Some(x),
+            Number::Int(_) => None,
+        };
+        (width(self.elem) == Some(1)).then(|| self.words::<u8>().iter().map(number).collect()).flatten()
     }
 
     /// A tensor of numbers that are rounded to the element type: to nearest for floats, toward zero for integers, which
@@ -295,7 +311,15 @@ impl Tensor {
             E::UINT16 => all(elem, dims, numbers, |x| x as u16),
             E::UINT8 => all(elem, dims, numbers, |x| x as u8),
             E::BOOL => all(elem, dims, numbers, |x| u8::from(x != 0.0)),
-            other => fail!("numbers cannot be made elements of type {}", other.name().unwrap_or("?")),
+            other => {
+                let is_small_float =
+                    width(other) == Some(1) && matches!(Number::from_bits(other, 0), Some(Number::Float(_)));
+                let code = |&x: &f64| u8::try_from(Number::Float(x).to_bits(other)?).ok();
+                match numbers.iter().map(code).collect::<Option<Vec<u8>>>().filter(|_| is_small_float) {
+                    Some(codes) => Tensor::of_raw(other, dims, &codes),
+                    None => fail!("numbers cannot be made elements of type {}", other.name().unwrap_or("?")),
+                }
+            }
         }
     }
 

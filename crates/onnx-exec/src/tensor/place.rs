@@ -1,0 +1,121 @@
+//! Elements of any type, moved from one tensor to places of another.
+
+use super::{Data, Tensor};
+use crate::budget::Charge;
+use crate::failure::{Failure, fail};
+use std::sync::Arc;
+
+/// The position of no element.
+pub(crate) const NOWHERE: usize = usize::MAX;
+
+impl Tensor {
+    /// The elements at these positions of the row-major order, under new extents; at [`NOWHERE`] lies the only element of
+    /// `filler`, which has the same type.
+    pub(crate) fn picked_or(
+        &self,
+        filler: &Tensor,
+        dims: &[usize],
+        positions: &[usize],
+    ) -> Result<Tensor, Failure> {
+        fn all<T: bytemuck::Pod>(
+            from: &Tensor,
+            filler: &Tensor,
+            dims: &[usize],
+            positions: &[usize],
+        ) -> Result<Tensor, Failure> {
+            let words = from.words::<T>();
+            let Some(filler) = filler.words::<T>().first() else { fail!("the filler has another type") };
+            let mut picked = Tensor::zeros(from.elem, dims)?;
+            for (to, &at) in picked.words_mut::<T>().iter_mut().zip(positions) {
+                *to = match words.get(at) {
+                    Some(word) => *word,
+                    None if at == NOWHERE => *filler,
+                    None => fail!("a position lies outside of the tensor"),
+                };
+            }
+            Ok(picked)
+        }
+        if super::count(dims) != Some(positions.len()) {
+            fail!("a tensor of shape {dims:?} does not have {} elements", positions.len());
+        }
+        if self.is_strings() {
+            let (from, filler) = (self.string_slice()?, filler.string_slice()?);
+            let pick = |&at: &usize| match (from.get(at), filler.first()) {
+                (Some(string), _) => Ok(string.clone()),
+                (None, Some(filler)) if at == NOWHERE => Ok(filler.clone()),
+                (None, _) => fail!("a position lies outside of the tensor"),
+            };
+            return Tensor::of_strings(dims, positions.iter().map(pick).collect::<Result<_, _>>()?);
+        }
+        match super::width(self.elem) {
+            Some(1) => all::<u8>(self, filler, dims, positions),
+            Some(2) => all::<u16>(self, filler, dims, positions),
+            Some(4) => all::<u32>(self, filler, dims, positions),
+            Some(8) => all::<u64>(self, filler, dims, positions),
+            Some(16) => all::<u128>(self, filler, dims, positions),
+            Some(_) | None => fail!("elements of type {} cannot be moved", self.elem.0),
+        }
+    }
+
+    /// A copy in which elements lie of another tensor of the same type, each at the first of its positions: pairs of a
+    /// position here and one there. Later pairs win.
+    pub(crate) fn with_placed(
+        &self,
+        other: &Tensor,
+        pairs: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<Tensor, Failure> {
+        if self.elem != other.elem {
+            let name = |t: &Tensor| t.elem.name().unwrap_or("?");
+            fail!("elements of type {} are put among those of type {}", name(other), name(self));
+        }
+        let outside = || Failure::new("a position lies outside of the tensor");
+        let mut result = self.clone();
+        if let Data::Strings(from) = &other.data {
+            let mut strings = self.string_slice()?.to_vec();
+            for (to, at) in pairs {
+                let string = from.0.get(at).ok_or_else(outside)?;
+                strings.get_mut(to).ok_or_else(outside)?.clone_from(string);
+            }
+            let bytes = strings.iter().map(|s| size_of::<String>() + s.len()).sum();
+            result.data = Data::Strings(Arc::new((strings, Charge::of(bytes)?)));
+            return Ok(result);
+        }
+        let Some(width) = super::width(self.elem) else {
+            fail!("elements of type {} cannot be moved", self.elem.0)
+        };
+        let from = other.bytes();
+        let bytes = result.bytes_mut();
+        let range = |at: usize| Some(at.checked_mul(width)?..at.checked_add(1)?.checked_mul(width)?);
+        for (to, at) in pairs {
+            let source = range(at).and_then(|range| from.get(range)).ok_or_else(outside)?;
+            range(to).and_then(|range| bytes.get_mut(range)).ok_or_else(outside)?.copy_from_slice(source);
+        }
+        Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_moved_whatever_their_type() {
+        let strings = |all: &[&str]| {
+            Tensor::of_strings(&[all.len()], all.iter().map(|s| s.to_string()).collect()).expect("strings")
+        };
+        let (words, other) = (strings(&["a", "b"]), strings(&["c"]));
+        let mixed = words.with_placed(&other, [(1, 0)].into_iter()).expect("there");
+        assert_eq!(mixed.string_slice().expect("strings"), ["a", "c"]);
+        let picked = words.picked_or(&other, &[3], &[NOWHERE, 1, 1]).expect("there");
+        assert_eq!(picked.string_slice().expect("strings"), ["c", "b", "b"]);
+        assert!(words.picked_or(&other, &[1], &[2]).is_err());
+
+        let x = Tensor::of(&[3], &[1i16, 2, 3]).expect("three");
+        let y = Tensor::of(&[1], &[9i16]).expect("one");
+        let mixed = x.with_placed(&y, [(0, 0)].into_iter()).expect("there");
+        assert_eq!(mixed.slice::<i16>().expect("int16"), [9, 2, 3]);
+        assert_eq!(x.slice::<i16>().expect("int16"), [1, 2, 3], "the first stays as it is");
+        assert!(x.with_placed(&y, [(3, 0)].into_iter()).is_err());
+        assert!(x.with_placed(&words, std::iter::empty()).is_err());
+    }
+}
