@@ -5,13 +5,16 @@
 //! a sentence where something does not fit. One file has the kernels of a family; the table below says which operators they
 //! are. Versions of an operator that differ are told apart by [`Call::since`].
 
+mod around;
 mod call;
 mod ml;
 mod ngrams;
+mod order;
 mod pattern;
 mod random;
 mod select;
 mod sequence;
+mod sort;
 mod structure;
 pub(crate) mod text;
 
@@ -44,6 +47,7 @@ const FAMILIES: &[&[Row]] = &[
     random::ROWS,
     select::ROWS,
     sequence::ROWS,
+    sort::ROWS,
     structure::ROWS,
     text::ROWS,
 ];

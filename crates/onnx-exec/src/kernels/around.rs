@@ -1,0 +1,50 @@
+//! A shape seen from one axis.
+
+use crate::failure::Failure;
+use crate::tensor::count_of;
+
+/// How many elements there are around an axis: `outer` runs of `extent` slices of `inner` elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around {
+    pub(super) outer: usize,
+    pub(super) extent: usize,
+    pub(super) inner: usize,
+}
+
+impl Around {
+    /// `axis` must be one of the shape.
+    pub(super) fn of(dims: &[usize], axis: usize) -> Result<Around, Failure> {
+        Ok(Around {
+            outer: count_of(&dims[..axis])?,
+            extent: dims[axis],
+            inner: count_of(&dims[axis + 1..])?,
+        })
+    }
+
+    /// Where each line along the axis begins; its elements are `inner` apart. Nothing if there are no elements.
+    pub(super) fn lines(self) -> impl Iterator<Item = usize> {
+        let outer = if self.extent == 0 || self.inner == 0 { 0 } else { self.outer };
+        (0..outer).flat_map(move |o| (0..self.inner).map(move |i| o * self.extent * self.inner + i))
+    }
+}
+
+/// The distances of neighbours along each axis, in elements.
+pub(super) fn strides(dims: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; dims.len()];
+    for axis in (1..dims.len()).rev() {
+        strides[axis - 1] = dims[axis].saturating_mul(strides[axis]);
+    }
+    strides
+}
+
+/// Goes to the next index of a shape in row-major order; false behind the last one.
+pub(super) fn advance(index: &mut [usize], dims: &[usize]) -> bool {
+    for (i, &d) in index.iter_mut().zip(dims).rev() {
+        *i += 1;
+        if *i < d {
+            return true;
+        }
+        *i = 0;
+    }
+    false
+}

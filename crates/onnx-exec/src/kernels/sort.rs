@@ -1,0 +1,117 @@
+//! Kernels that put elements in order: TopK, Unique.
+
+use super::around::Around;
+use super::order::Keys;
+use super::{Call, Row, resolve_axis};
+use crate::budget::{filled, room_for};
+use crate::failure::{Failure, fail};
+use crate::tensor::{Tensor, count_of};
+use crate::value::Value;
+use std::cmp::Ordering;
+
+pub(super) const ROWS: &[Row] = &[("", "TopK", top_k), ("", "Unique", unique)];
+
+/// The largest or smallest elements of each line along an axis and where they were; of equal ones, those of lower index.
+fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let axis = call.attrs.axis("axis", x.rank())?;
+    let k = match call.optional_ints(1)? {
+        Some(given) => match given[..] {
+            [k] => k,
+            _ => fail!("`K` is one number, not {}", given.len()),
+        },
+        None => call.attrs.int("k").ok_or_else(|| Failure::new("attribute `k` is missing"))?,
+    };
+    let around = Around::of(x.dims(), axis)?;
+    let Some(k) = usize::try_from(k).ok().filter(|&k| k <= around.extent) else {
+        fail!("{k} elements are wanted of {}", around.extent)
+    };
+    let is_largest = call.attrs.int("largest").unwrap_or(1) != 0;
+    let keys = Keys::of(x)?;
+    let mut dims = x.dims().to_vec();
+    dims[axis] = k;
+    let mut indices = Tensor::zeros(onnx_ir::ElemType::INT64, &dims)?;
+    let count = indices.len();
+    let mut positions = filled(count, 0usize)?;
+    let mut line = room_for(around.extent)?;
+    let places = Around { extent: k, ..around };
+    let to = indices.words_mut::<i64>();
+    for (start, place) in around.lines().zip(places.lines()) {
+        let at = |i: usize| start + i * around.inner;
+        let compare = |&a: &usize, &b: &usize| {
+            let order = keys.compare(at(a), at(b));
+            if is_largest { order.reverse() } else { order }.then(a.cmp(&b))
+        };
+        line.clear();
+        line.extend(0..around.extent);
+        if k < line.len() {
+            line.select_nth_unstable_by(k, compare);
+        }
+        line[..k].sort_unstable_by(compare);
+        for (i, &found) in line[..k].iter().enumerate() {
+            to[place + i * around.inner] = i64::try_from(found).unwrap_or(i64::MAX);
+            positions[place + i * around.inner] = at(found);
+        }
+    }
+    Ok(vec![x.picked(&dims, &positions)?.into(), indices.into()])
+}
+
+/// The different elements, or slices along an axis: where each is first, which one each was, and how many of each there are.
+fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let (x, axis) = match call.attrs.int("axis") {
+        Some(axis) => (x.clone(), resolve_axis(axis, x.rank())?),
+        None => (x.reshaped(&[x.len()])?, 0),
+    };
+    let around = Around::of(x.dims(), axis)?;
+    let keys = Keys::of(&x)?;
+    let inner = if x.is_empty() { 0 } else { around.inner };
+    let outer = if x.is_empty() { 0 } else { around.outer };
+    let compare = |&a: &usize, &b: &usize| {
+        let elements = (0..outer).flat_map(|o| (0..inner).map(move |i| o * around.extent * inner + i));
+        let differ = |start| keys.compare(start + a * inner, start + b * inner);
+        elements.map(differ).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    let mut order: Vec<usize> = room_for(around.extent)?;
+    order.extend(0..around.extent);
+    order.sort_by(compare);
+
+    // Groups of equal slices, each with the first of them, which a stable sort puts first.
+    let mut groups: Vec<(usize, i64)> = Vec::new();
+    let mut group_of = filled(around.extent, 0usize)?;
+    for (i, &slice) in order.iter().enumerate() {
+        let is_new = i == 0 || compare(&order[i - 1], &slice).is_ne();
+        match groups.last_mut() {
+            Some((_, count)) if !is_new => *count += 1,
+            Some(_) | None => groups.push((slice, 1)),
+        }
+        group_of[slice] = groups.len() - 1;
+    }
+    let mut place: Vec<usize> = (0..groups.len()).collect();
+    if call.attrs.int("sorted").unwrap_or(1) == 0 {
+        // In the order in which they were met.
+        let mut met: Vec<usize> = (0..groups.len()).collect();
+        met.sort_by_key(|&group| groups[group].0);
+        for (i, &group) in met.iter().enumerate() {
+            place[group] = i;
+        }
+        groups.sort_by_key(|&(first, _)| first);
+    }
+
+    let mut dims = x.dims().to_vec();
+    dims[axis] = groups.len();
+    let mut positions = room_for(count_of(&dims)?)?;
+    for o in 0..outer {
+        for &(first, _) in &groups {
+            let start = (o * around.extent + first) * inner;
+            positions.extend(start..start + inner);
+        }
+    }
+    let long = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+    let firsts: Vec<i64> = groups.iter().map(|&(first, _)| long(first)).collect();
+    let inverse: Vec<i64> = group_of.iter().map(|&group| long(place[group])).collect();
+    let counts: Vec<i64> = groups.iter().map(|&(_, count)| count).collect();
+    let list = |all: &[i64]| Tensor::of(&[all.len()], all);
+    let y = x.picked(&dims, &positions)?;
+    Ok(vec![y.into(), list(&firsts)?.into(), list(&inverse)?.into(), list(&counts)?.into()])
+}
