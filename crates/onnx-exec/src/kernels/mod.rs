@@ -5,6 +5,7 @@
 //! a sentence where something does not fit. One file has the kernels of a family; the table below says which operators they
 //! are. Versions of an operator that differ are told apart by [`Call::since`].
 
+mod arithmetic;
 mod around;
 mod call;
 mod ml;
@@ -12,6 +13,7 @@ mod ngrams;
 mod order;
 mod pattern;
 mod random;
+mod scatter;
 mod select;
 mod sequence;
 mod sort;
@@ -45,6 +47,7 @@ const FAMILIES: &[&[Row]] = &[
     ngrams::ROWS,
     pattern::ROWS,
     random::ROWS,
+    scatter::ROWS,
     select::ROWS,
     sequence::ROWS,
     sort::ROWS,

@@ -1,0 +1,177 @@
+//! Kernels that put elements into a tensor at places that data says: Scatter, ScatterElements, ScatterND, TensorScatter.
+
+use super::arithmetic::{Arithmetic, for_elements};
+use super::around::{Around, advance, strides};
+use super::{Call, Row};
+use crate::budget::room_for;
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[
+    ("", "Scatter", scatter_elements),
+    ("", "ScatterElements", scatter_elements),
+    ("", "ScatterND", scatter_nd),
+    ("", "TensorScatter", tensor_scatter),
+];
+
+/// What becomes of an element that is there and one that comes.
+#[derive(Clone, Copy)]
+enum Reduction {
+    Add,
+    Mul,
+    Min,
+    Max,
+}
+
+/// `None` takes the one that comes.
+fn reduction(call: &Call<'_>) -> Result<Option<Reduction>, Failure> {
+    Ok(match call.attrs.string("reduction").as_deref() {
+        None | Some("none") => None,
+        Some("add") => Some(Reduction::Add),
+        Some("mul") => Some(Reduction::Mul),
+        Some("min") => Some(Reduction::Min),
+        Some("max") => Some(Reduction::Max),
+        Some(other) => fail!("there is no reduction `{other}`"),
+    })
+}
+
+/// Pairs of a position in the data and one in the updates.
+type Pairs = Vec<(usize, usize)>;
+
+fn scattered(
+    data: &Tensor,
+    updates: &Tensor,
+    pairs: &Pairs,
+    reduction: Option<Reduction>,
+) -> Result<Vec<Value>, Failure> {
+    let Some(reduction) = reduction else {
+        return Ok(vec![data.with_placed(updates, pairs.iter().copied())?.into()]);
+    };
+    if data.elem() != updates.elem() {
+        fail!("data and updates have different types");
+    }
+    let mut result = data.clone();
+    for_elements!(data.elem(), reduce(&mut result, updates, pairs, reduction));
+    Ok(vec![result.into()])
+}
+
+fn reduce<T: Arithmetic>(data: &mut Tensor, updates: &Tensor, pairs: &Pairs, reduction: Reduction) {
+    let combine = match reduction {
+        Reduction::Add => T::plus,
+        Reduction::Mul => T::times,
+        Reduction::Min => T::least,
+        Reduction::Max => T::most,
+    };
+    let (to, from) = (data.words_mut::<T>(), updates.words::<T>());
+    for &(at, update) in pairs {
+        to[at] = combine(to[at], from[update]);
+    }
+}
+
+/// An index of an axis, counted from the end if negative.
+fn resolve(index: i64, extent: usize) -> Result<usize, Failure> {
+    let from_start = if index < 0 { index.saturating_add_unsigned(extent as u64) } else { index };
+    match usize::try_from(from_start) {
+        Ok(at) if at < extent => Ok(at),
+        Ok(_) | Err(_) => fail!("index {index} is out of bounds of an axis of {extent}"),
+    }
+}
+
+/// Each update lies at its own place, but along the axis where its index says.
+fn scatter_elements(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    let axis = call.attrs.axis("axis", data.rank())?;
+    let fits = |i: usize| i == axis || indices.dims()[i] <= data.dims()[i];
+    if indices.dims() != updates.dims() || indices.rank() != data.rank() || !(0..data.rank()).all(fits) {
+        let (a, b, c) = (data.dims(), indices.dims(), updates.dims());
+        fail!("indices of shape {b:?} and updates of shape {c:?} do not fit data of shape {a:?}");
+    }
+    let strides = strides(data.dims());
+    let mut pairs: Pairs = room_for(indices.len())?;
+    let mut index = vec![0; indices.rank()];
+    for (update, at) in indices.ints()?.into_iter().enumerate() {
+        let along = resolve(at, data.dims()[axis])?;
+        let place =
+            |(i, (&at, &stride)): (usize, (&usize, &usize))| stride * if i == axis { along } else { at };
+        pairs.push((index.iter().zip(&strides).enumerate().map(place).sum(), update));
+        advance(&mut index, indices.dims());
+    }
+    scattered(data, updates, &pairs, reduction(call)?)
+}
+
+/// The last axis of the indices holds where a slice of the updates lies.
+fn scatter_nd(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    let Some((&depth, outer)) = indices.dims().split_last() else { fail!("the indices are a scalar") };
+    let fits = depth <= data.rank() && {
+        let (expected, inner) = (outer.len(), &data.dims()[depth..]);
+        updates.rank() == expected + inner.len()
+            && updates.dims()[..expected] == *outer
+            && updates.dims()[expected..] == *inner
+    };
+    if !fits {
+        let (a, b, c) = (data.dims(), indices.dims(), updates.dims());
+        fail!("indices of shape {b:?} and updates of shape {c:?} do not fit data of shape {a:?}");
+    }
+    let reduction = reduction(call)?;
+    if updates.is_empty() {
+        return Ok(vec![data.clone().into()]);
+    }
+    let strides = strides(data.dims());
+    let slice: usize = data.dims()[depth..].iter().product();
+    let indices = indices.ints()?;
+    let mut pairs: Pairs = room_for(updates.len())?;
+    for row in 0..updates.len() / slice {
+        let mut start = 0;
+        for (axis, &at) in indices[row * depth..][..depth].iter().enumerate() {
+            start += resolve(at, data.dims()[axis])? * strides[axis];
+        }
+        pairs.extend((0..slice).map(|i| (start + i, row * slice + i)));
+    }
+    scattered(data, updates, &pairs, reduction)
+}
+
+/// Writes to a cache along an axis, from the index of each batch on; a circular one goes on at its start.
+fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let (cache, update) = (call.tensor(0)?, call.tensor(1)?);
+    let axis = call.attrs.axis("axis", cache.rank())?;
+    let fits = |i: usize| match (cache.dims()[i], update.dims()[i]) {
+        (a, b) if i == axis => b <= a,
+        (a, b) => a == b,
+    };
+    if axis == 0 || cache.rank() != update.rank() || !(0..cache.rank()).all(fits) {
+        fail!("an update of shape {:?} does not fit a cache of shape {:?}", update.dims(), cache.dims());
+    }
+    let is_circular = match call.attrs.string("mode").as_deref() {
+        None | Some("linear") => false,
+        Some("circular") => true,
+        Some(other) => fail!("there is no mode `{other}`"),
+    };
+    let batches = cache.dims()[0];
+    let starts = match call.optional_ints(2)? {
+        Some(starts) if starts.len() == batches => starts,
+        Some(starts) => fail!("{} write indices are given for {batches} batches", starts.len()),
+        None => crate::budget::filled(batches, 0)?,
+    };
+    if update.is_empty() {
+        return Ok(vec![cache.clone().into()]);
+    }
+    let (to, from) = (Around::of(cache.dims(), axis)?, Around::of(update.dims(), axis)?);
+    let mut pairs: Pairs = room_for(update.len())?;
+    for outer in 0..from.outer {
+        let start = starts[outer / (from.outer / batches)];
+        for i in 0..from.extent {
+            let at = start.saturating_add_unsigned(i as u64);
+            let extent = i64::try_from(to.extent).unwrap_or(i64::MAX);
+            let at = match usize::try_from(if is_circular { at.rem_euclid(extent) } else { at }) {
+                Ok(at) if at < to.extent => at,
+                Ok(_) | Err(_) => fail!("write index {at} is out of bounds of a cache of {}", to.extent),
+            };
+            let target = (outer * to.extent + at) * to.inner;
+            let source = (outer * from.extent + i) * from.inner;
+            pairs.extend((0..to.inner).map(|i| (target + i, source + i)));
+        }
+    }
+    scattered(cache, update, &pairs, None)
+}
