@@ -7,7 +7,10 @@
 
 mod arithmetic;
 mod around;
+mod boxes;
 mod call;
+mod cumulate;
+mod det;
 mod ml;
 mod ngrams;
 mod order;
@@ -43,6 +46,9 @@ type Row = (&'static str, &'static str, Kernel);
 
 /// The tables of the families.
 const FAMILIES: &[&[Row]] = &[
+    boxes::ROWS,
+    cumulate::ROWS,
+    det::ROWS,
     ml::ROWS,
     ngrams::ROWS,
     pattern::ROWS,

@@ -1,0 +1,102 @@
+//! NonMaxSuppression: of boxes that overlap, the one with the best score.
+
+use super::{Call, Row};
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[("", "NonMaxSuppression", non_max_suppression)];
+
+/// Least and largest x, least and largest y.
+#[derive(Clone, Copy)]
+struct Corners {
+    x: [f32; 2],
+    y: [f32; 2],
+}
+
+impl Corners {
+    /// Any two opposite corners, y before x.
+    fn of_corners(b: &[f32; 4]) -> Corners {
+        let ordered = |a: f32, b: f32| if a >= b { [b, a] } else { [a, b] };
+        Corners { x: ordered(b[1], b[3]), y: ordered(b[0], b[2]) }
+    }
+
+    /// The middle, width and height.
+    fn of_center(b: &[f32; 4]) -> Corners {
+        let (w, h) = (b[2] / 2.0, b[3] / 2.0);
+        Corners { x: [b[0] - w, b[0] + w], y: [b[1] - h, b[1] + h] }
+    }
+
+    fn area(self) -> f32 {
+        (self.x[1] - self.x[0]) * (self.y[1] - self.y[0])
+    }
+
+    /// Whether what two boxes share is more than this part of what they cover together.
+    fn overlaps(self, other: Corners, threshold: f32) -> bool {
+        let shared = |a: [f32; 2], b: [f32; 2]| a[1].min(b[1]) - a[0].max(b[0]);
+        let (w, h) = (shared(self.x, other.x), shared(self.y, other.y));
+        let both = w * h;
+        // What is no number is nothing.
+        if !(w > 0.0 && h > 0.0 && both > 0.0) {
+            return false;
+        }
+        let (a, b) = (self.area(), other.area());
+        let union = a + b - both;
+        a > 0.0 && b > 0.0 && union > 0.0 && both / union > threshold
+    }
+}
+
+/// One number that may be left out.
+fn number(call: &Call<'_>, input: usize) -> Result<Option<f32>, Failure> {
+    Ok(match call.optional_tensor(input)? {
+        Some(tensor) => tensor.slice::<f32>()?.first().copied(),
+        None => None,
+    })
+}
+
+fn non_max_suppression(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let (boxes, scores) = (call.tensor(0)?, call.tensor(1)?);
+    let (&[batches, count, 4], &[b, classes, n]) = (boxes.dims(), scores.dims()) else {
+        fail!("boxes of shape {:?} and scores of shape {:?} do not fit", boxes.dims(), scores.dims())
+    };
+    if (b, n) != (batches, count) {
+        fail!("boxes of shape {:?} and scores of shape {:?} do not fit", boxes.dims(), scores.dims());
+    }
+    let most = call.optional_ints(2)?.and_then(|most| most.first().copied()).unwrap_or(0);
+    let most = usize::try_from(most).unwrap_or(0);
+    let threshold = number(call, 3)?.unwrap_or(0.0);
+    let least_score = number(call, 4)?;
+    let is_center = call.attrs.flag("center_point_box");
+    let corners: Vec<Corners> = boxes
+        .slice::<f32>()?
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|b| if is_center { Corners::of_center(b) } else { Corners::of_corners(b) })
+        .collect();
+
+    let mut selected: Vec<i64> = Vec::new();
+    let long = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+    let mut candidates: Vec<usize> = Vec::new();
+    let mut kept: Vec<Corners> = Vec::new();
+    for (row, scores) in scores.slice::<f32>()?.chunks_exact(count.max(1)).enumerate() {
+        let (batch, class) = (row / classes.max(1), row % classes.max(1));
+        candidates.clear();
+        candidates.extend((0..count).filter(|&i| least_score.is_none_or(|least| scores[i] > least)));
+        // The best first; what is no number is worst.
+        let order = |x: f32| if x.is_nan() { f32::NEG_INFINITY } else { x };
+        candidates.sort_by(|&a, &b| order(scores[b]).total_cmp(&order(scores[a])));
+        kept.clear();
+        for &candidate in &candidates {
+            if kept.len() >= most {
+                break;
+            }
+            let corners = corners[batch * count + candidate];
+            if !kept.iter().any(|other| corners.overlaps(*other, threshold)) {
+                kept.push(corners);
+                selected.extend([long(batch), long(class), long(candidate)]);
+            }
+        }
+    }
+    Ok(vec![Tensor::of(&[selected.len() / 3, 3], &selected)?.into()])
+}

@@ -1,0 +1,49 @@
+//! Kernels that go along an axis and keep what there was: CumSum, CumProd.
+
+use super::arithmetic::{Arithmetic, for_elements};
+use super::around::Around;
+use super::{Call, Row, resolve_axis};
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] =
+    &[("", "CumProd", |call| cumulate(call, Way::Product)), ("", "CumSum", |call| cumulate(call, Way::Sum))];
+
+#[derive(Clone, Copy)]
+enum Way {
+    Sum,
+    Product,
+}
+
+/// Sums or products of all elements up to each one, which itself counts unless `exclusive`; from the end if `reverse`.
+fn cumulate(call: &mut Call<'_>, way: Way) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let axis = match call.tensor(1)?.ints()?[..] {
+        [axis] => resolve_axis(axis, x.rank())?,
+        _ => fail!("the axis is one number, not {}", call.tensor(1)?.len()),
+    };
+    let around = Around::of(x.dims(), axis)?;
+    let mut result = x.clone();
+    let (is_exclusive, is_reverse) = (call.attrs.flag("exclusive"), call.attrs.flag("reverse"));
+    for_elements!(x.elem(), along(&mut result, around, way, is_exclusive, is_reverse));
+    Ok(vec![result.into()])
+}
+
+fn along<T: Arithmetic>(x: &mut Tensor, around: Around, way: Way, is_exclusive: bool, is_reverse: bool) {
+    let (none, combine) = match way {
+        Way::Sum => (T::ZERO, T::plus as fn(T, T) -> T),
+        Way::Product => (T::ONE, T::times as fn(T, T) -> T),
+    };
+    let elements = x.words_mut::<T>();
+    for start in around.lines() {
+        let mut kept = none;
+        for i in 0..around.extent {
+            let i = if is_reverse { around.extent - 1 - i } else { i };
+            let element = &mut elements[start + i * around.inner];
+            let next = combine(kept, *element);
+            *element = if is_exclusive { kept } else { next };
+            kept = next;
+        }
+    }
+}

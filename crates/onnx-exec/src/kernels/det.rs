@@ -1,0 +1,51 @@
+//! Det: determinants of square matrices.
+
+use super::{Call, Row};
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[("", "Det", det)];
+
+fn det(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let [outer @ .., m, n] = x.dims() else { fail!("the shape {:?} is not one of matrices", x.dims()) };
+    if m != n {
+        fail!("a matrix of {m} rows and {n} columns is not square");
+    }
+    if *n == 0 {
+        let count = call.has_room(x.elem(), outer)?;
+        return Ok(vec![Tensor::of_floats(x.elem(), outer, &crate::budget::filled(count, 1.0)?)?.into()]);
+    }
+    let mut matrices = x.floats()?;
+    let found: Vec<f64> = matrices.chunks_exact_mut(n * n).map(|matrix| determinant(matrix, *n)).collect();
+    Ok(vec![Tensor::of_floats(x.elem(), outer, &found)?.into()])
+}
+
+/// By elimination, the largest element of each column first.
+fn determinant(a: &mut [f64], n: usize) -> f64 {
+    let mut product = 1.0;
+    for k in 0..n {
+        let size = |&i: &usize| a[i * n + k].abs();
+        let Some(pivot) = (k..n).max_by(|i, j| size(i).total_cmp(&size(j))) else { return product };
+        if a[pivot * n + k] == 0.0 {
+            return 0.0;
+        }
+        if pivot != k {
+            for j in 0..n {
+                a.swap(pivot * n + j, k * n + j);
+            }
+            product = -product;
+        }
+        let (above, below) = a.split_at_mut((k + 1) * n);
+        let row = &above[k * n..];
+        product *= row[k];
+        for other in below.chunks_exact_mut(n) {
+            let factor = other[k] / row[k];
+            for j in k + 1..n {
+                other[j] -= factor * row[j];
+            }
+        }
+    }
+    product
+}
