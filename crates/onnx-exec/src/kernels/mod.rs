@@ -16,6 +16,7 @@ mod ngrams;
 mod order;
 mod pattern;
 mod random;
+mod recurrent;
 mod scatter;
 mod select;
 mod sequence;
@@ -53,6 +54,7 @@ const FAMILIES: &[&[Row]] = &[
     ngrams::ROWS,
     pattern::ROWS,
     random::ROWS,
+    recurrent::ROWS,
     scatter::ROWS,
     select::ROWS,
     sequence::ROWS,
