@@ -17,6 +17,7 @@ mod order;
 mod pattern;
 mod random;
 mod recurrent;
+mod resize;
 mod scatter;
 mod select;
 mod sequence;
@@ -55,6 +56,7 @@ const FAMILIES: &[&[Row]] = &[
     pattern::ROWS,
     random::ROWS,
     recurrent::ROWS,
+    resize::ROWS,
     scatter::ROWS,
     select::ROWS,
     sequence::ROWS,

@@ -1,0 +1,249 @@
+//! How an axis is resized: which elements each new one is made of, and how much of each.
+
+use crate::budget::room_for;
+use crate::failure::{Failure, fail};
+
+/// How places of the result are places of the input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Coordinates {
+    AlignCorners,
+    Asymmetric,
+    HalfPixel,
+    HalfPixelSymmetric,
+    PytorchHalfPixel,
+    /// Within a part of the axis.
+    TfCropAndResize,
+    TfHalfPixelForNearest,
+}
+
+impl Coordinates {
+    pub(super) fn named(name: &str) -> Result<Coordinates, Failure> {
+        Ok(match name {
+            "align_corners" => Coordinates::AlignCorners,
+            "asymmetric" => Coordinates::Asymmetric,
+            "half_pixel" => Coordinates::HalfPixel,
+            "half_pixel_symmetric" => Coordinates::HalfPixelSymmetric,
+            "pytorch_half_pixel" => Coordinates::PytorchHalfPixel,
+            "tf_crop_and_resize" => Coordinates::TfCropAndResize,
+            "tf_half_pixel_for_nn" => Coordinates::TfHalfPixelForNearest,
+            _ => fail!("there is no coordinate transformation `{name}`"),
+        })
+    }
+}
+
+/// Which of two neighbours is the nearest one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rounding {
+    PreferFloor,
+    PreferCeil,
+    Floor,
+    Ceil,
+}
+
+impl Rounding {
+    pub(super) fn named(name: &str) -> Result<Rounding, Failure> {
+        Ok(match name {
+            "round_prefer_floor" => Rounding::PreferFloor,
+            "round_prefer_ceil" => Rounding::PreferCeil,
+            "floor" => Rounding::Floor,
+            "ceil" => Rounding::Ceil,
+            _ => fail!("there is no way `{name}` to the nearest element"),
+        })
+    }
+}
+
+/// What is made of the elements around a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Filter {
+    Nearest(Rounding),
+    Linear,
+    /// Keys, Cubic convolution interpolation for digital image processing, 1981.
+    Cubic {
+        a: f64,
+    },
+}
+
+/// An axis to be resized.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) scale: f64,
+    /// The part of the axis that is looked at, of 0 to 1.
+    pub(super) roi: (f64, f64),
+    pub(super) coordinates: Coordinates,
+}
+
+impl Axis {
+    /// Whether every element stays where it is.
+    pub(super) fn is_same(&self) -> bool {
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+        self.from == self.to && close(self.scale, 1.0) && self.roi.0 == 0.0 && close(self.roi.1, 1.0)
+    }
+
+    /// Where in the input an element of the result lies. `None` is outside of what is looked at.
+    fn place(&self, i: usize) -> Option<f64> {
+        let (i, from, to) = (i as f64, self.from as f64, self.to as f64);
+        let exact = self.scale * from;
+        Some(match self.coordinates {
+            Coordinates::AlignCorners if exact == 1.0 => 0.0,
+            Coordinates::AlignCorners => i * (from - 1.0) / (exact - 1.0),
+            Coordinates::Asymmetric => i / self.scale,
+            Coordinates::HalfPixel => (i + 0.5) / self.scale - 0.5,
+            Coordinates::HalfPixelSymmetric => {
+                let offset = from / 2.0 * (1.0 - to / exact);
+                offset + (i + 0.5) / self.scale - 0.5
+            }
+            Coordinates::PytorchHalfPixel if exact == 1.0 => -0.5,
+            Coordinates::PytorchHalfPixel => (i + 0.5) / self.scale - 0.5,
+            Coordinates::TfCropAndResize => {
+                let (start, end) = self.roi;
+                let within = if exact == 1.0 {
+                    (end - start) * (from - 1.0) / 2.0
+                } else {
+                    i * (end - start) * (from - 1.0) / (exact - 1.0)
+                };
+                let at = within + start * (from - 1.0);
+                return (at >= 0.0 && at <= from - 1.0).then_some(at);
+            }
+            Coordinates::TfHalfPixelForNearest => (i + 0.5) / self.scale,
+        })
+    }
+
+    /// The element that is nearest to each one of the result; `None` is outside of what is looked at.
+    pub(super) fn nearest(&self, rounding: Rounding) -> Result<Vec<Option<usize>>, Failure> {
+        let mut all = room_for(self.to)?;
+        all.extend((0..self.to).map(|i| {
+            let at = self.place(i)?;
+            let rounded = match rounding {
+                Rounding::PreferFloor => (at - 0.5).ceil(),
+                Rounding::PreferCeil => (at + 0.5).floor(),
+                Rounding::Floor => at.floor(),
+                Rounding::Ceil => at.ceil(),
+            };
+            // What is negative or no number becomes 0.
+            Some((rounded as usize).min(self.from.saturating_sub(1)))
+        }));
+        Ok(all)
+    }
+
+    /// The elements that make up each one of the result.
+    pub(super) fn weights(
+        &self,
+        filter: Filter,
+        is_antialiased: bool,
+        exclude_outside: bool,
+    ) -> Result<Weights, Failure> {
+        // What shrinks takes in as many more elements.
+        let stretch = if is_antialiased { self.scale.min(1.0) } else { 1.0 };
+        let reach = match filter {
+            Filter::Nearest(_) | Filter::Linear => 1.0,
+            Filter::Cubic { .. } => 2.0,
+        };
+        let before = (reach / stretch).ceil() as usize;
+        let taps = before.saturating_mul(2);
+        let count = taps.saturating_mul(self.to);
+        let mut weights =
+            Weights { taps, first: room_for(self.to)?, weights: room_for(count)?, outside: Vec::new() };
+        for i in 0..self.to {
+            let at = match self.place(i) {
+                Some(at) => at,
+                None => {
+                    weights.outside.push(i);
+                    0.0
+                }
+            };
+            // An element itself lies at the end of the step before it.
+            let left = at.ceil() - 1.0;
+            let first = left - (before as f64 - 1.0);
+            let start = weights.weights.len();
+            for k in 0..taps {
+                let tap = first + k as f64;
+                let is_outside = tap < 0.0 || tap >= self.from as f64;
+                let weight = filter.weight((tap - at) * stretch);
+                weights.weights.push(if exclude_outside && is_outside { 0.0 } else { weight });
+            }
+            if is_antialiased || exclude_outside {
+                let sum: f64 = weights.weights[start..].iter().sum();
+                if sum != 0.0 {
+                    weights.weights[start..].iter_mut().for_each(|weight| *weight /= sum);
+                }
+            }
+            weights.first.push(first as i64);
+        }
+        Ok(weights)
+    }
+}
+
+impl Filter {
+    /// How much an element counts at this distance.
+    fn weight(self, distance: f64) -> f64 {
+        let x = distance.abs();
+        match self {
+            Filter::Nearest(_) => f64::from(u8::from(x == 0.0)),
+            Filter::Linear => (1.0 - x).max(0.0),
+            Filter::Cubic { a } if x <= 1.0 => ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0,
+            Filter::Cubic { a } if x < 2.0 => ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a,
+            Filter::Cubic { .. } => 0.0,
+        }
+    }
+}
+
+/// The elements that make up each one of a result: as many for each, those beyond the ends being the first and the last one.
+pub(super) struct Weights {
+    pub(super) taps: usize,
+    /// The first element of each.
+    first: Vec<i64>,
+    weights: Vec<f64>,
+    /// The elements of the result that lie outside of what is looked at.
+    pub(super) outside: Vec<usize>,
+}
+
+impl Weights {
+    /// Elements and how much of each.
+    pub(super) fn of(&self, i: usize, extent: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let last = i64::try_from(extent).unwrap_or(i64::MAX).saturating_sub(1);
+        let at = move |k: usize| {
+            let tap = self.first[i].saturating_add_unsigned(k as u64).clamp(0, last.max(0));
+            usize::try_from(tap).unwrap_or(0)
+        };
+        let weights = &self.weights[i * self.taps..][..self.taps];
+        weights.iter().enumerate().map(move |(k, &weight)| (at(k), weight))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(from: usize, to: usize, coordinates: Coordinates) -> Axis {
+        Axis { from, to, scale: to as f64 / from as f64, roi: (0.0, 1.0), coordinates }
+    }
+
+    #[test]
+    fn the_nearest_of_two_is_the_one_that_is_asked_for() {
+        let half = Axis { scale: 0.5, ..axis(8, 4, Coordinates::HalfPixel) };
+        let nearest =
+            |rounding| half.nearest(rounding).expect("small").into_iter().flatten().collect::<Vec<_>>();
+        assert_eq!(nearest(Rounding::PreferFloor), [0, 2, 4, 6]);
+        assert_eq!(nearest(Rounding::PreferCeil), [1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn weights_sum_to_one_and_reach_as_far_as_the_axis_shrinks() {
+        for filter in [Filter::Linear, Filter::Cubic { a: -0.75 }] {
+            for to in [3, 7, 20] {
+                let axis = axis(10, to, Coordinates::HalfPixel);
+                let weights = axis.weights(filter, true, false).expect("small");
+                for i in 0..to {
+                    let sum: f64 = weights.of(i, 10).map(|(_, weight)| weight).sum();
+                    assert!((sum - 1.0).abs() < 1e-12, "{filter:?} {to} {i}: {sum}");
+                }
+            }
+        }
+        assert_eq!(
+            axis(10, 5, Coordinates::HalfPixel).weights(Filter::Linear, true, false).expect("small").taps,
+            4
+        );
+    }
+}

@@ -1,0 +1,256 @@
+//! Resize and Upsample: tensors stretched and shrunk along their axes.
+//!
+//! Interpolation is separable: one axis after the other (`axis` says of what each element is made), in 64-bit floats, and
+//! rounded once. The nearest element is picked, whatever its type.
+
+mod axis;
+
+use super::around::{Around, advance, strides};
+use super::{Call, Row, resolve_axis};
+use crate::budget::{filled, room_for};
+use crate::failure::{Failure, fail};
+use crate::tensor::{NOWHERE, Tensor, count_of};
+use crate::value::Value;
+use axis::{Axis, Coordinates, Filter, Rounding, Weights};
+use onnx_ir::ElemType;
+
+pub(super) const ROWS: &[Row] = &[("", "Resize", resize), ("", "Upsample", resize)];
+
+/// One scale or size for each of these axes.
+enum Target {
+    Scales(Vec<f64>),
+    Sizes(Vec<i64>),
+}
+
+fn resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let axes = axes(call, x)?;
+    let old = call.op() == "Upsample" || call.since() < 11;
+    let coordinates = match call.attrs.string("coordinate_transformation_mode") {
+        Some(name) => Coordinates::named(&name)?,
+        None if old => Coordinates::Asymmetric,
+        None => Coordinates::HalfPixel,
+    };
+    let target = target(call, x.rank())?;
+    let mut all = extents(call, x.dims(), &axes, &target)?;
+    for axis in &mut all {
+        axis.coordinates = coordinates;
+    }
+    if coordinates == Coordinates::TfCropAndResize
+        && let Some(roi) = call.optional_tensor(1)?.filter(|roi| !roi.is_empty())
+    {
+        let roi = roi.floats()?;
+        if roi.len() != 2 * axes.len() {
+            fail!("`roi` has {} numbers for {} axes", roi.len(), axes.len());
+        }
+        for (i, &at) in axes.iter().enumerate() {
+            all[at].roi = (roi[i], roi[axes.len() + i]);
+        }
+    }
+    let extrapolation = f64::from(call.attrs.float("extrapolation_value").unwrap_or(0.0));
+    let dims: Vec<usize> = all.iter().map(|axis| axis.to).collect();
+    call.has_room(x.elem(), &dims)?;
+    if count_of(&dims)? == 0 {
+        return Ok(vec![Tensor::zeros(x.elem(), &dims)?.into()]);
+    }
+    if x.is_empty() {
+        fail!("nothing of shape {:?} cannot become {dims:?}", x.dims());
+    }
+    let filter = match call.attrs.string("mode").as_deref() {
+        None | Some("nearest") => Filter::Nearest(rounding(call, old)?),
+        Some("linear" | "bilinear") => Filter::Linear,
+        Some("cubic") => Filter::Cubic { a: f64::from(call.attrs.float("cubic_coeff_a").unwrap_or(-0.75)) },
+        Some(other) => fail!("there is no mode `{other}`"),
+    };
+    let y = match filter {
+        Filter::Nearest(rounding) => {
+            // Before version 11, the nearest element is the one behind where the axis shrinks.
+            let of = |axis: &Axis| if old && axis.scale < 1.0 { Rounding::Ceil } else { rounding };
+            nearest(x, &all, &dims, of, extrapolation)?
+        }
+        Filter::Linear | Filter::Cubic { .. } => {
+            let is_antialiased = call.attrs.flag("antialias");
+            let exclude_outside = call.attrs.flag("exclude_outside");
+            let mut numbers = x.floats()?;
+            let mut shape = x.dims().to_vec();
+            for (at, axis) in all.iter().enumerate().filter(|(_, axis)| !axis.is_same()) {
+                let weights = axis.weights(filter, is_antialiased, exclude_outside)?;
+                numbers = along(&numbers, &mut shape, at, axis, &weights, extrapolation)?;
+            }
+            rounded(x.elem(), &dims, numbers)?
+        }
+    };
+    Ok(vec![y.into()])
+}
+
+fn rounding(call: &Call<'_>, old: bool) -> Result<Rounding, Failure> {
+    match call.attrs.string("nearest_mode") {
+        Some(name) => Rounding::named(&name),
+        None if old => Ok(Rounding::Floor),
+        None => Ok(Rounding::PreferFloor),
+    }
+}
+
+/// The axes that scales and sizes are for.
+fn axes(call: &Call<'_>, x: &Tensor) -> Result<Vec<usize>, Failure> {
+    let Some(given) = call.attrs.ints("axes") else { return Ok((0..x.rank()).collect()) };
+    let mut axes = Vec::with_capacity(given.len());
+    for axis in given {
+        let axis = resolve_axis(axis, x.rank())?;
+        if axes.contains(&axis) {
+            fail!("axis {axis} is there twice");
+        }
+        axes.push(axis);
+    }
+    Ok(axes)
+}
+
+/// What is asked for, wherever this version has it.
+fn target(call: &Call<'_>, rank: usize) -> Result<Target, Failure> {
+    let (op, since) = (call.op(), call.since());
+    if op == "Upsample" && since < 7 {
+        let scale = |name| f64::from(call.attrs.float(name).unwrap_or(1.0));
+        let mut scales = vec![1.0; rank.saturating_sub(2)];
+        scales.extend([scale("height_scale"), scale("width_scale")]);
+        return Ok(Target::Scales(scales));
+    }
+    if op == "Upsample" && since < 9 {
+        let scales = call.attrs.floats("scales").unwrap_or_default();
+        return Ok(Target::Scales(scales.into_iter().map(f64::from).collect()));
+    }
+    let is_first = op == "Upsample" || since < 11;
+    let scales = if is_first { 1 } else { 2 };
+    if !is_first && let Some(sizes) = call.optional_ints(3)?.filter(|sizes| !sizes.is_empty()) {
+        return Ok(Target::Sizes(sizes));
+    }
+    match call.optional_tensor(scales)?.filter(|scales| !scales.is_empty()) {
+        Some(scales) => Ok(Target::Scales(scales.floats()?)),
+        None => fail!("neither scales nor sizes are given"),
+    }
+}
+
+/// What becomes of each axis.
+fn extents(call: &Call<'_>, dims: &[usize], axes: &[usize], target: &Target) -> Result<Vec<Axis>, Failure> {
+    let same = |&d: &usize| Axis {
+        from: d,
+        to: d,
+        scale: 1.0,
+        roi: (0.0, 1.0),
+        coordinates: Coordinates::HalfPixel,
+    };
+    let mut all: Vec<Axis> = dims.iter().map(same).collect();
+    let given = match target {
+        Target::Scales(scales) => scales.len(),
+        Target::Sizes(sizes) => sizes.len(),
+    };
+    if given != axes.len() {
+        fail!("{given} scales or sizes are given for {} axes", axes.len());
+    }
+    match target {
+        Target::Scales(scales) => {
+            for (&axis, &scale) in axes.iter().zip(scales) {
+                if !(scale > 0.0 && scale.is_finite()) {
+                    fail!("a scale of {scale} is none");
+                }
+                all[axis].scale = scale;
+                all[axis].to = (dims[axis] as f64 * scale) as usize;
+            }
+        }
+        Target::Sizes(sizes) => {
+            for (&axis, &size) in axes.iter().zip(sizes) {
+                let Ok(to) = usize::try_from(size) else { fail!("a size of {size} is none") };
+                all[axis].to = to;
+                all[axis].scale = to as f64 / dims[axis].max(1) as f64;
+            }
+            let scales = axes.iter().map(|&axis| all[axis].scale);
+            let kept = match call.attrs.string("keep_aspect_ratio_policy").as_deref() {
+                None | Some("stretch") => None,
+                Some("not_larger") => scales.reduce(f64::min),
+                Some("not_smaller") => scales.reduce(f64::max),
+                Some(other) => fail!("there is no policy `{other}`"),
+            };
+            if let Some(scale) = kept {
+                for &axis in axes {
+                    all[axis].scale = scale;
+                    all[axis].to = (scale * dims[axis] as f64 + 0.5) as usize;
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The nearest elements.
+fn nearest(
+    x: &Tensor,
+    axes: &[Axis],
+    dims: &[usize],
+    rounding: impl Fn(&Axis) -> Rounding,
+    extrapolation: f64,
+) -> Result<Tensor, Failure> {
+    let strides = strides(x.dims());
+    let mut offsets = Vec::with_capacity(axes.len());
+    for (axis, stride) in axes.iter().zip(strides) {
+        let offset = |at: Option<usize>| at.map(|at| at * stride);
+        offsets.push(axis.nearest(rounding(axis))?.into_iter().map(offset).collect::<Vec<_>>());
+    }
+    let mut positions = room_for(count_of(dims)?)?;
+    let mut index = vec![0; dims.len()];
+    loop {
+        let at = index.iter().zip(&offsets).try_fold(0, |sum, (&i, offsets)| Some(sum + offsets[i]?));
+        positions.push(at.unwrap_or(NOWHERE));
+        if !advance(&mut index, dims) {
+            break;
+        }
+    }
+    let filler = Tensor::of_floats(x.elem(), &[1], &[extrapolation]);
+    let filler = filler.or_else(|_| Tensor::zeros(x.elem(), &[1]))?;
+    x.picked_or(&filler, dims, &positions)
+}
+
+/// Resizes one axis.
+fn along(
+    x: &[f64],
+    shape: &mut [usize],
+    at: usize,
+    axis: &Axis,
+    weights: &Weights,
+    extrapolation: f64,
+) -> Result<Vec<f64>, Failure> {
+    let from = Around::of(shape, at)?;
+    shape[at] = axis.to;
+    let mut y = filled(count_of(shape)?, 0.0)?;
+    let inner = from.inner;
+    for outer in 0..from.outer {
+        let x = &x[outer * from.extent * inner..][..from.extent * inner];
+        let y = &mut y[outer * axis.to * inner..][..axis.to * inner];
+        for i in 0..axis.to {
+            let row = &mut y[i * inner..][..inner];
+            for (tap, weight) in weights.of(i, from.extent) {
+                for (y, x) in row.iter_mut().zip(&x[tap * inner..][..inner]) {
+                    *y += weight * x;
+                }
+            }
+        }
+        for &i in &weights.outside {
+            y[i * inner..][..inner].fill(extrapolation);
+        }
+    }
+    Ok(y)
+}
+
+/// Numbers as elements: the nearest integer, the even one of two; floats stay finite.
+fn rounded(elem: ElemType, dims: &[usize], mut numbers: Vec<f64>) -> Result<Tensor, Failure> {
+    let most = match elem {
+        ElemType::FLOAT => f64::from(f32::MAX),
+        ElemType::FLOAT16 => half::f16::MAX.to_f64(),
+        ElemType::BFLOAT16 => half::bf16::MAX.to_f64(),
+        ElemType::DOUBLE => f64::MAX,
+        _ => {
+            numbers.iter_mut().for_each(|x| *x = x.round_ties_even());
+            return Tensor::of_floats(elem, dims, &numbers);
+        }
+    };
+    numbers.iter_mut().filter(|x| !x.is_nan()).for_each(|x| *x = x.clamp(-most, most));
+    Tensor::of_floats(elem, dims, &numbers)
+}
