@@ -11,12 +11,14 @@ mod boxes;
 mod call;
 mod cumulate;
 mod det;
+mod grid;
 mod ml;
 mod ngrams;
 mod order;
 mod pattern;
 mod random;
 mod recurrent;
+mod regions;
 mod resize;
 mod scatter;
 mod select;
@@ -51,11 +53,13 @@ const FAMILIES: &[&[Row]] = &[
     boxes::ROWS,
     cumulate::ROWS,
     det::ROWS,
+    grid::ROWS,
     ml::ROWS,
     ngrams::ROWS,
     pattern::ROWS,
     random::ROWS,
     recurrent::ROWS,
+    regions::ROWS,
     resize::ROWS,
     scatter::ROWS,
     select::ROWS,
