@@ -9,7 +9,10 @@ mod arithmetic;
 mod around;
 mod boxes;
 mod call;
+mod columns;
+mod conv_transpose;
 mod cumulate;
+mod deform;
 mod det;
 mod grid;
 mod ml;
@@ -26,6 +29,8 @@ mod sequence;
 mod sort;
 mod structure;
 pub(crate) mod text;
+mod unpool;
+mod window;
 
 pub(crate) use call::{Attributes, Call, resolve_axis};
 
@@ -51,7 +56,10 @@ type Row = (&'static str, &'static str, Kernel);
 /// The tables of the families.
 const FAMILIES: &[&[Row]] = &[
     boxes::ROWS,
+    columns::ROWS,
+    conv_transpose::ROWS,
     cumulate::ROWS,
+    deform::ROWS,
     det::ROWS,
     grid::ROWS,
     ml::ROWS,
@@ -67,4 +75,5 @@ const FAMILIES: &[&[Row]] = &[
     sort::ROWS,
     structure::ROWS,
     text::ROWS,
+    unpool::ROWS,
 ];
