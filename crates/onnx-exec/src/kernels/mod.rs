@@ -14,7 +14,9 @@ mod conv_transpose;
 mod cumulate;
 mod deform;
 mod det;
+mod fourier;
 mod grid;
+mod mel;
 mod ml;
 mod ngrams;
 mod order;
@@ -61,7 +63,9 @@ const FAMILIES: &[&[Row]] = &[
     cumulate::ROWS,
     deform::ROWS,
     det::ROWS,
+    fourier::ROWS,
     grid::ROWS,
+    mel::ROWS,
     ml::ROWS,
     ngrams::ROWS,
     pattern::ROWS,

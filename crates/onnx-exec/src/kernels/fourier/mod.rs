@@ -1,0 +1,153 @@
+//! DFT, STFT: Fourier transforms along an axis, and of frames of a signal.
+//!
+//! The last axis holds one number of each element if it is real, two if it is complex.
+
+mod fft;
+
+use super::around::Around;
+use super::{Call, Row, resolve_axis};
+use crate::budget::filled;
+use crate::failure::{Failure, fail};
+use crate::tensor::{Tensor, count_of};
+use crate::value::Value;
+use fft::{Complex, Plan};
+
+pub(super) const ROWS: &[Row] = &[("", "DFT", dft), ("", "STFT", stft)];
+
+/// Whether a tensor of this shape holds complex numbers.
+fn is_complex(dims: &[usize]) -> Result<bool, Failure> {
+    match dims.last() {
+        Some(1) => Ok(false),
+        Some(2) => Ok(true),
+        Some(_) | None => fail!("the last axis of {dims:?} has to have 1 or 2 elements"),
+    }
+}
+
+/// A number of elements that an input gives.
+fn length(call: &Call<'_>, input: usize, name: &str) -> Result<Option<usize>, Failure> {
+    let Some(given) = call.optional_ints(input)? else { return Ok(None) };
+    match given[..] {
+        [n] if n > 0 => Ok(usize::try_from(n).ok()),
+        _ => fail!("`{name}` has to be one positive number, not {given:?}"),
+    }
+}
+
+/// Transforms an axis, cut off or filled with zeros to the length that is asked for.
+fn dft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let is_complex = is_complex(x.dims())?;
+    let axis = match (call.since() < 20, call.optional_ints(2)?) {
+        (true, _) => call.attrs.axis("axis", x.rank())?,
+        (false, None) => resolve_axis(-2, x.rank())?,
+        (false, Some(given)) => match given[..] {
+            [axis] => resolve_axis(axis, x.rank())?,
+            _ => fail!("the axis is one number, not {given:?}"),
+        },
+    };
+    if axis + 1 == x.rank() {
+        fail!("axis {axis} holds the parts of the numbers");
+    }
+    let (is_inverse, is_onesided) = (call.attrs.flag("inverse"), call.attrs.flag("onesided"));
+    let is_real_result = is_inverse && is_onesided;
+    let extent = x.dims()[axis];
+    let n = match length(call, 1, "dft_length")? {
+        Some(n) => n,
+        None if is_real_result => extent.saturating_sub(1).saturating_mul(2),
+        None => extent,
+    };
+    let kept = if is_onesided && !is_inverse { n / 2 + 1 } else { n };
+    let parts = if is_real_result { 1 } else { 2 };
+    let mut dims = x.dims().to_vec();
+    dims[axis] = kept;
+    dims[x.rank() - 1] = parts;
+    let count = call.has_room(x.elem(), &dims)?;
+    if count == 0 {
+        return Ok(vec![Tensor::zeros(x.elem(), &dims)?.into()]);
+    }
+    let width = if is_complex { 2 } else { 1 };
+    let from = Around::of(&x.dims()[..x.rank() - 1], axis)?;
+    let plan = Plan::new(n)?;
+    let numbers = x.floats()?;
+    let mut y = filled(count, 0.0)?;
+    let mut line: Vec<Complex> = filled(n, [0.0; 2])?;
+    // Of a spectrum that is half there, the other half mirrors it.
+    let taken = from.extent.min(if is_real_result { n / 2 + 1 } else { n });
+    for (outer, inner) in (0..from.outer).flat_map(|o| (0..from.inner).map(move |i| (o, i))) {
+        line.fill([0.0; 2]);
+        for (i, to) in line[..taken].iter_mut().enumerate() {
+            let at = ((outer * from.extent + i) * from.inner + inner) * width;
+            *to = [numbers[at], if is_complex { numbers[at + 1] } else { 0.0 }];
+        }
+        if is_real_result {
+            for i in n / 2 + 1..n {
+                let [re, im] = line[n - i];
+                line[i] = [re, -im];
+            }
+            // What would be no real signal is left out, as the ends are their own mirrors.
+            line[0][1] = 0.0;
+            if n.is_multiple_of(2) {
+                line[n / 2][1] = 0.0;
+            }
+        }
+        if is_inverse {
+            plan.inverse(&mut line)?;
+        } else {
+            plan.forward(&mut line)?;
+        }
+        for (i, number) in line[..kept].iter().enumerate() {
+            let at = ((outer * kept + i) * from.inner + inner) * parts;
+            y[at..at + parts].copy_from_slice(&number[..parts]);
+        }
+    }
+    Ok(vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()])
+}
+
+/// Transforms windows of a signal, one every few steps.
+fn stft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let (&[batch, samples, _] | &[batch, samples]) = x.dims() else {
+        fail!("the shape {:?} is not one of signals", x.dims())
+    };
+    let is_complex = x.rank() == 3 && is_complex(x.dims())?;
+    let Some(step) = length(call, 1, "frame_step")? else { fail!("`frame_step` is left out") };
+    let window = match call.optional_tensor(2)? {
+        Some(window) if window.rank() == 1 => Some(window.floats()?),
+        Some(window) => fail!("a window of shape {:?} is none", window.dims()),
+        None => None,
+    };
+    let n = match length(call, 3, "frame_length")? {
+        Some(n) => n,
+        None => window.as_ref().map_or(samples, Vec::len),
+    };
+    if n == 0 {
+        fail!("a frame has no samples");
+    }
+    let frames = match samples.checked_sub(n) {
+        Some(rest) => rest / step + 1,
+        None => fail!("a frame of {n} samples does not fit a signal of {samples}"),
+    };
+    let is_onesided = call.attrs.int("onesided").unwrap_or(1) != 0;
+    let bins = if is_onesided { n / 2 + 1 } else { n };
+    let dims = [batch, frames, bins, 2];
+    call.has_room(x.elem(), &dims)?;
+    let mut y = filled(count_of(&dims)?, 0.0)?;
+    let plan = Plan::new(n)?;
+    let numbers = x.floats()?;
+    let width = if is_complex { 2 } else { 1 };
+    let mut line: Vec<Complex> = filled(n, [0.0; 2])?;
+    for (row, y) in y.chunks_exact_mut(bins * 2).enumerate() {
+        let start = row / frames * samples + row % frames * step;
+        for (i, to) in line.iter_mut().enumerate() {
+            // A window that is shorter than the frame has zeros behind it.
+            let weight = window.as_ref().map_or(1.0, |window| window.get(i).copied().unwrap_or(0.0));
+            let at = (start + i) * width;
+            let im = if is_complex { numbers[at + 1] } else { 0.0 };
+            *to = [numbers[at] * weight, im * weight];
+        }
+        plan.forward(&mut line)?;
+        for (to, number) in y.as_chunks_mut::<2>().0.iter_mut().zip(&line) {
+            *to = *number;
+        }
+    }
+    Ok(vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()])
+}
