@@ -14,6 +14,7 @@ mod conv_transpose;
 mod cumulate;
 mod deform;
 mod det;
+mod dropout;
 mod fourier;
 mod grid;
 mod mel;
@@ -63,6 +64,7 @@ const FAMILIES: &[&[Row]] = &[
     cumulate::ROWS,
     deform::ROWS,
     det::ROWS,
+    dropout::ROWS,
     fourier::ROWS,
     grid::ROWS,
     mel::ROWS,
