@@ -215,8 +215,8 @@ impl Executable<'_> {
             return unsupported("the operator is not known");
         };
         let schema = self.registry.get(id);
+        let attrs = Attributes { model: &self.model, body: self.body(), node: n, schema };
         if (domain, op) == ("", "Constant") {
-            let attrs = Attributes { model: &self.model, body: self.body(), node: n, schema };
             return match constant(&attrs) {
                 Ok(value) => Ok(Action::Constant(value)),
                 Err(why) => Err(self.failed(node, &code::CANNOT_RUN, &why.to_string())),
@@ -225,7 +225,8 @@ impl Executable<'_> {
         if let Some(control) = Control::find(domain, op) {
             return Ok(Action::Control(control));
         }
-        if let Some(kernel) = kernels::find(domain, op) {
+        let kernel = kernels::find(domain, op);
+        if let Some(kernel) = kernel.or_else(|| kernels::find_of_training(domain, op, &attrs)) {
             return Ok(Action::Kernel(id, kernel));
         }
         let main = self.model.newest_import(self.body, "").unwrap_or(1);

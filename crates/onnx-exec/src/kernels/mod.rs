@@ -20,6 +20,7 @@ mod grid;
 mod mel;
 mod ml;
 mod ngrams;
+mod normalize;
 mod order;
 mod pattern;
 mod random;
@@ -53,6 +54,17 @@ pub(crate) fn find_of_strings(domain: &str, op: &str) -> Option<Kernel> {
     structure::OF_STRINGS.iter().find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
 }
 
+/// What takes the place of an operator's formula in a node that trains: one that says so, or in versions that cannot, one
+/// that gives more than its first output.
+pub(crate) fn find_of_training(domain: &str, op: &str, attrs: &Attributes<'_>) -> Option<Kernel> {
+    let is_training = match attrs.schema.attr("training_mode") {
+        Some(_) => attrs.flag("training_mode"),
+        None => !attrs.flag("is_test") && attrs.node.outputs.iter().skip(1).any(Option::is_some),
+    };
+    let row = normalize::OF_TRAINING.iter().find(|row| (row.0, row.1) == (domain, op))?;
+    is_training.then_some(row.2)
+}
+
 /// Domain, operator, kernel.
 type Row = (&'static str, &'static str, Kernel);
 
@@ -70,6 +82,7 @@ const FAMILIES: &[&[Row]] = &[
     mel::ROWS,
     ml::ROWS,
     ngrams::ROWS,
+    normalize::ROWS,
     pattern::ROWS,
     random::ROWS,
     recurrent::ROWS,

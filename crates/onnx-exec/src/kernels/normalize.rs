@@ -1,0 +1,93 @@
+//! Kernels that look at many elements to scale each: LpNormalization, and BatchNormalization while training.
+
+use super::around::Around;
+use super::{Call, Row};
+use crate::budget::filled;
+use crate::failure::{Failure, fail};
+use crate::tensor::{Tensor, count_of};
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[("", "LpNormalization", lp_normalization)];
+
+/// What takes the place of an operator's formula while training.
+pub(super) const OF_TRAINING: &[Row] = &[("", "BatchNormalization", batch_normalization)];
+
+/// Lines along an axis, divided by their norm; zeros stay.
+fn lp_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let around = Around::of(x.dims(), call.attrs.axis("axis", x.rank())?)?;
+    let p = call.attrs.int("p").unwrap_or(2);
+    if p < 1 {
+        fail!("there is no norm of order {p}");
+    }
+    let mut all = x.floats()?;
+    for start in around.lines() {
+        let at = |i: usize| start + i * around.inner;
+        let line = (0..around.extent).map(|i| all[at(i)].abs());
+        let norm = match p {
+            1 => line.sum::<f64>(),
+            2 => line.map(|x| x * x).sum::<f64>().sqrt(),
+            _ => line.map(|x| x.powf(p as f64)).sum::<f64>().powf(1.0 / p as f64),
+        };
+        if norm != 0.0 {
+            (0..around.extent).for_each(|i| all[at(i)] /= norm);
+        }
+    }
+    Ok(vec![Tensor::of_floats(x.elem(), x.dims(), &all)?.into()])
+}
+
+/// Normalizes by the mean and the variance of what is given, and adds these to those that are kept.
+fn batch_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    let [n, c, spatial @ ..] = x.dims() else { fail!("the shape {:?} has no axis of channels", x.dims()) };
+    // The first versions can keep a mean for each element instead of each channel.
+    let is_spatial = call.attrs.int("spatial").unwrap_or(1) != 0;
+    let plane = count_of(spatial)?;
+    let (groups, inner) = match is_spatial {
+        true => (*c, plane),
+        false => (count_of(&[*c, plane])?, 1),
+    };
+    let parameter = |input: usize| {
+        let tensor = call.tensor(input)?;
+        if tensor.len() != groups {
+            fail!("input {input} has {} numbers for {groups}", tensor.len());
+        }
+        tensor.floats()
+    };
+    let (scale, bias, mean, variance) = (parameter(1)?, parameter(2)?, parameter(3)?, parameter(4)?);
+    let epsilon = f64::from(call.attrs.float("epsilon").unwrap_or(1e-5));
+    let momentum = f64::from(call.attrs.float("momentum").unwrap_or(0.9));
+    let mut all = x.floats()?;
+    let (mut means, mut variances) = (filled(groups, 0.0)?, filled(groups, 0.0)?);
+    if !all.is_empty() {
+        let count = (*n * inner) as f64;
+        for (i, x) in all.chunks_exact(inner).enumerate() {
+            means[i % groups] += x.iter().sum::<f64>() / count;
+        }
+        for (i, x) in all.chunks_exact(inner).enumerate() {
+            let mean = means[i % groups];
+            variances[i % groups] += x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
+        }
+        for (i, x) in all.chunks_exact_mut(inner).enumerate() {
+            let group = i % groups;
+            let factor = scale[group] / (variances[group] + epsilon).sqrt();
+            x.iter_mut().for_each(|x| *x = (*x - means[group]) * factor + bias[group]);
+        }
+    }
+    let running = |input: usize, kept: &[f64], new: &[f64]| {
+        let mixed: Vec<f64> =
+            kept.iter().zip(new).map(|(kept, new)| kept * momentum + new * (1.0 - momentum)).collect();
+        let tensor = call.tensor(input)?;
+        Tensor::of_floats(tensor.elem(), tensor.dims(), &mixed).map(Value::from)
+    };
+    let saved = |input: usize, all: &[f64]| {
+        let tensor = call.tensor(input)?;
+        Tensor::of_floats(tensor.elem(), tensor.dims(), all).map(Value::from)
+    };
+    let mut outputs = vec![Tensor::of_floats(x.elem(), x.dims(), &all)?.into()];
+    outputs.extend([running(3, &mean, &means)?, running(4, &variance, &variances)?]);
+    if call.output_count() > 3 {
+        outputs.extend([saved(3, &means)?, saved(4, &variances)?]);
+    }
+    Ok(outputs)
+}
