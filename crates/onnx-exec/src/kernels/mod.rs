@@ -21,6 +21,7 @@ mod mel;
 mod ml;
 mod ngrams;
 mod normalize;
+mod optimize;
 mod order;
 mod pattern;
 mod random;
@@ -83,6 +84,7 @@ const FAMILIES: &[&[Row]] = &[
     ml::ROWS,
     ngrams::ROWS,
     normalize::ROWS,
+    optimize::ROWS,
     pattern::ROWS,
     random::ROWS,
     recurrent::ROWS,
