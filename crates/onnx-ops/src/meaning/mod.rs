@@ -43,6 +43,7 @@ mod moves;
 mod number;
 mod ops;
 mod rows;
+mod sound;
 mod tensor;
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub fn define(cx: &Cx<'_>) -> Option<Definition> {
         _ => return None,
     };
     let at = table.binary_search_by(|row| row.0.cmp(&schema.name)).ok()?;
-    table[at].1(cx)
+    table[at].1(cx).filter(|definition| definition.is_sound(cx))
 }
 
 /// Whether some nodes of an operator are formulas.

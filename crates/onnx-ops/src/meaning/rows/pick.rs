@@ -40,13 +40,13 @@ pub(super) fn gather_nd(cx: &Cx<'_>) -> Option<Definition> {
     let (data, indices) = (cx.input(0)?.dims, cx.input(1)?.dims);
     let batches = usize::try_from(cx.attributes.int("batch_dims").unwrap_or(0)).ok()?;
     let (picked, outer) = (*indices.last()?, indices.len() - 1);
+    let rest = data.len().checked_sub(batches.checked_add(picked)?)?;
     let mut load: Vec<Index> = (0..batches).map(Index::of).collect();
     for axis in 0..picked {
         let mut at: Vec<Index> = (0..outer).map(Index::of).collect();
         at.push(Index::at(long(axis)?));
         load.push(position(Expr::Load(1, at), *data.get(batches + axis)?)?);
     }
-    let rest = data.len().checked_sub(batches + picked)?;
     load.extend((0..rest).map(|axis| Index::of(outer + axis)));
     cx.element(Expr::Load(0, load))
 }

@@ -1,0 +1,217 @@
+//! What holds of every definition that [`define`](super::define) gives, so that who schedules it need not ask: positions have
+//! an index for each dimension, indices are those of the result or of the reduction, and both sides of an operation have one
+//! type.
+
+use super::number::{Kind, is_float};
+use super::{Binary, Combine, Cx, Definition, Expr, Formula, Index, Number, Unary};
+use onnx_ir::ElemType;
+
+/// What is loaded from.
+type Source = Option<(ElemType, usize)>;
+
+/// The type of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ty {
+    Elem(ElemType),
+    /// A number that is an integer or a boolean, of the type that it meets.
+    Int,
+    /// A number that is a float.
+    Float,
+}
+
+impl Ty {
+    /// The type that two sides have.
+    fn unify(self, other: Ty) -> Option<Ty> {
+        let fits = |elem: ElemType, wants_float: bool| {
+            let is_number = Kind::of(elem).is_some();
+            // A number stands for nothing in types that are no numbers.
+            (!is_number || is_float(elem) == wants_float).then_some(Ty::Elem(elem))
+        };
+        match (self, other) {
+            (Ty::Elem(a), Ty::Elem(b)) => (a == b).then_some(Ty::Elem(a)),
+            (Ty::Int, Ty::Int) | (Ty::Float, Ty::Float) => Some(self),
+            (Ty::Elem(elem), Ty::Int) | (Ty::Int, Ty::Elem(elem)) => fits(elem, false),
+            (Ty::Elem(elem), Ty::Float) | (Ty::Float, Ty::Elem(elem)) => fits(elem, true),
+            (Ty::Int, Ty::Float) | (Ty::Float, Ty::Int) => None,
+        }
+    }
+
+    /// Whether a result of this type becomes an element of another without a cast: floats are rounded.
+    fn becomes(self, elem: ElemType) -> Option<()> {
+        match self {
+            Ty::Elem(own) if is_float(own) && is_float(elem) => Some(()),
+            ty => ty.unify(Ty::Elem(elem)).map(|_| ()),
+        }
+    }
+}
+
+impl Definition {
+    /// Whether all of that holds for the node.
+    pub(super) fn is_sound(&self, cx: &Cx<'_>) -> bool {
+        self.check(cx).is_some()
+    }
+
+    fn check(&self, cx: &Cx<'_>) -> Option<()> {
+        let mut sources: Vec<Source> =
+            cx.inputs.iter().map(|input| input.map(|input| (input.elem, input.dims.len()))).collect();
+        for formula in &self.formulas {
+            formula.check(&sources)?;
+            sources.push(Some((formula.elem, formula.dims.len())));
+        }
+        let mut pairs = self.outputs.iter().zip(cx.outputs);
+        let is_declared = pairs.all(|(formula, output)| match (formula, output) {
+            (Some(formula), Some(output)) => self
+                .formulas
+                .get(*formula)
+                .is_some_and(|formula| formula.elem == output.elem && formula.dims == output.dims),
+            (formula, output) => formula.is_none() && output.is_none(),
+        });
+        (is_declared && self.outputs.len() == cx.outputs.len() && self.inputs == cx.inputs.len())
+            .then_some(())
+    }
+}
+
+/// Where an expression stands.
+struct Scope<'a> {
+    sources: &'a [Source],
+    /// How many indices there are.
+    indices: usize,
+    /// The type of the total, behind a reduction.
+    total: Option<ElemType>,
+}
+
+impl Formula {
+    fn check(&self, sources: &[Source]) -> Option<()> {
+        let over = self.over.as_ref().map_or(0, |over| over.dims.len());
+        let scope = Scope { sources, indices: self.dims.len() + over, total: None };
+        let element = self.expr.ty(&scope)?;
+        let total = match &self.over {
+            None => element,
+            Some(over) => {
+                let is_place = matches!(over.combine, Combine::ArgMax(_) | Combine::ArgMin(_));
+                match is_place {
+                    true => (over.elem == ElemType::INT64).then_some(())?,
+                    false => element.becomes(over.elem)?,
+                }
+                Ty::Elem(over.elem)
+            }
+        };
+        let result = match &self.then {
+            None => total,
+            Some(then) => {
+                let total = Some(self.over.as_ref()?.elem);
+                then.ty(&Scope { sources, indices: self.dims.len(), total })?
+            }
+        };
+        result.becomes(self.elem)
+    }
+}
+
+impl Expr {
+    fn ty(&self, scope: &Scope<'_>) -> Option<Ty> {
+        let bool = Ty::Elem(ElemType::BOOL);
+        match self {
+            Expr::Load(input, position) => {
+                let (elem, rank) = (*scope.sources.get(*input)?)?;
+                position.iter().try_for_each(|index| index.check(scope))?;
+                (position.len() == rank).then_some(Ty::Elem(elem))
+            }
+            Expr::Number(Number::Int(_)) => Some(Ty::Int),
+            Expr::Number(Number::Float(_)) => Some(Ty::Float),
+            Expr::Index(index) => index.check(scope).map(|()| Ty::Elem(ElemType::INT64)),
+            Expr::Total => scope.total.map(Ty::Elem),
+            Expr::Unary(op, x) => op.ty(x.ty(scope)?),
+            Expr::Binary(op, a, b) => op.ty(a.ty(scope)?.unify(b.ty(scope)?)?),
+            Expr::Select(parts) => {
+                let [condition, yes, no] = &**parts;
+                condition.ty(scope)?.unify(bool)?;
+                yes.ty(scope)?.unify(no.ty(scope)?)
+            }
+            Expr::Cast(cast, x) => {
+                x.ty(scope)?.is_number().then_some(())?;
+                Kind::of(cast.to).map(|_| Ty::Elem(cast.to))
+            }
+            Expr::Bits(from, to, x) => {
+                x.ty(scope)?.unify(Ty::Elem(*from))?;
+                (from.bits()? == to.bits()?).then_some(Ty::Elem(*to))
+            }
+        }
+    }
+}
+
+impl Ty {
+    fn is_number(self) -> bool {
+        match self {
+            Ty::Elem(elem) => Kind::of(elem).is_some(),
+            Ty::Int | Ty::Float => true,
+        }
+    }
+
+    fn is_float(self) -> bool {
+        match self {
+            Ty::Elem(elem) => is_float(elem),
+            Ty::Int => false,
+            Ty::Float => true,
+        }
+    }
+}
+
+impl Unary {
+    fn ty(self, x: Ty) -> Option<Ty> {
+        let bool = Ty::Elem(ElemType::BOOL);
+        match self {
+            Unary::Not => x.unify(bool),
+            Unary::IsNaN => x.is_number().then_some(bool),
+            Unary::BitwiseNot => (x.is_number() && !x.is_float()).then_some(x),
+            Unary::Neg | Unary::Abs | Unary::Sign => x.is_number().then_some(x),
+            Unary::Floor | Unary::Ceil | Unary::Round => x.is_number().then_some(x),
+            Unary::Sqrt | Unary::Reciprocal | Unary::Exp | Unary::Expm1 | Unary::Log | Unary::Log1p => {
+                x.is_float().then_some(x)
+            }
+            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => {
+                x.is_float().then_some(x)
+            }
+            Unary::Sinh | Unary::Cosh | Unary::Tanh | Unary::Asinh | Unary::Acosh | Unary::Atanh => {
+                x.is_float().then_some(x)
+            }
+            Unary::Erf => x.is_float().then_some(x),
+        }
+    }
+}
+
+impl Binary {
+    /// Of two sides of this type.
+    fn ty(self, sides: Ty) -> Option<Ty> {
+        use Binary as B;
+        let bool = Ty::Elem(ElemType::BOOL);
+        match self {
+            B::And | B::Or | B::Xor => sides.unify(bool),
+            B::Equal | B::Less | B::LessOrEqual | B::Greater | B::GreaterOrEqual => {
+                sides.is_number().then_some(bool)
+            }
+            B::BitwiseAnd | B::BitwiseOr | B::BitwiseXor | B::ShiftLeft | B::ShiftRight => {
+                (sides.is_number() && !sides.is_float()).then_some(sides)
+            }
+            B::Add | B::Sub | B::Mul | B::Div | B::Mod | B::Remainder | B::Pow | B::Min | B::Max => {
+                sides.is_number().then_some(sides)
+            }
+        }
+    }
+}
+
+impl Index {
+    fn check(&self, scope: &Scope<'_>) -> Option<()> {
+        match self {
+            Index::Affine(_, terms) => terms.iter().all(|(index, _)| *index < scope.indices).then_some(()),
+            Index::Sum(parts) => parts.iter().try_for_each(|(part, _)| part.check(scope)),
+            Index::Div(index, by) | Index::Rem(index, by) => {
+                (*by > 0).then_some(())?;
+                index.check(scope)
+            }
+            Index::Element(expr) => {
+                let ty = expr.ty(scope)?;
+                (ty.is_number() && !ty.is_float()).then_some(())
+            }
+        }
+    }
+}
