@@ -2,6 +2,7 @@
 
 use crate::compile::Executable;
 use crate::failure::{Failure, fail};
+use crate::loops::{self, Nest};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use onnx_ir::{ElemType, NodeId};
@@ -100,7 +101,14 @@ pub(crate) fn evaluate(definition: &Definition, inputs: &[Option<Value>]) -> Res
         let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
         let loads: Vec<Option<&dyn Elements>> =
             tensors.iter().map(|t| t.as_ref().map(|t| t as &dyn Elements)).collect();
-        if result.is_strings()
+        let operands: Vec<Option<loops::Operand<'_>>> = tensors
+            .iter()
+            .map(|t| t.as_ref().map(|t| loops::Operand { elem: t.elem(), dims: t.dims() }))
+            .collect();
+        if let Some(nest) = Nest::of(formula, &operands) {
+            let loads: Vec<Option<&Tensor>> = tensors.iter().map(Option::as_ref).collect();
+            nest.run(&loads, &mut result)?;
+        } else if result.is_strings()
             || width(formula.elem).is_some_and(|w| Number::from_bits(formula.elem, 0).is_none() || w > 8)
         {
             let Some(sources) = formula.sources(&loads, usize::MAX) else {

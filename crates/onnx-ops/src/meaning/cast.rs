@@ -39,7 +39,7 @@ impl Cast {
     }
 
     /// The number as an element of the type.
-    pub(crate) fn apply(self, from: Number, mode: Mode) -> Option<Number> {
+    pub fn apply(self, from: Number, mode: Mode) -> Option<Number> {
         let kind = Kind::of(self.to)?;
         if mode == Mode::Portable {
             return self.portable(from, kind);

@@ -69,8 +69,19 @@ fn values(
     executable: &Executable<'_>,
     ports: &[Port],
 ) -> anyhow::Result<Vec<Option<Value>>> {
+    // Files are counted without the inputs that have a value, unless there are files for all.
+    let is_given = |i: usize| set.join(format!("{stem}_{i}.pb")).is_file();
+    let required = ports.iter().filter(|port| !executable.has_default(port)).count();
+    let is_for_all = required < ports.len() && is_given(ports.len() - 1);
     let mut all = Vec::new();
-    for (i, port) in ports.iter().enumerate() {
+    let mut count = 0;
+    for port in ports {
+        if executable.has_default(port) && !is_for_all {
+            all.push(None);
+            continue;
+        }
+        let i = count;
+        count += 1;
         let path = set.join(format!("{stem}_{i}.pb"));
         if !path.is_file() {
             all.push(None);

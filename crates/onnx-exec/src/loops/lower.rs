@@ -1,0 +1,417 @@
+//! Makes a nest of a formula.
+
+use super::axes::{Axes, Extents};
+use super::contract::{Contraction, Side, depends};
+use super::program::{Instr, Program, Reg};
+use super::{Class, LANES, Linear, Nest, Reduction};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
+
+/// Element type and extents of what a formula may load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand<'a> {
+    pub(crate) elem: ElemType,
+    pub(crate) dims: &'a [usize],
+}
+
+impl Nest {
+    /// The loops of a formula; `None` if there are none for its types.
+    pub(crate) fn of(formula: &Formula, operands: &[Option<Operand<'_>>]) -> Option<Nest> {
+        let extents = |at: usize| operands.get(at).copied().flatten().map(|operand| operand.dims);
+        let axes = Axes::of(formula, &extents)?;
+        let over = formula.over.as_ref();
+        let (last, inner) = (axes.dims.len() - 1, axes.dims.len() + axes.over.len().max(1) - 1);
+        let builder = |along: usize| Builder {
+            operands,
+            extents: &extents,
+            axes: &axes,
+            program: Program { along, ..Program::default() },
+            total: None,
+        };
+        let first = builder(last);
+        let is_sum = over.is_none_or(|over| matches!(over.combine, Combine::Sum | Combine::Product));
+        if !is_sum && first.has_no_sign(&formula.expr) {
+            return None;
+        }
+        let mut body = first.finish(&formula.expr, Class::of(formula.elem))?;
+        let mut is_inner = false;
+        if over.is_some() {
+            let other = Program { along: inner, ..body.clone() };
+            let all = axes.extents();
+            if cost(&other, all[inner]) < cost(&body, all[last]) {
+                (body, is_inner) = (other, true);
+            }
+        }
+        let class = body.result?.class;
+        let reduction = match over {
+            None => None,
+            Some(over) => {
+                Class::of(over.elem)?;
+                Some(Reduction { combine: over.combine, elem: over.elem, is_inner })
+            }
+        };
+        let total = reduction.map(|reduction| total_class(reduction.combine, class));
+        let then = match &formula.then {
+            None => None,
+            Some(then) => {
+                let mut builder = builder(last);
+                builder.total = total;
+                Some(builder.finish(then, Class::of(formula.elem))?)
+            }
+        };
+        let result = match (&then, total) {
+            (Some(then), _) => then.result?.class,
+            (None, Some(total)) => total,
+            (None, None) => class,
+        };
+        // A float that is stored as an integer is a mistake in the formula.
+        let fits = (Class::of(formula.elem)? == Class::Int) == (result == Class::Int);
+        if !fits {
+            return None;
+        }
+        let contraction = over.and_then(|over| {
+            let is_float = over.elem == ElemType::FLOAT && class == Class::Single;
+            let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
+            (over.combine == Combine::Sum && is_float).then_some(())?;
+            let factor = |expr: &Expr| builder(last).finish(expr, Some(Class::Single));
+            contraction(formula.elem, &axes, factor(a)?, factor(b)?, then.clone())
+        });
+        let (dims, over) = (axes.dims, axes.over);
+        Some(Nest { elem: formula.elem, dims, over, reduction, body, then, contraction })
+    }
+}
+
+/// Fewer rows, columns or steps are no matrix.
+const LEAST_ROWS: usize = 4;
+const LEAST_COLUMNS: usize = 8;
+const LEAST_STEPS: usize = 4;
+
+/// The matrix product of two factors, if there are enough of everything.
+fn contraction(
+    elem: ElemType,
+    axes: &Axes,
+    a: Program,
+    b: Program,
+    then: Option<Program>,
+) -> Option<Contraction> {
+    let extents = axes.extents();
+    let split = axes.dims.len();
+    let (of_a, of_b) = (depends(&a, extents.len()), depends(&b, extents.len()));
+    // The columns are those that lie together in the result.
+    let ((a, of_a), (b, of_b)) =
+        if of_b[split - 1] { ((a, of_a), (b, of_b)) } else { ((b, of_b), (a, of_a)) };
+    if of_a[split - 1] || !of_b[split - 1] {
+        return None;
+    }
+    let side = |program: Program, mine: &[bool], other: &[bool]| {
+        let own: Vec<usize> = (0..split).filter(|&axis| mine[axis] && !other[axis]).collect();
+        let (last, inner) = (*own.last()?, extents.len() - 1);
+        let across = Program { along: last, ..program.clone() };
+        let along = Program { along: inner, ..program };
+        let is_along_steps = cost(&along, extents[inner]) < cost(&across, extents[last]);
+        Some(Side { program: if is_along_steps { along } else { across }, axes: own, is_along_steps })
+    };
+    let (a, b) = (side(a, &of_a, &of_b)?, side(b, &of_b, &of_a)?);
+    let both = (0..split).filter(|axis| of_a[*axis] == of_b[*axis]).collect();
+    let count = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
+    let steps: usize = axes.over.iter().product();
+    let is_one = count(&a.axes) >= LEAST_ROWS && count(&b.axes) >= LEAST_COLUMNS && steps >= LEAST_STEPS;
+    is_one.then(|| Contraction { elem, dims: axes.dims.clone(), over: axes.over.clone(), a, b, both, then })
+}
+
+/// What the total of a reduction is.
+pub(super) fn total_class(combine: Combine, class: Class) -> Class {
+    match combine {
+        Combine::ArgMax(_) | Combine::ArgMin(_) => Class::Int,
+        Combine::Max | Combine::Min => class,
+        Combine::Sum | Combine::Product if class == Class::Int => Class::Int,
+        // Single floats are added up in doubles.
+        Combine::Sum | Combine::Product => Class::Double,
+    }
+}
+
+/// What a step of one element costs if strips lie along the axis, in some unit.
+fn cost(program: &Program, extent: usize) -> f64 {
+    let loads = program.instrs.iter().map(|instr| match instr {
+        Instr::Load { place, .. } => match place.by[program.along] {
+            0 | 1 => 1.0,
+            _ => 4.0,
+        },
+        Instr::Gather { .. } => 4.0,
+        _ => 1.0,
+    });
+    // Each strip has to be begun.
+    loads.sum::<f64>() + 40.0 / extent.clamp(1, LANES) as f64
+}
+
+struct Builder<'b, 'a> {
+    operands: &'b [Option<Operand<'a>>],
+    extents: &'b Extents<'a>,
+    axes: &'b Axes,
+    program: Program,
+    total: Option<Class>,
+}
+
+impl Builder<'_, '_> {
+    fn finish(mut self, expr: &Expr, class: Option<Class>) -> Option<Program> {
+        let class = self.class(expr)?.or(class)?;
+        let result = self.expr(expr, class, None)?;
+        self.program.result = Some(result);
+        Some(self.program)
+    }
+
+    /// The class that an expression has by itself; the inner `None` for a number that takes that of what it meets. The outer
+    /// `None` if there are no loops for it.
+    fn class(&self, expr: &Expr) -> Option<Option<Class>> {
+        Some(match expr {
+            Expr::Load(operand, _) => Some(self.load_class(*operand)?),
+            Expr::Number(Number::Int(_)) | Expr::Index(_) => Some(Class::Int),
+            Expr::Number(Number::Float(_)) => None,
+            Expr::Total => Some(self.total?),
+            Expr::Unary(op, _) if op.is_test() => Some(Class::Int),
+            Expr::Unary(_, x) => self.class(x)?,
+            Expr::Binary(op, _, _) if op.is_test() => Some(Class::Int),
+            Expr::Binary(_, a, b) => wider(self.class(a)?, self.class(b)?)?,
+            Expr::Select(parts) => wider(self.class(&parts[1])?, self.class(&parts[2])?)?,
+            Expr::Cast(cast, _) => Some(number_class(cast.to)?),
+            Expr::Bits(..) => return None,
+        })
+    }
+
+    fn load_class(&self, operand: usize) -> Option<Class> {
+        number_class(self.operands.get(operand).copied().flatten()?.elem)
+    }
+
+    fn emit(&mut self, class: Class, instr: impl FnOnce(Reg) -> Instr) -> Reg {
+        let to = self.program.reg(class);
+        self.program.instrs.push(instr(to));
+        to
+    }
+
+    fn number(&mut self, class: Class, number: Number) -> Option<Reg> {
+        let (float, int) = match (class, number) {
+            (Class::Int, Number::Int(n)) => (0.0, n as i64),
+            (Class::Single | Class::Double, Number::Float(x)) => (x, 0),
+            (Class::Single | Class::Double, Number::Int(n)) => (n as f64, 0),
+            (Class::Int, Number::Float(_)) => return None,
+        };
+        let to = self.program.reg(class);
+        self.program.numbers.push((to, float, int));
+        Some(to)
+    }
+
+    /// The steps of an expression whose result is to be of a class; where `mask` is 0, nobody looks at it.
+    fn expr(&mut self, expr: &Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
+        let own = self.class(expr)?.unwrap_or(class);
+        let reg = self.own(expr, own, mask)?;
+        Some(match (own, class) {
+            (Class::Int, Class::Int) | (Class::Single, Class::Single) | (Class::Double, Class::Double) => reg,
+            (Class::Single, Class::Double) => self.emit(class, |to| Instr::Widen { to, x: reg }),
+            // What is computed in doubles is rounded where it is stored.
+            (Class::Double, Class::Single) => reg,
+            (Class::Int, Class::Single | Class::Double) | (Class::Single | Class::Double, Class::Int) => {
+                return None;
+            }
+        })
+    }
+
+    fn own(&mut self, expr: &Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
+        Some(match expr {
+            Expr::Load(operand, position) => self.load(*operand, position, mask)?,
+            Expr::Number(number) => self.number(class, *number)?,
+            Expr::Index(index) => self.index(index, mask)?,
+            Expr::Total => match self.program.total {
+                Some(total) => total,
+                None => {
+                    let total = self.program.reg(class);
+                    self.program.total = Some(total);
+                    total
+                }
+            },
+            Expr::Unary(op, x) => {
+                if !op.is_test() && self.has_no_sign(x) {
+                    return None;
+                }
+                let from = self.class(x)?.unwrap_or(if class == Class::Int { Class::Single } else { class });
+                let x = self.expr(x, from, mask)?;
+                let fits = match op {
+                    Unary::Neg | Unary::Abs | Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round => true,
+                    Unary::Not | Unary::BitwiseNot => from == Class::Int,
+                    Unary::IsNaN => true,
+                    _ => from != Class::Int,
+                };
+                if !fits {
+                    return None;
+                }
+                let op = *op;
+                self.emit(class, |to| Instr::Unary { to, op, x })
+            }
+            Expr::Binary(op, a, b) => {
+                let from = wider(self.class(a)?, self.class(b)?)?.unwrap_or(class);
+                if needs_sign(*op) && (self.has_no_sign(a) || self.has_no_sign(b)) {
+                    return None;
+                }
+                let fits = match op {
+                    Binary::And | Binary::Or | Binary::Xor | Binary::BitwiseAnd | Binary::BitwiseOr => {
+                        from == Class::Int
+                    }
+                    Binary::BitwiseXor | Binary::ShiftLeft | Binary::ShiftRight => from == Class::Int,
+                    _ => true,
+                };
+                if !fits {
+                    return None;
+                }
+                let (a, b) = (self.expr(a, from, mask)?, self.expr(b, from, mask)?);
+                let op = *op;
+                self.emit(class, |to| Instr::Binary { to, op, a, b })
+            }
+            Expr::Select(parts) => self.select(parts, class, mask)?,
+            Expr::Cast(cast, x) => {
+                if self.has_no_sign(x) {
+                    return None;
+                }
+                let from = self.class(x)?.unwrap_or(Class::Double);
+                let x = self.expr(x, from, mask)?;
+                let cast = *cast;
+                self.emit(class, |to| Instr::Cast { to, cast, x })
+            }
+            Expr::Bits(..) => return None,
+        })
+    }
+
+    fn select(&mut self, parts: &[Expr; 3], class: Class, mask: Option<Reg>) -> Option<Reg> {
+        let [condition, yes, no] = parts;
+        let condition = self.expr(condition, Class::Int, mask)?;
+        let can_fail = |this: &Self, part: &Expr| this.can_fail(part);
+        let both = |this: &mut Self, mine: Reg| match mask {
+            None => mine,
+            Some(mask) => this.emit(Class::Int, |to| Instr::Binary { to, op: Binary::And, a: mask, b: mine }),
+        };
+        let yes_mask = can_fail(self, yes).then(|| both(self, condition));
+        let no_mask = can_fail(self, no).then(|| {
+            let not = self.emit(Class::Int, |to| Instr::Unary { to, op: Unary::Not, x: condition });
+            both(self, not)
+        });
+        let yes = self.expr(yes, class, yes_mask)?;
+        let no = self.expr(no, class, no_mask)?;
+        Some(self.emit(class, |to| Instr::Select { to, condition, yes, no }))
+    }
+
+    /// Whether an index of some load may be out of bounds.
+    fn can_fail(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Load(operand, position) => {
+                (self.extents)(*operand).is_none_or(|dims| self.axes.place(position, dims).is_none())
+            }
+            Expr::Number(_) | Expr::Total => false,
+            Expr::Index(index) => self.index_can_fail(index),
+            Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(_, _, x) => self.can_fail(x),
+            Expr::Binary(_, a, b) => self.can_fail(a) || self.can_fail(b),
+            Expr::Select(parts) => parts.iter().any(|part| self.can_fail(part)),
+        }
+    }
+
+    fn index_can_fail(&self, index: &Index) -> bool {
+        match index {
+            Index::Affine(..) => false,
+            Index::Sum(parts) => parts.iter().any(|(part, _)| self.index_can_fail(part)),
+            Index::Div(index, _) | Index::Rem(index, _) => self.index_can_fail(index),
+            Index::Element(expr) => self.can_fail(expr),
+        }
+    }
+
+    /// Whether an expression is of 64 bits without a sign, which registers have not.
+    fn has_no_sign(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Load(operand, _) => {
+                self.operands.get(*operand).copied().flatten().is_none_or(|o| o.elem == ElemType::UINT64)
+            }
+            Expr::Cast(cast, _) => cast.to == ElemType::UINT64,
+            Expr::Number(_) | Expr::Index(_) | Expr::Total | Expr::Bits(..) => false,
+            Expr::Unary(op, x) => !op.is_test() && self.has_no_sign(x),
+            Expr::Binary(op, a, b) => !op.is_test() && (self.has_no_sign(a) || self.has_no_sign(b)),
+            Expr::Select(parts) => self.has_no_sign(&parts[1]) || self.has_no_sign(&parts[2]),
+        }
+    }
+
+    fn load(&mut self, operand: usize, position: &[Index], mask: Option<Reg>) -> Option<Reg> {
+        let Operand { elem, dims } = self.operands.get(operand).copied().flatten()?;
+        let class = number_class(elem)?;
+        if let Some(place) = self.axes.place(position, dims) {
+            let place = self.axes.moved(&place);
+            return Some(self.emit(class, |to| Instr::Load { to, operand, elem, place }));
+        }
+        let mut stride = 1i64;
+        let mut sum: Option<Reg> = None;
+        for (index, &d) in position.iter().zip(dims).rev() {
+            let is_safe = match index {
+                Index::Affine(offset, terms) => self.axes.is_in(&self.axes.affine(*offset, terms)?, d),
+                Index::Sum(_) | Index::Div(..) | Index::Rem(..) | Index::Element(_) => false,
+            };
+            let mut index = self.index(index, mask)?;
+            if !is_safe {
+                let extent = i64::try_from(d).ok()?;
+                index = self.emit(Class::Int, |to| Instr::Guard { to, index, extent, mask });
+            }
+            sum = Some(self.emit(Class::Int, |to| Instr::Step { to, sum, index, by: stride }));
+            stride = stride.checked_mul(i64::try_from(d).ok()?)?;
+        }
+        let places = sum?;
+        Some(self.emit(class, |to| Instr::Gather { to, operand, elem, places }))
+    }
+
+    fn index(&mut self, index: &Index, mask: Option<Reg>) -> Option<Reg> {
+        Some(match index {
+            Index::Affine(offset, terms) => {
+                let function: Linear = self.axes.moved(&self.axes.affine(*offset, terms)?);
+                self.emit(Class::Int, |to| Instr::Ramp { to, function })
+            }
+            Index::Sum(parts) => {
+                let mut sum: Option<Reg> = None;
+                for (part, by) in parts {
+                    let (index, by) = (self.index(part, mask)?, *by);
+                    sum = Some(self.emit(Class::Int, |to| Instr::Step { to, sum, index, by }));
+                }
+                sum?
+            }
+            Index::Div(x, by) | Index::Rem(x, by) => {
+                let (x, by, is_remainder) = (self.index(x, mask)?, *by, matches!(index, Index::Rem(..)));
+                if by <= 0 {
+                    return None;
+                }
+                self.emit(Class::Int, |to| Instr::Divide { to, x, by, is_remainder })
+            }
+            Index::Element(expr) => self.expr(expr, Class::Int, mask)?,
+        })
+    }
+}
+
+fn number_class(elem: ElemType) -> Option<Class> {
+    Class::of(elem)
+}
+
+/// The class in which two meet; the outer `None` if they cannot.
+fn wider(a: Option<Class>, b: Option<Class>) -> Option<Option<Class>> {
+    Some(match (a, b) {
+        (None, other) | (other, None) => other,
+        (Some(a), Some(b)) if a == b => Some(a),
+        (Some(Class::Int), Some(_)) | (Some(_), Some(Class::Int)) => return None,
+        (Some(_), Some(_)) => Some(Class::Double),
+    })
+}
+
+/// Whether what an operation gives depends on the sign that 64 bits have.
+fn needs_sign(op: Binary) -> bool {
+    match op {
+        Binary::Add | Binary::Sub | Binary::Mul | Binary::And | Binary::Or | Binary::Xor | Binary::Equal => {
+            false
+        }
+        Binary::BitwiseAnd | Binary::BitwiseOr | Binary::BitwiseXor | Binary::ShiftLeft => false,
+        Binary::Div | Binary::Mod | Binary::Remainder | Binary::Pow | Binary::Min | Binary::Max => true,
+        Binary::Less
+        | Binary::LessOrEqual
+        | Binary::Greater
+        | Binary::GreaterOrEqual
+        | Binary::ShiftRight => true,
+    }
+}

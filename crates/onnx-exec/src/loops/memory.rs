@@ -1,0 +1,144 @@
+//! From elements to lanes and back.
+
+use super::Class;
+use super::lanes::{Registers, wrap};
+use super::program::Reg;
+use crate::tensor::Tensor;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::Number;
+
+/// Where lanes come from.
+#[derive(Clone, Copy)]
+pub(super) enum Places<'a> {
+    /// The first, and from each to the next.
+    Stride(i64, i64),
+    /// One by one; what is outside is not looked at by anyone.
+    Each(&'a [i64]),
+}
+
+fn copy<A: Copy + Default, B>(out: &mut [B], from: &[A], places: Places<'_>, convert: impl Fn(A) -> B) {
+    match places {
+        Places::Stride(start, 1) => {
+            let start = usize::try_from(start).unwrap_or(usize::MAX);
+            for (out, x) in out.iter_mut().zip(from.get(start..).unwrap_or_default()) {
+                *out = convert(*x);
+            }
+        }
+        Places::Stride(start, by) => {
+            let mut at = start;
+            for out in out {
+                let x = usize::try_from(at).ok().and_then(|at| from.get(at));
+                *out = convert(x.copied().unwrap_or_default());
+                at += by;
+            }
+        }
+        Places::Each(places) => {
+            for (out, at) in out.iter_mut().zip(places) {
+                let x = usize::try_from(*at).ok().and_then(|at| from.get(at));
+                *out = convert(x.copied().unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Loads `n` lanes of a register.
+pub(super) fn load(regs: &mut Registers, n: usize, to: Reg, from: &Tensor, places: Places<'_>) {
+    use ElemType as E;
+    match to.class {
+        Class::Single => {
+            let out = &mut regs.single[to.at][..n];
+            match from.elem() {
+                E::FLOAT => match places {
+                    // The most frequent of all.
+                    Places::Stride(start, 0) => {
+                        let x = usize::try_from(start).ok().and_then(|at| from.words::<f32>().get(at));
+                        out.fill(x.copied().unwrap_or_default());
+                    }
+                    Places::Stride(..) | Places::Each(_) => {
+                        copy(out, from.words::<f32>(), places, |x: f32| x)
+                    }
+                },
+                E::FLOAT16 => copy(out, from.words(), places, half::f16::to_f32),
+                E::BFLOAT16 => copy(out, from.words(), places, half::bf16::to_f32),
+                elem => {
+                    let decode = |bits: u8| match Number::from_bits(elem, bits.into()) {
+                        Some(Number::Float(x)) => x as f32,
+                        Some(Number::Int(n)) => n as f32,
+                        None => f32::NAN,
+                    };
+                    copy(out, from.words(), places, decode);
+                }
+            }
+        }
+        Class::Double => copy(&mut regs.double[to.at][..n], from.words(), places, |x: f64| x),
+        Class::Int => ints(&mut regs.int[to.at][..n], from, places),
+    }
+}
+
+/// [`load`] of integers at places that are in another register.
+pub(super) fn gather(regs: &mut Registers, n: usize, to: Reg, from: &Tensor, places: Reg) {
+    let all = std::mem::take(&mut regs.int[places.at]);
+    load(regs, n, to, from, Places::Each(&all[..n]));
+    regs.int[places.at] = all;
+}
+
+fn ints(out: &mut [i64], from: &Tensor, places: Places<'_>) {
+    use ElemType as E;
+    match from.elem() {
+        E::INT64 => copy(out, from.words(), places, |x: i64| x),
+        E::UINT64 => copy(out, from.words(), places, |x: u64| x as i64),
+        E::INT32 => copy(out, from.words(), places, |x: i32| x.into()),
+        E::UINT32 => copy(out, from.words(), places, |x: u32| x.into()),
+        E::INT16 => copy(out, from.words(), places, |x: i16| x.into()),
+        E::UINT16 => copy(out, from.words(), places, |x: u16| x.into()),
+        E::INT8 | E::INT4 | E::INT2 => copy(out, from.words(), places, |x: i8| x.into()),
+        E::BOOL => copy(out, from.words(), places, |x: u8| i64::from(x != 0)),
+        _ => copy(out, from.words(), places, |x: u8| x.into()),
+    }
+}
+
+/// Rounds lanes to the element type and stores them.
+pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) {
+    use ElemType as E;
+    fn put<T: bytemuck::Pod, A: Copy>(to: &mut [u8], lanes: &[A], convert: impl Fn(A) -> T) {
+        for (to, x) in bytemuck::cast_slice_mut::<u8, T>(to).iter_mut().zip(lanes) {
+            *to = convert(*x);
+        }
+    }
+    match from.class {
+        Class::Single => {
+            let lanes = &regs.single[from.at];
+            match elem {
+                E::FLOAT => put(to, lanes, |x: f32| x),
+                E::DOUBLE => put(to, lanes, |x: f32| f64::from(x)),
+                E::FLOAT16 => put(to, lanes, half::f16::from_f32),
+                E::BFLOAT16 => put(to, lanes, half::bf16::from_f32),
+                _ => put(to, lanes, |x: f32| narrow(elem, x.into())),
+            }
+        }
+        Class::Double => {
+            let lanes = &regs.double[from.at];
+            match elem {
+                E::FLOAT => put(to, lanes, |x: f64| x as f32),
+                E::DOUBLE => put(to, lanes, |x: f64| x),
+                E::FLOAT16 => put(to, lanes, half::f16::from_f64),
+                E::BFLOAT16 => put(to, lanes, half::bf16::from_f64),
+                _ => put(to, lanes, |x: f64| narrow(elem, x)),
+            }
+        }
+        Class::Int => {
+            let lanes = &regs.int[from.at];
+            match elem {
+                E::INT64 | E::UINT64 => put(to, lanes, |x: i64| x),
+                E::INT32 | E::UINT32 => put(to, lanes, |x: i64| x as i32),
+                E::INT16 | E::UINT16 => put(to, lanes, |x: i64| x as i16),
+                E::INT8 | E::UINT8 => put(to, lanes, |x: i64| x as i8),
+                _ => put(to, lanes, |x: i64| wrap(x, elem) as i8),
+            }
+        }
+    }
+}
+
+fn narrow(elem: ElemType, x: f64) -> u8 {
+    Number::Float(x).to_bits(elem).unwrap_or(0) as u8
+}

@@ -1,0 +1,103 @@
+//! Formulas as loops: each nest computes one tensor, strip by strip.
+//!
+//! A strip is a stretch of up to [`LANES`] elements along one axis. What has to be done for a strip is a [`Program`]: loads,
+//! arithmetic on whole registers of lanes, no branches. Around it are plain loops over the other axes. Axes that all loads
+//! walk through in the same way are one axis, so that a chain of elementwise operators is one long loop whatever its rank.
+//!
+//! ```text
+//! y = Softmax(x), x: float[2,3]                            as it prints
+//!   m[i0]     = max over i1 of x[i0, i1]                   float t2[2]: max over i1 < 3, along i1
+//!                                                             r0 = load %0[3*i0 + i1]
+//! ```
+//! A reduction runs along an axis of the result (a lane for each element) or along one that is reduced (the lanes are combined
+//! at the end), whichever its loads like better. The order in which elements are combined depends on the extents alone.
+//!
+//! Whatever has no nest here (bits of other types, numbers of 64 bits without a sign) is evaluated element by element.
+
+mod axes;
+mod contract;
+mod lanes;
+mod lower;
+mod memory;
+mod micro;
+mod print;
+mod program;
+mod reduce;
+mod run;
+
+use contract::Contraction;
+pub(crate) use lower::Operand;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::Combine;
+use program::Program;
+use smallvec::SmallVec;
+
+/// The most elements of a strip: registers of 4 bytes a lane take 1 KiB, so that a program's stay in the first cache.
+pub(crate) const LANES: usize = 256;
+
+/// The loops that compute a formula.
+#[derive(Clone, Debug)]
+pub(crate) struct Nest {
+    /// The element type of the result.
+    elem: ElemType,
+    /// Extents of the axes of the result, those that are walked through alike put together.
+    dims: Vec<usize>,
+    /// Extents of the axes that are reduced, likewise.
+    over: Vec<usize>,
+    reduction: Option<Reduction>,
+    /// The element, or what is combined.
+    body: Program,
+    /// The element computed from the total, along the last axis of the result.
+    then: Option<Program>,
+    /// The matrix product that it is.
+    contraction: Option<Contraction>,
+}
+
+/// How a nest reduces.
+#[derive(Clone, Copy, Debug)]
+struct Reduction {
+    combine: Combine,
+    /// What totals of integers wrap around in.
+    elem: ElemType,
+    /// Whether the strips lie along an axis that is reduced.
+    is_inner: bool,
+}
+
+/// What the lanes of a register are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Class {
+    /// Floats of at most 32 bits.
+    Single,
+    Double,
+    /// Integers and booleans, in 64 bits with a sign.
+    Int,
+}
+
+impl Class {
+    /// What elements of a type are computed as; `None` if they are no numbers.
+    fn of(elem: ElemType) -> Option<Class> {
+        use ElemType as E;
+        Some(match elem {
+            E::DOUBLE => Class::Double,
+            E::STRING | E::COMPLEX64 | E::COMPLEX128 => return None,
+            E::BOOL | E::INT2 | E::INT4 | E::UINT2 | E::UINT4 => Class::Int,
+            _ if elem.is_integer() => Class::Int,
+            _ if elem.name().is_some() => Class::Single,
+            _ => return None,
+        })
+    }
+}
+
+/// A linear function of the axes of a nest: those of the result, then those that are reduced.
+#[derive(Clone, PartialEq, Debug)]
+struct Linear {
+    base: i64,
+    by: SmallVec<[i64; 6]>,
+}
+
+impl Linear {
+    fn at(&self, position: &[usize]) -> i64 {
+        // Positions and strides of tensors that exist fit.
+        self.by.iter().zip(position).fold(self.base, |sum, (by, at)| sum + by * (*at as i64))
+    }
+}
