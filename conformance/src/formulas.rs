@@ -3,7 +3,9 @@
 use onnx_ir::{Attr, AttrValue, ElemType, Model, Node, OpsetImport, ValueId, normalize_domain};
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, InferOptions, Ty, infer};
-use onnx_ops::meaning::{Attributes, Cx, Definition, Dense, Elements, Mode, Operand, Output, define};
+use onnx_ops::meaning::{
+    Attributes, Cx, Definition, Dense, Elements, Mode, Operand, Output, define, open_shape,
+};
 use onnx_ops::schema::{Lookup, Registry};
 
 /// The most steps for one formula.
@@ -43,21 +45,29 @@ fn definition(model: &Model, node: &Node, inputs: &[Option<Dense>]) -> Option<De
         .collect();
     let facts = infer(model, Registry::builtin(), &InferOptions::default()).facts;
     let types: Vec<_> = (node.outputs.iter())
-        .map(|value| value.map_or(Some(None), |value| output(facts.get(main, value)).map(Some)))
+        .map(|value| match value {
+            None => Some(None),
+            Some(value) => {
+                let (elem, dims) = output(facts.get(main, *value))?;
+                let open = || open_shape(&attributes, &inputs.first()?.as_ref()?.dims);
+                dims.or_else(open).map(|dims| Some((elem, dims)))
+            }
+        })
         .collect::<Option<_>>()?;
     let outputs: Vec<Option<Output<'_>>> =
         types.iter().map(|ty| ty.as_ref().map(|(elem, dims)| Output { elem: *elem, dims })).collect();
     define(&Cx { inputs: &operands, outputs: &outputs, attributes: &attributes })
 }
 
-/// The element type and the extents of a tensor, if they are known.
-fn output(fact: &Fact) -> Option<(ElemType, Vec<usize>)> {
+/// The element type of a tensor, and the extents if they are known.
+fn output(fact: &Fact) -> Option<(ElemType, Option<Vec<usize>>)> {
     let Ty::Tensor(tensor) = &fact.ty else { return None };
     let extent = |d: &Dim| match d {
         Dim::Const(n) => usize::try_from(*n).ok(),
         Dim::Unknown | Dim::Expr(_) => None,
     };
-    Some((fact.ty.elem()?, tensor.shape.as_ref()?.iter().map(extent).collect::<Option<_>>()?))
+    let dims = tensor.shape.as_ref().and_then(|shape| shape.iter().map(extent).collect());
+    Some((fact.ty.elem()?, dims))
 }
 
 /// The model with constants in place of its only node.

@@ -55,7 +55,7 @@ pub use cx::{Cx, Operand, Output};
 pub use moves::Source;
 pub use number::Number;
 pub use ops::{Binary, Unary};
-pub use rows::{define, has_definition, value_inputs};
+pub use rows::{define, has_definition, open_shape, value_inputs};
 pub use tensor::{Dense, Elements};
 
 use onnx_ir::ElemType;

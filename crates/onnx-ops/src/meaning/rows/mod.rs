@@ -18,7 +18,7 @@ mod view;
 mod window;
 
 use super::ops::{Binary, Unary};
-use super::{Combine, Cx, Definition};
+use super::{Attributes, Combine, Cx, Definition};
 use crate::schema::Schema;
 
 /// What a node means, if its operator is a formula and the node is sound.
@@ -46,6 +46,14 @@ pub fn value_inputs(schema: &Schema) -> &'static [usize] {
     }
     let found = VALUES.binary_search_by(|row| row.0.cmp(&schema.name));
     found.map_or(&[], |at| VALUES[at].1)
+}
+
+/// The shape of the first outputs of a node where the documentation leaves it open, so that inference does not know it, and all
+/// implementations do the same. The extents are those of the first input.
+pub fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option<Vec<usize>> {
+    let schema = attributes.schema();
+    let is_pool = schema.domain.is_empty() && ["AveragePool", "LpPool", "MaxPool"].contains(&&*schema.name);
+    is_pool.then(|| window::open_shape(attributes, input))?
 }
 
 type Define = fn(&Cx<'_>) -> Option<Definition>;

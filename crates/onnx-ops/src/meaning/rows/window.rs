@@ -1,7 +1,7 @@
 //! Windows that slide over the spatial axes of an input, behind its batch and its channels.
 
 use super::super::cx::long;
-use super::super::{Binary, Cx, Expr, Index};
+use super::super::{Attributes, Binary, Cx, Expr, Index};
 
 /// A window: extents by spatial axis.
 pub(super) struct Window {
@@ -128,4 +128,36 @@ pub(super) fn longs(dims: &[usize]) -> Option<Vec<i64>> {
 /// Extents that an attribute lists.
 pub(super) fn sizes(list: Vec<i64>) -> Option<Vec<usize>> {
     list.into_iter().map(|n| usize::try_from(n).ok()).collect()
+}
+
+/// The shape of what a pool gives where the documentation leaves it open and every implementation does the same: before version
+/// 22, whether windows count that begin behind the input. They do not.
+pub(super) fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option<Vec<usize>> {
+    let kernel = attributes.ints("kernel_shape")?;
+    let list = |name: &str, default: i64, n: usize| {
+        let list = attributes.ints(name).filter(|list| !list.is_empty()).unwrap_or_else(|| vec![default; n]);
+        (list.len() == n && list.iter().all(|i| i.unsigned_abs() < 1 << 32)).then_some(list)
+    };
+    let rank = kernel.len();
+    let is_explicit = matches!(attributes.string("auto_pad").as_deref(), None | Some("" | "NOTSET"));
+    if input.len() != rank + 2 || !is_explicit || !attributes.is("ceil_mode") {
+        return None;
+    }
+    let (strides, dilations) = (list("strides", 1, rank)?, list("dilations", 1, rank)?);
+    let pads = list("pads", 0, rank * 2)?;
+    let mut shape = input[..2].to_vec();
+    for axis in 0..rank {
+        let (extent, stride) = (long(input[axis + 2])?, strides[axis]);
+        let span = kernel[axis].checked_sub(1)?.checked_mul(dilations[axis])?.checked_add(1)?;
+        let before = extent.checked_add(pads[axis])?;
+        let slack = before.checked_add(pads[rank + axis])?.checked_sub(span)?;
+        if stride < 1 || slack < 0 {
+            return None;
+        }
+        // The places that fit in part, and those that begin before the end of the input.
+        let places = slack.checked_add(stride - 1)? / stride + 1;
+        let inside = before.checked_add(stride - 1)?.div_euclid(stride);
+        shape.push(usize::try_from(places.min(inside)).ok()?);
+    }
+    Some(shape)
 }
