@@ -21,6 +21,7 @@ Examples:
   onnxtxt check model.onnx                       everything that is wrong with it
   onnxtxt convert model.onnx -o model.onnxtxt    to text; large weights go into a file beside it
   onnxtxt convert model.onnxtxt -o model.onnx    and back, byte for byte
+  onnxtxt run model.onnx -i x=x.npy              what it computes
   onnxtxt explain E0203                          what an error means
   onnxtxt ops Conv                               what an operator takes and gives
 
@@ -87,6 +88,7 @@ pub(crate) enum Command {
     Inline(cmd::inline::Args),
     Outline(cmd::outline::Args),
     Pass(cmd::pass::Args),
+    Run(cmd::run::Args),
     BackendTest(cmd::backend_test::Args),
     Semver(cmd::semver::Args),
     Explain(cmd::explain::Args),

@@ -8,13 +8,17 @@ mod change;
 mod cmd;
 mod deliver;
 mod document;
+mod feed;
 mod files;
 mod input;
+mod limits;
 mod locate;
 mod operators;
 mod opset;
 mod output;
 mod progress;
+mod ready;
+mod results;
 mod select;
 mod session;
 mod text;
@@ -59,6 +63,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Inline(args) => cmd::inline::run(args, session),
         Command::Outline(args) => cmd::outline::run(args, session),
         Command::Pass(args) => cmd::pass::run(args, session),
+        Command::Run(args) => cmd::run::run(args, session),
         Command::BackendTest(args) => cmd::backend_test::run(args, session),
         Command::Semver(args) => cmd::semver::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),

@@ -61,6 +61,11 @@ impl Value {
         Value { names, data, diagnostics }
     }
 
+    /// What was read, the names in it, and what is wrong with the file.
+    pub(crate) fn into_parts(self) -> (Option<Data>, Names, Vec<Diagnostic>) {
+        (self.data, self.names, self.diagnostics)
+    }
+
     /// Whether it is not what the file says.
     pub(crate) fn is_partial(&self) -> bool {
         self.data.is_none() || self.diagnostics.iter().any(Diagnostic::is_error)

@@ -50,7 +50,7 @@ impl Budget {
 }
 
 fn too_large(bytes: usize, left: usize) -> Failure {
-    Failure::new(format!("{bytes} bytes are needed, and {left} are left of what the run may take"))
+    Failure::limit(format!("{bytes} bytes are needed, and {left} are left of what the run may take"))
 }
 
 struct Leave(Option<Arc<Budget>>);

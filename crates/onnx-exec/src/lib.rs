@@ -32,6 +32,7 @@ mod value;
 
 pub use compile::{CompileOptions, Executable, compile};
 pub use failure::Failure;
+pub use random::Random;
 pub use run::{Observe, RunOptions};
 pub use tensor::{Element, Tensor};
 pub use value::{Map, Value};

@@ -27,11 +27,11 @@ pub struct RunOptions<'o> {
     /// Ends the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Is told every result of the main graph, under its name.
-    pub observe: Option<&'o Observe>,
+    pub observe: Option<&'o Observe<'o>>,
 }
 
 /// Is told the name of a result and the result.
-pub type Observe = dyn Fn(&str, &Value);
+pub type Observe<'o> = dyn Fn(&str, &Value) + 'o;
 
 impl Default for RunOptions<'_> {
     fn default() -> Self {
@@ -210,7 +210,7 @@ impl<'x, 'r> Run<'x, 'r> {
         let Some(action) = self.executable.actions[node].clone() else {
             return Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run"));
         };
-        let because = |run: &Self, why: Failure| run.failed(node, &code::RUN_FAILED, &why.to_string());
+        let because = |run: &Self, why: Failure| run.failed(node, why.code(), &why.to_string());
         match action {
             Action::Constant(value) => Ok(vec![value]),
             Action::Control(control) => control.run(self, node),

@@ -15,5 +15,6 @@ pub(crate) mod ops;
 pub(crate) mod outline;
 pub(crate) mod pass;
 pub(crate) mod print;
+pub(crate) mod run;
 pub(crate) mod semver;
 mod types;

@@ -8,6 +8,7 @@ mod operators;
 mod opset;
 mod passes;
 mod readme;
+mod run;
 mod semver;
 mod sessions;
 mod streams;

@@ -57,7 +57,7 @@ struct Site {
 impl Site {
     /// Makes a finding about the node of a reason.
     fn told<T>(self, run: &Run<'_, '_>, result: Result<T, Failure>) -> Result<T, Box<Diagnostic>> {
-        result.map_err(|why| run.failed(self.node, &code::RUN_FAILED, &why.to_string()))
+        result.map_err(|why| run.failed(self.node, why.code(), &why.to_string()))
     }
 
     fn attrs<'x>(self, run: &Run<'x, '_>) -> Result<Attributes<'x>, Box<Diagnostic>> {

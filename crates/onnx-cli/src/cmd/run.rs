@@ -1,0 +1,201 @@
+//! `onnxtxt run`: the outputs of a model for some inputs.
+
+use crate::feed::FeedArgs;
+use crate::limits::LimitArgs;
+use crate::operators::OpsetArgs;
+use crate::progress::Work;
+use crate::ready::Ready;
+use crate::results::{self, Results};
+use crate::select::Selection;
+use crate::session::{Session, Status};
+use onnx_exec::{Executable, RunOptions, Value};
+use onnx_ir::Model;
+use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Run a model
+///
+/// Inputs come from files, or are made up with --random. Outputs are printed as text, or written by their names.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt run model.onnx -i inputs.npz -o outputs.npz    arrays by the names of inputs and outputs
+  onnxtxt run model.onnx -i x=x.npy                      prints the outputs
+  onnxtxt run model.onnx -i test_data_set_0              input_0.pb and so on, as in ONNX's own tests
+  onnxtxt run model.onnx --random -D N=1                 made-up inputs of the declared types
+  onnxtxt run model.onnx --random --dump op:Conv         what the convolutions give, too
+  onnxtxt run model.onnx -i x.npz --check-nan            where NaN comes from")]
+pub(crate) struct Args {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    feed: FeedArgs,
+    /// Write the outputs as arrays of NumPy
+    #[arg(short, long, value_name = "OUT.npz")]
+    output: Option<PathBuf>,
+    /// Write the outputs as output_0.pb, output_1.pb … into this folder
+    #[arg(long, value_name = "DIR")]
+    output_dir: Option<PathBuf>,
+    /// Print at most N elements of a tensor
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    elide: usize,
+    /// Write binary data to a terminal
+    #[arg(long)]
+    force: bool,
+    /// Fail at the first result that has a NaN
+    #[arg(long)]
+    check_nan: bool,
+    /// Also give the results of these nodes: a name, #17, op:Conv or /glob*/; may be repeated
+    #[arg(long, value_name = "SELECTION")]
+    dump: Vec<Selection>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let work = Work::begin(session, format!("reading {}", args.file.display()));
+    let ready = match Ready::open(&args.file, &args.opset, session)? {
+        Ok(ready) => ready,
+        Err(status) => return Ok(status),
+    };
+    args.dump.iter().try_for_each(|selection| selection.ensure_some(&ready.loaded.model))?;
+    work.now("preparing the model");
+    let results = compute(args, &ready, session, &work)?;
+    drop(work);
+    let results = match results {
+        Ok(results) => results,
+        Err(found) => {
+            ready.report(session, &found);
+            return Ok(Status::Findings);
+        }
+    };
+    if let Some(folder) = &args.output_dir {
+        results::to_folder(folder, &results)?;
+    }
+    match &args.output {
+        Some(path) => results::to_archive(path, &results, args.force)?,
+        None if args.output_dir.is_some() => {}
+        None => results::print(&results, args.elide)?,
+    }
+    Ok(Status::Clean)
+}
+
+/// The outputs, behind what is to be dumped; or everything that stands in the way.
+fn compute(
+    args: &Args,
+    ready: &Ready,
+    session: &Session,
+    work: &Work,
+) -> anyhow::Result<Result<Results, Vec<Diagnostic>>> {
+    let executable = match ready.executable() {
+        Ok(executable) => executable,
+        Err(found) => return Ok(Err(found)),
+    };
+    let inputs = match args.feed.values(ready, &executable, session)? {
+        Ok(inputs) => inputs,
+        Err(found) => return Ok(Err(found)),
+    };
+    work.now("running the model");
+    let model = &ready.loaded.model;
+    let watch = Watch {
+        wanted: args.dump.iter().flat_map(|selection| results_of(model, selection)).collect(),
+        checks_nan: args.check_nan,
+        end: Arc::default(),
+        seen: RefCell::default(),
+    };
+    let observe = |name: &str, value: &Value| watch.see(name, value);
+    let mut options: RunOptions<'_> = args.limits.options(args.feed.seed);
+    options.cancel = Some(Arc::clone(&watch.end));
+    if watch.checks_nan || !watch.wanted.is_empty() {
+        options.observe = Some(&observe);
+    }
+    let outputs = executable.run(inputs, &options);
+    let Seen { mut dumped, nan } = watch.seen.take();
+    if let Some((name, at)) = nan {
+        let message = format!("element {at} of `{name}` is not a number, the first in this run");
+        return Ok(Err(vec![Diagnostic::new(&code::RUN_FAILED, place_of(model, &name), message)]));
+    }
+    match outputs {
+        Err(finding) => Ok(Err(vec![*finding])),
+        Ok(outputs) => {
+            dumped.extend(names(&executable).zip(outputs));
+            Ok(Ok(dumped))
+        }
+    }
+}
+
+fn names(executable: &Executable<'_>) -> impl Iterator<Item = String> {
+    executable.outputs().iter().map(|port| executable.model().text(port.name).to_owned())
+}
+
+/// The names of what the nodes of a selection give.
+fn results_of(model: &Model, selection: &Selection) -> Vec<String> {
+    let Some(body) = model.main_body() else { return Vec::new() };
+    let nodes = selection.nodes(model);
+    let values = nodes.iter().flat_map(|&node| body.nodes[node].outputs.iter().flatten());
+    values.map(|&value| model.names[body.values[value].name].to_owned()).collect()
+}
+
+/// The node of the main graph that computes a value.
+fn place_of(model: &Model, name: &str) -> Place {
+    let Some(body) = model.main else { return Place::Nowhere };
+    let main = &model.bodies[body];
+    let gives = |node: &onnx_ir::Node| {
+        node.outputs.iter().flatten().any(|&value| &model.names[main.values[value].name] == name)
+    };
+    match main.nodes.iter().find(|(_, node)| gives(node)) {
+        Some((node, _)) => Entity::Node(body, node).into(),
+        None => Place::Nowhere,
+    }
+}
+
+/// Looks at results while the model runs.
+struct Watch {
+    /// The names of results that are kept.
+    wanted: HashSet<String>,
+    checks_nan: bool,
+    /// Ends the run.
+    end: Arc<AtomicBool>,
+    seen: RefCell<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    dumped: Results,
+    /// The first result with a NaN, and which element it is.
+    nan: Option<(String, usize)>,
+}
+
+impl Watch {
+    fn see(&self, name: &str, value: &Value) {
+        let mut seen = self.seen.borrow_mut();
+        if self.wanted.contains(name) {
+            seen.dumped.push((name.to_owned(), value.clone()));
+        }
+        if self.checks_nan
+            && seen.nan.is_none()
+            && let Some(at) = nan_in(value)
+        {
+            seen.nan = Some((name.to_owned(), at));
+            self.end.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The first element that is not a number.
+fn nan_in(value: &Value) -> Option<usize> {
+    match value {
+        Value::Tensor(tensor) if tensor.ints().is_ok() => None,
+        Value::Tensor(tensor) => tensor.floats().ok()?.iter().position(|x| x.is_nan()),
+        Value::Sequence(values) => values.iter().find_map(nan_in),
+        Value::Map(map) => map.values.iter().find_map(nan_in),
+        Value::Optional(value) => value.as_deref().and_then(nan_in),
+    }
+}

@@ -1,0 +1,109 @@
+//! Whether values go with the types that a model declares for its inputs.
+
+use onnx_exec::{Tensor, Value};
+use onnx_ir::diag::{Diagnostic, Place, code};
+use onnx_ir::{Dim, DimValue, Model, Name, TypeId, TypeKind, type_text};
+use std::collections::HashMap;
+
+/// The extents of symbols, and who said so.
+#[derive(Default)]
+pub(super) struct Extents(HashMap<Name, (usize, String)>);
+
+impl Extents {
+    pub(super) fn set(&mut self, symbol: Name, extent: usize, source: String) {
+        self.0.entry(symbol).or_insert((extent, source));
+    }
+
+    pub(super) fn get(&self, symbol: Name) -> Option<usize> {
+        self.0.get(&symbol).map(|(extent, _)| *extent)
+    }
+
+    /// What does not fit about the value of an input, if anything. Symbols that are seen for the first time are kept.
+    pub(super) fn check(
+        &mut self,
+        model: &Model,
+        name: &str,
+        ty: TypeId,
+        value: &Value,
+        place: impl Into<Place>,
+    ) -> Option<Diagnostic> {
+        let because = self.misfit(model, name, ty, value)?;
+        let (given, expected) = (shown(value), type_text(model, ty));
+        let message = format!("input `{name}` is {given}, expected is {expected}{because}");
+        Some(Diagnostic::new(&code::RUN_FAILED, place, message))
+    }
+
+    /// Why a value does not fit, as far as the types do not say it: `Some("")` where they do.
+    fn misfit(&mut self, model: &Model, name: &str, ty: TypeId, value: &Value) -> Option<String> {
+        let plain = || Some(String::new());
+        match (&model.types[ty].kind, value) {
+            (TypeKind::Tensor(expected) | TypeKind::SparseTensor(expected), Value::Tensor(tensor)) => {
+                if expected.elem.is_some_and(|elem| elem != tensor.elem()) {
+                    return plain();
+                }
+                let shape = expected.shape.as_ref()?;
+                if shape.len() != tensor.rank() {
+                    return plain();
+                }
+                shape
+                    .iter()
+                    .zip(tensor.dims())
+                    .find_map(|(dim, &extent)| self.extent(model, name, dim, extent))
+            }
+            (TypeKind::Sequence(Some(inner)), Value::Sequence(values)) => {
+                values.iter().find_map(|value| self.misfit(model, name, *inner, value))
+            }
+            (TypeKind::Optional(Some(inner)), Value::Optional(Some(value))) => {
+                self.misfit(model, name, *inner, value)
+            }
+            (TypeKind::Optional(Some(inner)), Value::Tensor(_) | Value::Sequence(_)) => {
+                self.misfit(model, name, *inner, value)
+            }
+            (TypeKind::Map { .. }, Value::Map(_))
+            | (TypeKind::Optional(_), Value::Optional(_))
+            | (TypeKind::Sequence(None), Value::Sequence(_))
+            | (TypeKind::Unset | TypeKind::Opaque { .. }, _) => None,
+            (
+                TypeKind::Tensor(_)
+                | TypeKind::SparseTensor(_)
+                | TypeKind::Sequence(_)
+                | TypeKind::Optional(_)
+                | TypeKind::Map { .. },
+                _,
+            ) => plain(),
+        }
+    }
+
+    fn extent(&mut self, model: &Model, name: &str, dim: &Dim, extent: usize) -> Option<String> {
+        match dim.value {
+            DimValue::Unknown => None,
+            DimValue::Value(expected) => (usize::try_from(expected) != Ok(extent)).then(String::new),
+            DimValue::Param(symbol) => {
+                let source = || format!("of input `{name}`");
+                let (known, source) = self.0.entry(symbol).or_insert_with(|| (extent, source()));
+                (*known != extent)
+                    .then(|| format!(", and {} is {known} because {source}", &model.names[symbol]))
+            }
+        }
+    }
+}
+
+/// The type of a value in the syntax of types.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Tensor(tensor) => shown_tensor(tensor),
+        Value::Sequence(values) => match values.first() {
+            Some(first) => format!("seq({})", shown(first)),
+            None => "an empty sequence".to_owned(),
+        },
+        Value::Map(map) => format!("map({}, …)", map.keys.elem().name().unwrap_or("?")),
+        Value::Optional(Some(value)) => format!("optional({})", shown(value)),
+        Value::Optional(None) => "an empty optional".to_owned(),
+    }
+}
+
+fn shown_tensor(tensor: &Tensor) -> String {
+    let elem = tensor.elem().name().unwrap_or("?");
+    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
+    if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(",")) }
+}

@@ -1,0 +1,304 @@
+//! Arrays of NumPy: `.npy`, and `.npz`, which is a zip file of such.
+//!
+//! The header is a dictionary that Python writes, of three entries of a fixed form; so it is read as that and not as Python.
+//! NumPy has no bfloat16, no numbers of 8 bits with a point and none of 4 bits: it stores their bytes, as `V1`, `V2` or
+//! integers, and the type that the model declares says what they are.
+//! Format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+
+use anyhow::{Context as _, bail, ensure};
+use onnx_exec::Tensor;
+use onnx_ir::ElemType;
+use std::io::{self, Cursor, Read as _, Write};
+use std::path::Path;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// NumPy refuses longer headers too.
+const MOST_HEADER: usize = 10_000;
+
+/// What a header says.
+#[derive(PartialEq, Eq, Debug)]
+struct Header {
+    is_big: bool,
+    /// `b i u f c U S V`
+    kind: char,
+    /// Bytes of an element; of `U`, characters.
+    size: usize,
+    is_fortran: bool,
+    dims: Vec<usize>,
+}
+
+/// Reads an array; `wanted` is the element type that is declared for it.
+pub(crate) fn read(bytes: &[u8], wanted: Option<ElemType>) -> anyhow::Result<Tensor> {
+    let rest = bytes.strip_prefix(MAGIC).context("this is no .npy file")?;
+    let [major, _, rest @ ..] = rest else { bail!("the header is cut off") };
+    let (length, rest) = match (major, rest) {
+        (1, [a, b, rest @ ..]) => (usize::from(u16::from_le_bytes([*a, *b])), rest),
+        (2 | 3, [a, b, c, d, rest @ ..]) => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
+        (1..=3, _) => bail!("the header is cut off"),
+        (major, _) => bail!("version {major} of .npy files is not known"),
+    };
+    ensure!(length <= MOST_HEADER, "the header has {length} bytes");
+    let header = rest.get(..length).context("the header is cut off")?;
+    let header = Header::parse(std::str::from_utf8(header).context("the header is not UTF-8")?)?;
+    let elem = header.elem(wanted)?;
+    let width = header.size * if header.kind == 'U' { 4 } else { 1 };
+    let count = header.dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+    let size = count.and_then(|count| count.checked_mul(width));
+    let data = size.and_then(|size| rest[length..].get(..size)).context("the array is cut off")?;
+    // Elements without bytes are empty strings.
+    let count = count.unwrap_or(0);
+    ensure!(width > 0 || count <= bytes.len(), "the array has more elements than the file has bytes");
+    let order = header.order(count);
+    let element = |i: usize| &data[order.as_ref().map_or(i, |order| order[i]) * width..][..width];
+    if elem == ElemType::STRING {
+        let strings = (0..count).map(|i| header.string(element(i))).collect::<anyhow::Result<_>>()?;
+        return Ok(Tensor::of_strings(&header.dims, strings)?);
+    }
+    let word = if header.kind == 'c' { width / 2 } else { width };
+    let mut numbers = match &order {
+        None => data.to_vec(),
+        Some(_) => (0..count).flat_map(element).copied().collect(),
+    };
+    if header.is_big {
+        numbers.chunks_exact_mut(word).for_each(<[u8]>::reverse);
+    }
+    if elem == ElemType::BOOL {
+        numbers.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+    }
+    Ok(Tensor::of_raw(elem, &header.dims, &numbers)?)
+}
+
+impl Header {
+    fn parse(text: &str) -> anyhow::Result<Header> {
+        let value = |key: &str| {
+            let (_, rest) =
+                text.split_once(&format!("'{key}':")).with_context(|| format!("the header has no {key}"))?;
+            anyhow::Ok(rest.trim_start())
+        };
+        let descr = value("descr")?.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
+        let (descr, _) = descr.context("arrays of records are not read")?;
+        let mut chars = descr.chars();
+        let (order, kind) = (chars.next(), chars.next());
+        let (Some(order @ ('<' | '>' | '|' | '=')), Some(kind)) = (order, kind) else {
+            bail!("`{descr}` is no type of elements");
+        };
+        ensure!(kind != 'O', "the array holds Python objects, which are not read: save strings as dtype=str");
+        let size = chars.as_str().parse().with_context(|| format!("`{descr}` is no type of elements"))?;
+        let is_fortran = value("fortran_order")?.starts_with("True");
+        let shape = value("shape")?.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let (shape, _) = shape.context("the header has no shape")?;
+        let extents = shape.split(',').map(str::trim).filter(|extent| !extent.is_empty());
+        let dims = extents.map(|e| e.trim_end_matches('L').parse()).collect::<Result<_, _>>();
+        Ok(Header {
+            is_big: order == '>',
+            kind,
+            size,
+            is_fortran,
+            dims: dims.context("the header has no shape")?,
+        })
+    }
+
+    /// The element type; bytes that NumPy has no type for are of the wanted one.
+    fn elem(&self, wanted: Option<ElemType>) -> anyhow::Result<ElemType> {
+        use ElemType as E;
+        if let Some(wanted) = wanted
+            && descr(wanted).is_some_and(|(kind, size)| {
+                size == self.size && (kind == self.kind || (kind == 'V' && matches!(self.kind, 'u' | 'i')))
+            })
+        {
+            return Ok(wanted);
+        }
+        Ok(match (self.kind, self.size) {
+            ('b', 1) => E::BOOL,
+            ('i', 1) => E::INT8,
+            ('i', 2) => E::INT16,
+            ('i', 4) => E::INT32,
+            ('i', 8) => E::INT64,
+            ('u', 1) => E::UINT8,
+            ('u', 2) => E::UINT16,
+            ('u', 4) => E::UINT32,
+            ('u', 8) => E::UINT64,
+            ('f', 2) => E::FLOAT16,
+            ('f', 4) => E::FLOAT,
+            ('f', 8) => E::DOUBLE,
+            ('c', 8) => E::COMPLEX64,
+            ('c', 16) => E::COMPLEX128,
+            ('U' | 'S', _) => E::STRING,
+            (kind, size) => bail!("elements of NumPy's type {kind}{size} are not read"),
+        })
+    }
+
+    /// Where each element in row-major order is, if that is not its number.
+    fn order(&self, count: usize) -> Option<Vec<usize>> {
+        if !self.is_fortran || self.dims.len() < 2 {
+            return None;
+        }
+        let place = |mut at: usize| {
+            let (mut place, mut stride) = (0, count);
+            for &d in self.dims.iter().rev() {
+                stride /= d.max(1);
+                place += at % d.max(1) * stride;
+                at /= d.max(1);
+            }
+            place
+        };
+        Some((0..count).map(place).collect())
+    }
+
+    /// A string, which NumPy fills up with zeros.
+    fn string(&self, bytes: &[u8]) -> anyhow::Result<String> {
+        if self.kind == 'S' {
+            let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            return Ok(std::str::from_utf8(&bytes[..end]).context("a string is not UTF-8")?.to_owned());
+        }
+        let code =
+            |word: &[u8; 4]| if self.is_big { u32::from_be_bytes(*word) } else { u32::from_le_bytes(*word) };
+        let chars = bytes.as_chunks::<4>().0.iter().map(|word| char::from_u32(code(word)));
+        let text: String = chars.collect::<Option<_>>().context("a string is not Unicode")?;
+        Ok(text.trim_end_matches('\0').to_owned())
+    }
+}
+
+/// Kind and size of the elements that NumPy has for a type; those that it has none for are bytes.
+fn descr(elem: ElemType) -> Option<(char, usize)> {
+    use ElemType as E;
+    let size = elem.bits()?.div_ceil(8) as usize;
+    Some(match elem {
+        E::BOOL => ('b', 1),
+        E::INT64 | E::INT32 | E::INT16 | E::INT8 | E::INT4 | E::INT2 => ('i', size),
+        E::UINT64 | E::UINT32 | E::UINT16 | E::UINT8 | E::UINT4 | E::UINT2 => ('u', size),
+        E::FLOAT | E::DOUBLE | E::FLOAT16 => ('f', size),
+        E::COMPLEX64 | E::COMPLEX128 => ('c', size),
+        _ => ('V', size),
+    })
+}
+
+/// Writes an array.
+pub(crate) fn write(tensor: &Tensor, out: &mut dyn Write) -> io::Result<()> {
+    let strings = tensor.string_slice().unwrap_or_default();
+    let longest = strings.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
+    let (kind, size) = descr(tensor.elem()).unwrap_or(('U', longest));
+    let order = if size == 1 && kind != 'U' { '|' } else { '<' };
+    let dims: String = tensor.dims().iter().map(|d| format!("{d}, ")).collect();
+    let shape = if tensor.rank() == 1 { dims.trim_end() } else { dims.trim_end_matches(", ") };
+    let mut header =
+        format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({shape}), }}");
+    // The data is aligned to 64 bytes: magic, version and length take ten, the end of the line one.
+    let fill = (64 - (header.len() + 11) % 64) % 64;
+    header.extend(std::iter::repeat_n(' ', fill));
+    header.push('\n');
+    let length = u16::try_from(header.len()).map_err(|_| io::Error::other("the shape is too long"))?;
+    out.write_all(MAGIC)?;
+    out.write_all(&[1, 0])?;
+    out.write_all(&length.to_le_bytes())?;
+    out.write_all(header.as_bytes())?;
+    out.write_all(tensor.bytes())?;
+    for text in strings {
+        let mut units: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+        units.resize(longest * 4, 0);
+        out.write_all(&units)?;
+    }
+    Ok(())
+}
+
+/// The arrays of an archive with their names. `wanted` says which element type is declared for a name.
+pub(crate) fn read_all(
+    bytes: &[u8],
+    wanted: impl Fn(&str) -> Option<ElemType>,
+) -> anyhow::Result<Vec<(String, Tensor)>> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).context("this is no .npz file")?;
+    let mut arrays = Vec::new();
+    for i in 0..archive.len() {
+        let mut entry = archive.by_index(i).context("the archive is broken")?;
+        let name = entry.name().context("the archive is broken")?.into_owned();
+        let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).with_context(|| format!("cannot unpack `{name}`"))?;
+        let tensor = read(&content, wanted(&name)).with_context(|| format!("array `{name}`"))?;
+        arrays.push((name, tensor));
+    }
+    Ok(arrays)
+}
+
+/// Writes an archive of arrays.
+pub(crate) fn write_all(arrays: &[(String, Tensor)], out: &mut dyn Write) -> io::Result<()> {
+    let mut archive = ZipWriter::new_stream(out);
+    for (name, tensor) in arrays {
+        let is_large = tensor.bytes().len() >= 1 << 31;
+        let options =
+            SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(is_large);
+        archive.start_file(format!("{name}.npy"), options)?;
+        write(tensor, &mut archive)?;
+    }
+    archive.finish()?;
+    Ok(())
+}
+
+/// Whether a name is that of an archive.
+pub(crate) fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
+}
+
+/// Whether a name is that of an array.
+pub(crate) fn is_array(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(header.len()).unwrap().to_le_bytes();
+        [MAGIC, &[1, 0], &length, header.as_bytes(), data].concat()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let half = Tensor::of_raw(ElemType::BFLOAT16, &[2], &[1u16, 2]).unwrap();
+        for tensor in [
+            Tensor::of(&[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap(),
+            Tensor::scalar(7i64).unwrap(),
+            Tensor::of::<u8>(&[0, 4], &[]).unwrap(),
+            Tensor::of_bools(&[1], [true]).unwrap(),
+            Tensor::of_strings(&[2], vec!["é".into(), String::new()]).unwrap(),
+            half,
+        ] {
+            let mut bytes = Vec::new();
+            write_all(&[("a/b".to_owned(), tensor.clone())], &mut bytes).unwrap();
+            let arrays = read_all(&bytes, |_| Some(tensor.elem())).unwrap();
+            assert_eq!(arrays, [("a/b".to_owned(), tensor)]);
+        }
+    }
+
+    #[test]
+    fn headers_of_other_writers_are_read() {
+        let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }\n";
+        let tensor = read(&file(header, &[0, 1, 0, 2, 0, 3, 0, 4]), None).unwrap();
+        assert_eq!(tensor.slice::<i16>().unwrap(), [1, 3, 2, 4]);
+        let header = "{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }";
+        let strings = read(&file(header, b"ab\0\0\0\0"), None).unwrap();
+        assert_eq!(strings.string_slice().unwrap(), ["ab", ""]);
+    }
+
+    #[test]
+    fn broken_arrays_are_refused() {
+        for (header, data, why) in [
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", &[0u8; 4][..], "cut off"),
+            (
+                "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }",
+                &[],
+                "cut off",
+            ),
+            ("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", &[], "Python objects"),
+            ("{'descr': '<f3', 'fortran_order': False, 'shape': (2,), }", &[], "f3"),
+            ("{'descr': '<U0', 'fortran_order': False, 'shape': (99999999999,), }", &[], "more elements"),
+            ("{'fortran_order': False, 'shape': (2,), }", &[], "no descr"),
+        ] {
+            let error = format!("{:#}", read(&file(header, data), None).unwrap_err());
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

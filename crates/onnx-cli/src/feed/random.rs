@@ -1,0 +1,51 @@
+//! Inputs that are made up: of the declared types, the same for the same seed.
+//!
+//! Floats lie between 0 and 1, integers are 0 or 1, so that they are good as indices.
+
+use anyhow::bail;
+use onnx_exec::{Random, Tensor, Value};
+use onnx_ir::{ElemType, Model, TypeId, TypeKind};
+
+/// A value of a type whose extents are given.
+pub(super) fn value(
+    model: &Model,
+    ty: TypeId,
+    extents: impl Fn(&[onnx_ir::Dim]) -> anyhow::Result<Vec<usize>>,
+    random: &mut Random,
+) -> anyhow::Result<Value> {
+    match &model.types[ty].kind {
+        TypeKind::Tensor(tensor) => {
+            let (Some(elem), Some(shape)) = (tensor.elem, &tensor.shape) else {
+                bail!("its element type or its rank is not declared");
+            };
+            Ok(tensor_of(elem, &extents(shape)?, random)?.into())
+        }
+        TypeKind::Sequence(_) => Ok(Value::sequence(Vec::new())),
+        TypeKind::Optional(_) => Ok(Value::Optional(None)),
+        TypeKind::Unset | TypeKind::SparseTensor(_) | TypeKind::Map { .. } | TypeKind::Opaque { .. } => {
+            bail!("a {} cannot be made up", onnx_ir::type_text(model, ty))
+        }
+    }
+}
+
+fn tensor_of(elem: ElemType, dims: &[usize], random: &mut Random) -> anyhow::Result<Tensor> {
+    use ElemType as E;
+    let zeros = Tensor::zeros(elem, dims)?;
+    let count = zeros.len();
+    Ok(match elem {
+        E::FLOAT | E::DOUBLE | E::FLOAT16 | E::BFLOAT16 => {
+            let numbers: Vec<f64> = (0..count).map(|_| random.uniform()).collect();
+            Tensor::of_floats(elem, dims, &numbers)?
+        }
+        E::STRING => {
+            let word = |random: &mut Random| format!("s{}", random.bits() % 100);
+            Tensor::of_strings(dims, (0..count).map(|_| word(random)).collect())?
+        }
+        E::INT64 | E::INT32 | E::INT16 | E::INT8 | E::UINT64 | E::UINT32 | E::UINT16 | E::UINT8 | E::BOOL => {
+            let numbers: Vec<f64> = (0..count).map(|_| (random.bits() % 2) as f64).collect();
+            Tensor::of_floats(elem, dims, &numbers)?
+        }
+        // Types of few bits: 0 is a number in each.
+        _ => zeros,
+    })
+}

@@ -1,0 +1,69 @@
+//! How much a run may take.
+
+use anyhow::{Context as _, bail};
+use onnx_exec::RunOptions;
+
+/// What commands that run models take.
+#[derive(clap::Args)]
+pub(crate) struct LimitArgs {
+    /// The most memory that tensors may take, such as 512M or 2G; default: what the system has to spare
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_memory: Option<usize>,
+    /// The most nodes that may be run, each iteration of a loop counted
+    #[arg(long, value_name = "N", default_value_t = RunOptions::default().fuel)]
+    fuel: u64,
+    /// The most threads that may be used; so far everything is computed on one
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+}
+
+impl LimitArgs {
+    /// How a model is run within these.
+    pub(crate) fn options(&self, seed: u64) -> RunOptions<'static> {
+        let most = self.max_memory.or_else(spare).unwrap_or(usize::MAX);
+        // One thread is within every number of them.
+        _ = self.threads;
+        RunOptions { seed, max_memory: most, fuel: self.fuel, ..RunOptions::default() }
+    }
+}
+
+/// `4096`, `512M`, `2GiB`
+fn size(text: &str) -> anyhow::Result<usize> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: usize = text[..end].parse().with_context(|| format!("`{text}` is no size"))?;
+    let unit = text[end..].trim().to_ascii_lowercase();
+    let shift = match unit.trim_end_matches('b').trim_end_matches('i') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => bail!("`{unit}` is no unit of memory: K, M, G, T"),
+    };
+    number.checked_mul(1 << shift).with_context(|| format!("`{text}` is too large"))
+}
+
+/// The memory that the system says is there, where it says so.
+fn spare() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in
+            [("4096", 4096), ("1k", 1024), ("512M", 512 << 20), ("2GiB", 2 << 30), ("3 MB", 3 << 20)]
+        {
+            assert_eq!(size(text).unwrap(), bytes, "{text}");
+        }
+        for text in ["", "M", "12x", "99999999999T"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! A model that is about to be run: read, with the weights that lie beside it, and prepared.
+
+use crate::input::{Input, Loaded};
+use crate::locate;
+use crate::operators::{Operators, OpsetArgs};
+use crate::session::{Session, Status};
+use anyhow::{bail, ensure};
+use onnx_exec::{CompileOptions, Executable, compile};
+use onnx_ir::Diagnostic;
+use onnx_proto::FileKind;
+use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
+use std::path::Path;
+
+/// A model with all its weights.
+pub(crate) struct Ready {
+    pub(crate) input: Input,
+    pub(crate) loaded: Loaded,
+    operators: Operators,
+}
+
+impl Ready {
+    /// Reads a model and the files beside it. `Err` of a status: something is wrong with them, which has been reported.
+    pub(crate) fn open(
+        path: &Path,
+        opset: &OpsetArgs,
+        session: &mut Session,
+    ) -> anyhow::Result<Result<Ready, Status>> {
+        let operators = match opset.load(session)? {
+            Ok(operators) => operators,
+            Err(status) => return Ok(Err(status)),
+        };
+        let input = Input::open(path)?;
+        let is_model = input.kind == FileKind::Model && input.document().is_none();
+        ensure!(is_model, "{} is no model", input.name);
+        let mut loaded = input.load();
+        if loaded.is_partial() {
+            locate::report(session, &input, &loaded, &loaded.diagnostics);
+            return Ok(Err(Status::Findings));
+        }
+        if is_stored_outside(&loaded.model) {
+            let Some(path) = &input.path else {
+                bail!("weights are in files beside the model, and stdin has none")
+            };
+            let mut folder = Folder::of(path);
+            let found = internalize(&mut loaded.model, Which::All, &mut |model, tensor, entity| {
+                folder.load(model, tensor, entity, false)
+            });
+            if !found.is_empty() {
+                locate::report(session, &input, &loaded, &found);
+                return Ok(Err(Status::Findings));
+            }
+        }
+        Ok(Ok(Ready { input, loaded, operators }))
+    }
+
+    /// The model, prepared, or everything that stands in the way.
+    pub(crate) fn executable(&self) -> Result<Executable<'_>, Vec<Diagnostic>> {
+        let model = &self.loaded.model;
+        compile(model, self.operators.of(model), &CompileOptions::default())
+    }
+
+    /// Shows findings at their places in the file.
+    pub(crate) fn report(&self, session: &mut Session, found: &[Diagnostic]) {
+        locate::report(session, &self.input, &self.loaded, found);
+    }
+}

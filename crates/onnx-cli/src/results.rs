@@ -1,0 +1,88 @@
+//! What a model has computed, on its way to where the user wants it: an archive of arrays, files of values, or stdout.
+
+use crate::feed::npy;
+use crate::output::{self, Target};
+use anyhow::{Context as _, ensure};
+use onnx_exec::{Tensor, Value};
+use onnx_ir::{Data, Names};
+use onnx_text::{Profile, RaiseOptions, print_value};
+use std::path::Path;
+
+/// Values with their names.
+pub(crate) type Results = Vec<(String, Value)>;
+
+/// Prints values as text, of each tensor at most so many elements.
+pub(crate) fn print(results: &Results, elide: usize) -> anyhow::Result<()> {
+    let options = RaiseOptions { profile: Profile::Reference, elide: Some(elide), metadata: false };
+    output::to_stdout(|out| {
+        for (name, value) in results {
+            let mut names = Names::new();
+            let data = named(value, name, &mut names);
+            writeln!(out, "{}", print_value(&data, &names, &options))?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes an archive of arrays.
+pub(crate) fn to_archive(path: &Path, results: &Results, is_forced: bool) -> anyhow::Result<()> {
+    let mut arrays = Vec::new();
+    for (name, value) in results {
+        spread(name, value, &mut arrays);
+    }
+    match Target::new(path) {
+        Target::Stdout => {
+            ensure!(
+                is_forced || !output::is_terminal(),
+                "binary data is not written to a terminal: use -o FILE.npz"
+            );
+            output::to_stdout(|out| npy::write_all(&arrays, out))
+        }
+        Target::File(path) => {
+            ensure!(npy::is_archive(&path), "{} does not end in .npz", path.display());
+            output::to_file(&path, |out| npy::write_all(&arrays, out))
+        }
+    }
+}
+
+/// A value as arrays: elements of a sequence are numbered, a map has its keys and its values.
+fn spread(name: &str, value: &Value, arrays: &mut Vec<(String, Tensor)>) {
+    match value {
+        Value::Tensor(tensor) => arrays.push((name.to_owned(), tensor.clone())),
+        Value::Sequence(values) => {
+            values.iter().enumerate().for_each(|(i, value)| spread(&format!("{name}.{i}"), value, arrays));
+        }
+        Value::Map(map) => {
+            arrays.push((format!("{name}.keys"), map.keys.clone()));
+            let values = map.values.iter().enumerate();
+            values.for_each(|(i, value)| spread(&format!("{name}.values.{i}"), value, arrays));
+        }
+        Value::Optional(Some(value)) => spread(name, value, arrays),
+        Value::Optional(None) => {}
+    }
+}
+
+/// Writes a file for each value, `output_0.pb` and so on, as in tests of ONNX.
+pub(crate) fn to_folder(folder: &Path, results: &Results) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make folder {}", folder.display()))?;
+    for (i, (name, value)) in results.iter().enumerate() {
+        let mut names = Names::new();
+        let bytes = onnx_proto::write_data(&named(value, name, &mut names), &names)?;
+        output::to_file(&folder.join(format!("output_{i}.pb")), |out| out.write_all(&bytes))?;
+    }
+    Ok(())
+}
+
+/// A value as files hold it, with its name.
+fn named(value: &Value, name: &str, names: &mut Names) -> Data {
+    let mut data = value.to_stored();
+    let name = Some(names.intern(name));
+    match &mut data {
+        Data::Tensor(tensor) => tensor.name = name,
+        Data::SparseTensor(sparse) => sparse.values.iter_mut().for_each(|values| values.name = name),
+        Data::Sequence(sequence) => sequence.name = name,
+        Data::Map(map) => map.name = name,
+        Data::Optional(optional) => optional.name = name,
+    }
+    data
+}
