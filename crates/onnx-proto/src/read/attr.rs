@@ -2,8 +2,7 @@
 
 use super::fields::{Fields, Value, merged};
 use super::graph::GraphReader;
-use super::tensor::read_tensor;
-use crate::wire::{SPARSE_TENSOR_PROTO, TENSOR_PROTO, TYPE_PROTO, varint};
+use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, varint};
 use bytes::Bytes;
 use onnx_ir::{Attr, AttrType, AttrValue, NodeId, SparseTensor, TensorId, TypeId};
 use smallvec::SmallVec;
@@ -76,11 +75,16 @@ impl GraphReader<'_, '_> {
         add(values, f, AttrValue::Float);
         add(values, i, AttrValue::Int);
         add(values, s, AttrValue::String);
-        add(values, messages.one(T), |t| AttrValue::Tensor(self.encoded_tensor(t)));
-        add(values, messages.one(G), |g| AttrValue::Graph(self.graph(&g, node)));
+        if !messages.fields.is_empty() {
+            add(values, messages.one(T), |t| AttrValue::Tensor(self.encoded_tensor(t)));
+            add(values, messages.one(G), |g| AttrValue::Graph(self.graph(&g, node)));
+        }
         add(values, list(floats), AttrValue::Floats);
         add(values, list(ints), AttrValue::Ints);
         add(values, list(strings), AttrValue::Strings);
+        if messages.fields.is_empty() {
+            return attr;
+        }
         add(values, messages.list(TENSORS, |t| self.encoded_tensor(t)), AttrValue::Tensors);
         add(values, messages.list(GRAPHS, |g| self.graph(&g, node)), AttrValue::Graphs);
         add(values, messages.one(TP), |ty| AttrValue::Type(self.encoded_type(ty)));
@@ -102,8 +106,7 @@ impl GraphReader<'_, '_> {
     }
 
     fn encoded_tensor(&mut self, encoded: Bytes) -> TensorId {
-        let message = self.go.decode(encoded, &TENSOR_PROTO);
-        let tensor = read_tensor(message, self.b.names, &mut self.go.diagnostics);
+        let tensor = self.tensor(encoded);
         self.b.tensor(tensor)
     }
 

@@ -17,31 +17,55 @@ pub(super) enum Value<'a> {
 }
 
 /// Fields with their numbers.
-pub(super) struct Fields<'a>(Cursor<'a>);
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+/// Of a key of one byte, the number is above this bit.
+const NUMBER: u32 = 3;
 
 impl<'a> Fields<'a> {
     pub(super) fn new(message: &'a [u8]) -> Fields<'a> {
-        Fields(Cursor::new(message, 0))
+        Fields { rest: message }
     }
 
-    fn field(&mut self) -> Result<(u32, Value<'a>), Reason> {
-        let key = self.0.key()?;
+    /// A field whose key and number or length have a byte each: most are so.
+    #[inline]
+    fn short(&mut self) -> Option<(u32, Value<'a>)> {
+        let [key @ 8..0x80, first @ ..0x80, rest @ ..] = self.rest else { return None };
+        let value = match key & 7 {
+            0 => Value::Number(u64::from(*first)),
+            2 => {
+                let (value, behind) = rest.split_at_checked(usize::from(*first))?;
+                self.rest = behind;
+                return Some((u32::from(*key) >> NUMBER, Value::Bytes(value)));
+            }
+            _ => return None,
+        };
+        self.rest = rest;
+        Some((u32::from(*key) >> NUMBER, value))
+    }
+
+    fn long(&mut self) -> Result<(u32, Value<'a>), Reason> {
+        let mut cursor = Cursor::new(self.rest, 0);
+        let key = cursor.key()?;
         let value = match key.wire {
-            WireType::Varint => Value::Number(self.0.varint()?.value),
+            WireType::Varint => Value::Number(cursor.varint()?.value),
             WireType::Bytes => {
-                let (length, _) = self.0.length()?;
-                Value::Bytes(self.0.take(length)?)
+                let (length, _) = cursor.length()?;
+                Value::Bytes(cursor.take(length)?)
             }
             WireType::Fixed32 => {
-                let bits = *self.0.rest().first_chunk().ok_or(Reason::Truncated)?;
-                self.0.skip(4)?;
+                let bits = *cursor.rest().first_chunk().ok_or(Reason::Truncated)?;
+                cursor.skip(4)?;
                 Value::Fixed32(bits)
             }
             WireType::Fixed64 | WireType::StartGroup | WireType::EndGroup => {
-                self.0.skip_value(key.number, key.wire, 0)?;
+                cursor.skip_value(key.number, key.wire, 0)?;
                 Value::Odd
             }
         };
+        self.rest = cursor.rest();
         Ok((key.number, value))
     }
 }
@@ -51,26 +75,41 @@ impl<'a> Iterator for Fields<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_at_end() {
+        if let Some(field) = self.short() {
+            return Some(field);
+        }
+        if self.rest.is_empty() {
             return None;
         }
-        Some(self.field().unwrap_or_else(|_| {
-            self.0 = Cursor::new(&[], 0);
+        Some(self.long().unwrap_or_else(|_| {
+            self.rest = &[];
             (0, Value::Odd)
         }))
     }
 }
 
+/// Room that a list may have for more entries than it has.
+const SPARE: usize = 16;
+
 impl Fields<'_> {
     /// The numbers of a list that come next, each with its key.
     pub(super) fn more_ints(&mut self, number: u8, ints: &mut Vec<i64>) {
-        self.0.varint_run(number << 3, |int| ints.push(int as i64));
+        // Each takes two bytes at least.
+        ints.reserve(self.rest.len() / 2);
+        let mut cursor = Cursor::new(self.rest, 0);
+        cursor.varint_run(number << NUMBER, |int| ints.push(int as i64));
+        self.rest = cursor.rest();
+        ints.shrink_to(ints.len() + SPARE);
     }
 
     /// The same for floats.
     pub(super) fn more_floats(&mut self, number: u8, floats: &mut Vec<f32>) {
-        self.0
-            .fixed32_run(number << 3 | WireType::Fixed32 as u8, |bits| floats.push(f32::from_le_bytes(bits)));
+        floats.reserve(self.rest.len() / 5);
+        let mut cursor = Cursor::new(self.rest, 0);
+        let key = number << NUMBER | WireType::Fixed32 as u8;
+        cursor.fixed32_run(key, |bits| floats.push(f32::from_le_bytes(bits)));
+        self.rest = cursor.rest();
+        floats.shrink_to(floats.len() + SPARE);
     }
 }
 

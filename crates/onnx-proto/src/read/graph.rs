@@ -1,17 +1,22 @@
 //! Graphs.
 
 use super::go::Go;
+use super::plain::{plain_port, plain_tensor};
 use super::tensor::{read_sparse_tensor, read_tensor};
 use super::types::read_type;
 use super::{entries, name};
 use crate::pb;
 use crate::wire::{GRAPH_PROTO, TENSOR_PROTO, VALUE_INFO_PROTO};
 use bytes::Bytes;
-use onnx_ir::{BodyBuilder, GraphId, NodeId, Port, QuantizationAnnotation, SparseData, SparseTensor, TypeId};
+use onnx_ir::{
+    BodyBuilder, GraphId, NodeId, Port, QuantizationAnnotation, SparseData, SparseTensor, Tensor, TypeId,
+};
 
 // The lists of a graph that can be long.
 const NODE: u32 = 1;
 const INITIALIZER: u32 = 5;
+const INPUT: u32 = 11;
+const OUTPUT: u32 = 12;
 const VALUE_INFO: u32 = 13;
 
 /// Fills one body.
@@ -27,14 +32,14 @@ impl GraphReader<'_, '_> {
             self.go.leave();
             return self.empty_graph(owner);
         }
-        let (rest, late) = self.go.split(encoded, &[NODE, INITIALIZER, VALUE_INFO]);
+        let (rest, late) = self.go.split(encoded, &[NODE, INITIALIZER, INPUT, OUTPUT, VALUE_INFO]);
         let pb::GraphProto {
             node: _,
             name: graph_name,
             initializer: _,
             doc_string,
-            input,
-            output,
+            input: _,
+            output: _,
             value_info: _,
             quantization_annotation,
             sparse_initializer,
@@ -43,13 +48,12 @@ impl GraphReader<'_, '_> {
 
         let graph_name = name(graph_name, self.b.names);
         let id = self.b.begin_graph(graph_name, owner);
-        for input in input {
-            let port = self.port(input);
+        for input in late.slices(INPUT) {
+            let port = self.encoded_port(input, &late.bytes);
             self.b.input_port(port);
         }
         for tensor in late.values(INITIALIZER) {
-            let message = self.go.decode(tensor, &TENSOR_PROTO);
-            let tensor = read_tensor(message, self.b.names, &mut self.go.diagnostics);
+            let tensor = self.tensor(tensor);
             self.b.initializer(tensor);
         }
         for tensor in sparse_initializer {
@@ -65,13 +69,12 @@ impl GraphReader<'_, '_> {
             }
             self.node(node, &late.bytes);
         }
-        for output in output {
-            let port = self.port(output);
+        for output in late.slices(OUTPUT) {
+            let port = self.encoded_port(output, &late.bytes);
             self.b.output_port(port);
         }
-        for info in late.values(VALUE_INFO) {
-            let info = self.go.decode(info, &VALUE_INFO_PROTO);
-            let port = self.port(info);
+        for info in late.slices(VALUE_INFO) {
+            let port = self.encoded_port(info, &late.bytes);
             self.b.value_info(port);
         }
 
@@ -106,6 +109,22 @@ impl GraphReader<'_, '_> {
         let (port_name, doc) = (name(message.name, names), name(message.doc_string, names));
         let metadata = entries(message.metadata_props, names);
         Port { name: port_name, value: None, ty: message.r#type.map(|ty| self.ty(ty)), doc, metadata }
+    }
+
+    fn encoded_port(&mut self, encoded: &[u8], whole: &Bytes) -> Port {
+        if let Some(port) = plain_port(encoded, self.b.names, self.b.types) {
+            return port;
+        }
+        let message = self.go.decode(whole.slice_ref(encoded), &VALUE_INFO_PROTO);
+        self.port(message)
+    }
+
+    pub(super) fn tensor(&mut self, encoded: Bytes) -> Tensor {
+        if let Some(tensor) = plain_tensor(&encoded, self.b.names) {
+            return tensor;
+        }
+        let message = self.go.decode(encoded, &TENSOR_PROTO);
+        read_tensor(message, self.b.names, &mut self.go.diagnostics)
     }
 
     pub(super) fn ty(&mut self, message: pb::TypeProto) -> TypeId {

@@ -12,6 +12,7 @@ mod late;
 mod node;
 mod opset;
 mod part;
+mod plain;
 mod tensor;
 mod types;
 

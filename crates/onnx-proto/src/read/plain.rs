@@ -1,0 +1,104 @@
+//! Tensors and declarations as nearly all are, straight from their bytes. `None` where one is not: then it becomes a
+//! struct first.
+
+use super::fields::{Fields, Value};
+use crate::wire::varint;
+use bytes::Bytes;
+use onnx_ir::{
+    Dim, DimValue, ElemType, Field, Names, Payload, Port, Tensor, TensorType, TypeId, TypeKind, Types,
+};
+
+/// Sets a field that is there once.
+fn once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
+    slot.replace(value).is_none().then_some(())
+}
+
+/// A `TensorProto` with a shape, a type, a name and one payload at most.
+pub(super) fn plain_tensor(encoded: &Bytes, names: &mut Names) -> Option<Tensor> {
+    const DIMS: u32 = 1;
+    const DATA_TYPE: u32 = 2;
+    const NAME: u32 = 8;
+
+    let (mut name, mut payload) = (None, None);
+    let mut tensor = Tensor::default();
+    for field in Fields::new(encoded) {
+        match field {
+            (DIMS, Value::Number(dim)) => tensor.dims.push(dim as i64),
+            (DATA_TYPE, Value::Number(ty)) => once(&mut tensor.elem, ElemType(ty as i32))?,
+            (NAME, Value::Bytes(bytes)) => once(&mut name, bytes)?,
+            (number, Value::Bytes(bytes)) => once(&mut payload, (payload_field(number)?, bytes))?,
+            (_, Value::Number(_) | Value::Fixed32(_) | Value::Odd) => return None,
+        }
+    }
+    if let Some((field, bytes)) = payload {
+        tensor.data.push(match field {
+            Field::Int32 => Payload::int32s(varint::decode_int32(bytes).ok()?.0),
+            Field::Int64 => Payload::int64s(varint::decode_int64(bytes).ok()?.0),
+            Field::Float if bytes.len() % 4 != 0 => return None,
+            Field::Float | Field::Raw => Payload::Entries { field, bytes: encoded.slice_ref(bytes) },
+            Field::Double | Field::Uint64 | Field::String => return None,
+        });
+    }
+    tensor.name = name.map(|name| names.intern_bytes(name));
+    Some(tensor)
+}
+
+/// The payload in a field of this number, of those that most tensors have.
+fn payload_field(number: u32) -> Option<Field> {
+    Some(match number {
+        4 => Field::Float,
+        5 => Field::Int32,
+        7 => Field::Int64,
+        9 => Field::Raw,
+        _ => return None,
+    })
+}
+
+/// A `ValueInfoProto` with a name and the type of a tensor.
+pub(super) fn plain_port(encoded: &[u8], names: &mut Names, types: &mut Types) -> Option<Port> {
+    let (mut name, mut ty) = (None, None);
+    for field in Fields::new(encoded) {
+        match field {
+            (1, Value::Bytes(bytes)) => once(&mut name, bytes)?,
+            (2, Value::Bytes(bytes)) => once(&mut ty, bytes)?,
+            _ => return None,
+        }
+    }
+    let name = name.map(|name| names.intern_bytes(name));
+    let ty = match ty {
+        Some(ty) => Some(plain_type(ty, names, types)?),
+        None => None,
+    };
+    Some(Port { name, ty, ..Port::default() })
+}
+
+/// A `TypeProto` of a tensor.
+fn plain_type(encoded: &[u8], names: &mut Names, types: &mut Types) -> Option<TypeId> {
+    let mut fields = Fields::new(encoded);
+    let (Some((1, Value::Bytes(tensor))), None) = (fields.next(), fields.next()) else { return None };
+    let mut ty = TensorType { elem: None, shape: None };
+    for field in Fields::new(tensor) {
+        match field {
+            (1, Value::Number(elem)) => once(&mut ty.elem, ElemType(elem as i32))?,
+            (2, Value::Bytes(shape)) => once(&mut ty.shape, plain_shape(shape, names)?)?,
+            _ => return None,
+        }
+    }
+    Some(types.intern(TypeKind::Tensor(ty).into()))
+}
+
+/// A `TensorShapeProto` without denotations.
+fn plain_shape(encoded: &[u8], names: &mut Names) -> Option<Vec<Dim>> {
+    let dim = |field: (u32, Value<'_>)| {
+        let (1, Value::Bytes(dim)) = field else { return None };
+        let mut fields = Fields::new(dim);
+        let value = match fields.next() {
+            None => DimValue::Unknown,
+            Some((1, Value::Number(value))) => DimValue::Value(value as i64),
+            Some((2, Value::Bytes(param))) => DimValue::Param(names.intern_bytes(param)),
+            Some(_) => return None,
+        };
+        fields.next().is_none().then_some(Dim { value, denotation: None })
+    };
+    Fields::new(encoded).map(dim).collect()
+}
