@@ -54,6 +54,19 @@ impl Interval {
     }
 
     pub(super) fn plus(self, other: Self) -> Self {
+        self.short_sum(other).unwrap_or_else(|| self.wide_sum(other))
+    }
+
+    /// [`plus`](Self::plus) where every end fits.
+    fn short_sum(self, other: Self) -> Option<Self> {
+        let end =
+            |a: i64, b: i64, open: i64| if a == open || b == open { Some(open) } else { a.checked_add(b) };
+        let low = end(self.low, other.low, i64::MIN)?;
+        let high = end(self.high, other.high, i64::MAX)?;
+        (low < i64::MAX && high > i64::MIN).then_some(Self { low, high })
+    }
+
+    fn wide_sum(self, other: Self) -> Self {
         let ((a, b), (c, d)) = (self.wide(), other.wide());
         let low = if a == -INFINITE || c == -INFINITE { -INFINITE } else { a + c };
         let high = if b == INFINITE || d == INFINITE { INFINITE } else { b + d };
@@ -61,11 +74,23 @@ impl Interval {
     }
 
     pub(super) fn times(self, other: Self) -> Self {
+        self.scaled(other).unwrap_or_else(|| self.wide_product(other))
+    }
+
+    fn wide_product(self, other: Self) -> Self {
         let ((a, b), (c, d)) = (self.wide(), other.wide());
         let corners = [multiply(a, c), multiply(a, d), multiply(b, c), multiply(b, d)];
         let low = corners.into_iter().fold(INFINITE, i128::min);
         let high = corners.into_iter().fold(-INFINITE, i128::max);
         Self::narrow(low, high)
+    }
+
+    /// [`times`](Self::times) a number above 0, where every end fits: most products are these.
+    fn scaled(self, other: Self) -> Option<Self> {
+        let by = other.as_point().filter(|&by| by > 0 && self.low <= self.high)?;
+        let end = |end: i64, open: i64| if end == open { Some(open) } else { end.checked_mul(by) };
+        let (low, high) = (end(self.low, i64::MIN)?, end(self.high, i64::MAX)?);
+        (low < i64::MAX && high > i64::MIN).then_some(Self { low, high })
     }
 
     /// Of `self / divisor` rounded down. A divisor that can be 0 is taken as defined, so not 0.
@@ -154,6 +179,19 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_short_ways_give_what_the_wide_ones_give() {
+        let ends = [i64::MIN, i64::MIN + 1, -7, -1, 0, 1, 3, i64::MAX / 3, i64::MAX - 1, i64::MAX];
+        let pairs = ends.iter().flat_map(|&low| ends.iter().map(move |&high| Interval { low, high }));
+        let intervals: Vec<Interval> = pairs.collect();
+        for a in &intervals {
+            for b in &intervals {
+                assert_eq!(a.plus(*b), a.wide_sum(*b), "{a:?} + {b:?}");
+                assert_eq!(a.times(*b), a.wide_product(*b), "{a:?} * {b:?}");
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::Dim;
 use super::bounds::Interval;
 use super::expr::{Arena, Atom, MAX_DEGREE};
-use super::poly::{Monomial, Poly};
+use super::poly::{Factor, Monomial, Poly};
 use onnx_ir::EntityId;
 
 /// What is known of an expression.
@@ -57,6 +57,9 @@ impl Arena {
     }
 
     fn interval_of_product(&self, factors: &Monomial) -> Interval {
+        if let [Factor { atom, power: 1 }] = factors[..] {
+            return self.atoms[atom].facts.interval;
+        }
         let mut product = Interval::point(1);
         for factor in factors {
             for _ in 0..factor.power.min(MAX_DEGREE + 1) {
