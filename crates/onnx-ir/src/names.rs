@@ -124,6 +124,12 @@ impl Names {
         }
     }
 
+    /// Whether a name is this text; quicker than a look at the text of the name.
+    pub fn is(&self, name: Name, text: &str) -> bool {
+        let (start, end) = (self.starts[name.index()], self.starts[name.index() + 1]);
+        end - start == text.len() && self.pool.as_bytes()[start..end] == *text.as_bytes()
+    }
+
     /// Whether the string is UTF-8, as protobuf asks of `string` fields.
     pub fn is_utf8(&self, name: Name) -> bool {
         self.invalid.is_empty() || !self.invalid.contains_key(&name)

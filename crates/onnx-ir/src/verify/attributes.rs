@@ -215,7 +215,7 @@ fn utf8(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
         | AttrValue::SparseTensor(_)
         | AttrValue::SparseTensors(_) => &[],
     });
-    for bytes in strings {
+    for bytes in strings.filter(|bytes| !bytes.is_ascii()) {
         if let Err(error) = std::str::from_utf8(bytes) {
             let message = format!("{} is not UTF-8 at byte {}", subject(scene, attr), error.valid_up_to());
             found.push(Diagnostic::new(&code::ATTR_STRING_NOT_UTF8, place, message));

@@ -59,7 +59,7 @@ pub(crate) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// The value of the attribute of this name, `None` if the node does not have it.
     pub(crate) fn get(&self, node: &'a Node, name: &str) -> Option<Given<'a>> {
-        let attr = node.attrs.iter().find(|a| a.name.is_some_and(|n| &self.names[n] == name))?;
+        let attr = node.attrs.iter().find(|a| a.name.is_some_and(|n| self.names.is(n, name)))?;
         self.resolve(attr)
     }
 
@@ -130,7 +130,7 @@ impl<'a> Attrs<'a> {
     /// Whether the node itself has the attribute with an empty list.
     fn is_empty_list(&self, name: &str) -> bool {
         let names = self.scope.names;
-        let attr = self.node.attrs.iter().find(|a| a.name.is_some_and(|n| &names[n] == name));
+        let attr = self.node.attrs.iter().find(|a| a.name.is_some_and(|n| names.is(n, name)));
         attr.is_some_and(|a| a.reference.is_none() && a.ty.is_some_and(AttrType::is_list))
     }
 

@@ -62,6 +62,10 @@ impl Fitting {
             && self.has_outputs.iter().zip(&node.outputs).all(|(has, output)| *has == output.is_some())
             && self.attrs.iter().zip(&node.attrs).all(|(a, b)| *a == (b.name, stated_type(b)))
             && self.inputs.iter().zip(&node.inputs).all(|(a, b)| Some(*a) == Operand::of(engine, *b));
-        is_like.then(|| self.outputs.clone())
+        let mut outputs = SmallVec::new();
+        if is_like {
+            self.outputs.iter().for_each(|fact| outputs.push(fact.clone()));
+        }
+        is_like.then_some(outputs)
     }
 }

@@ -179,7 +179,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     /// The shape of an input tensor, in the best known terms.
     pub fn shape(&mut self, i: usize) -> Option<Shape> {
         self.note(|looked| _ = looked.shapes.insert(i));
-        let mut shape = self.ty(i).shape().filter(|s| s.len() <= MOST_AXES)?.clone();
+        let mut shape = Shape::from_slice(self.ty(i).shape().filter(|s| s.len() <= MOST_AXES)?);
         for dim in &mut shape {
             if matches!(dim, Dim::Expr(_)) {
                 *dim = self.engine.dims.resolve(*dim);

@@ -12,12 +12,19 @@ pub type Shape = SmallVec<[Dim; 4]>;
 const MAX_DEPTH: usize = 16;
 
 /// What is known of a tensor.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(PartialEq, Eq, Hash, Debug, Default)]
 pub struct TensorTy {
     /// The element type.
     pub elem: Option<ElemType>,
     /// The shape; `None` is unknown rank.
     pub shape: Option<Shape>,
+}
+
+impl Clone for TensorTy {
+    /// The shape as one block, where the derived way goes dimension by dimension.
+    fn clone(&self) -> Self {
+        TensorTy { elem: self.elem, shape: self.shape.as_deref().map(Shape::from_slice) }
+    }
 }
 
 /// What is known of a value's type.

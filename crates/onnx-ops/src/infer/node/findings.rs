@@ -27,7 +27,7 @@ impl<'m> NodeCx<'_, 'm> {
     /// The place of an attribute; that of the operator if the node does not have it.
     pub fn at_attr(&self, name: &str) -> Place {
         let names = &self.engine.model.names;
-        let at = self.node.attrs.iter().position(|a| a.name.is_some_and(|n| &names[n] == name));
+        let at = self.node.attrs.iter().position(|a| a.name.is_some_and(|n| names.is(n, name)));
         let body = self.engine.frame.body;
         at.map_or(Entity::NodeOp(body, self.id), |at| Entity::Attr(body, self.id, index(at))).into()
     }
