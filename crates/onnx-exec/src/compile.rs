@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::data::dense;
 use crate::failure::Failure;
+use crate::formula::{Prepared, Signature};
 use crate::kernels::{self, Attributes, Call, Kernel};
 use crate::liveness::dead_after;
 use crate::random::Random;
@@ -38,6 +39,8 @@ pub struct Executable<'r> {
     places: Vec<Entity>,
     /// Function bodies, for the types of a node's inputs.
     pub(crate) functions: Mutex<Functions<'r>>,
+    /// Loops of nodes that are formulas; `None` of those that are none.
+    pub(crate) prepared: Mutex<HashMap<Signature, Option<Arc<Prepared>>>>,
 }
 
 /// Function bodies of nodes that are ready to run.
@@ -82,6 +85,7 @@ pub fn compile<'r>(
         stored: SecondaryMap::default(),
         places,
         functions: Mutex::default(),
+        prepared: Mutex::default(),
     };
     executable.store(&mut found);
     executable.act(&mut found);

@@ -5,13 +5,14 @@ use crate::failure::{Failure, fail};
 use crate::loops::{self, Nest};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
-use onnx_ir::{ElemType, NodeId};
+use onnx_ir::{ElemType, EntityId, NodeId};
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
 use onnx_ops::meaning::{
-    Attributes, Cx, Definition, Dense, Elements, Mode, Number, Operand, Output, Source, define, value_inputs,
+    Attributes, Cx, Definition, Dense, Elements, Formula, Mode, Number, Operand, Output, Source, define,
+    value_inputs,
 };
-use onnx_ops::schema::SchemaId;
+use onnx_ops::schema::{Schema, SchemaId};
 
 /// Larger inputs are no shapes.
 const MOST_VALUES: usize = 1 << 16;
@@ -89,49 +90,105 @@ impl Elements for Tensor {
     }
 }
 
-/// What a definition gives for these inputs, element by element.
-pub(crate) fn evaluate(definition: &Definition, inputs: &[Option<Value>]) -> Result<Vec<Value>, Failure> {
-    let mut tensors: Vec<Option<Tensor>> = Vec::with_capacity(definition.inputs + definition.formulas.len());
-    for input in inputs {
-        tensors.push(input.as_ref().map(|v| v.tensor().cloned()).transpose()?);
-    }
-    tensors.resize(definition.inputs, None);
-    for formula in &definition.formulas {
-        // What is too large is refused before it is computed.
-        let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
-        let loads: Vec<Option<&dyn Elements>> =
-            tensors.iter().map(|t| t.as_ref().map(|t| t as &dyn Elements)).collect();
-        let operands: Vec<Option<loops::Operand<'_>>> = tensors
-            .iter()
-            .map(|t| t.as_ref().map(|t| loops::Operand { elem: t.elem(), dims: t.dims() }))
-            .collect();
-        if let Some(nest) = Nest::of(formula, &operands) {
-            let loads: Vec<Option<&Tensor>> = tensors.iter().map(Option::as_ref).collect();
-            nest.run(&loads, &mut result)?;
-        } else if result.is_strings()
-            || width(formula.elem).is_some_and(|w| Number::from_bits(formula.elem, 0).is_none() || w > 8)
-        {
-            let Some(sources) = formula.sources(&loads, usize::MAX) else {
-                fail!("an index is out of bounds")
-            };
-            result = moved(formula.elem, &formula.dims, &tensors, &sources)?;
-        } else {
-            let Some(dense) = formula.evaluate(&loads, Mode::Reference, usize::MAX) else {
-                fail!("an index is out of bounds, or the reduction has nothing to choose from")
-            };
-            write(&mut result, &dense)?;
+/// A definition that is ready to be computed.
+pub(crate) struct Prepared {
+    definition: Definition,
+    /// The loops of each formula, where there are any.
+    nests: Vec<Option<Nest>>,
+}
+
+/// What a definition depends on: the node, the types of its inputs, and the elements of those that say what shapes are.
+pub(crate) type Signature = Vec<u8>;
+
+/// What the definition of a node depends on.
+pub(crate) fn signature(
+    node: NodeId,
+    schema: &Schema,
+    inputs: &[Option<Value>],
+) -> Result<Signature, Failure> {
+    let mut key = Vec::with_capacity(16 + 48 * inputs.len());
+    let mut push = |n: usize| key.extend_from_slice(&n.to_le_bytes());
+    push(node.index());
+    for (i, input) in inputs.iter().enumerate() {
+        let Some(value) = input else {
+            push(usize::MAX);
+            continue;
+        };
+        let tensor = value.tensor()?;
+        push(tensor.elem().0 as usize);
+        push(tensor.rank());
+        tensor.dims().iter().for_each(|&d| push(d));
+        if value_inputs(schema).contains(&i) {
+            tensor.bytes().iter().for_each(|&byte| push(byte.into()));
         }
-        tensors.push(Some(result));
     }
-    let output = |formula: &Option<usize>| match formula {
-        Some(formula) => match tensors.get(definition.inputs + formula) {
-            Some(Some(tensor)) => Ok(Value::Tensor(tensor.clone())),
-            Some(None) | None => fail!("an output has no formula"),
-        },
-        // Nobody looks at what stands for an output that is left out.
-        None => Ok(Value::Optional(None)),
-    };
-    definition.outputs.iter().map(output).collect()
+    Ok(key)
+}
+
+impl Prepared {
+    /// Makes loops of the formulas, for inputs of these types.
+    pub(crate) fn new(definition: Definition, inputs: &[Option<Value>]) -> Prepared {
+        let mut operands: Vec<Option<loops::Operand<'_>>> = (inputs.iter())
+            .map(|v| v.as_ref()?.tensor().ok().map(|t| loops::Operand { elem: t.elem(), dims: t.dims() }))
+            .collect();
+        operands.resize(definition.inputs, None);
+        let mut nests = Vec::with_capacity(definition.formulas.len());
+        for formula in &definition.formulas {
+            nests.push(Nest::of(formula, &operands));
+            operands.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims }));
+        }
+        Prepared { definition, nests }
+    }
+
+    /// What the definition gives for such inputs.
+    pub(crate) fn run(&self, inputs: &[Option<Value>]) -> Result<Vec<Value>, Failure> {
+        let Prepared { definition, nests } = self;
+        let mut tensors: Vec<Option<Tensor>> =
+            Vec::with_capacity(definition.inputs + definition.formulas.len());
+        for input in inputs {
+            tensors.push(input.as_ref().map(|v| v.tensor().cloned()).transpose()?);
+        }
+        tensors.resize(definition.inputs, None);
+        for (formula, nest) in definition.formulas.iter().zip(nests) {
+            let result = match nest {
+                Some(nest) => {
+                    // What is too large is refused before it is computed.
+                    let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
+                    let loads: Vec<Option<&Tensor>> = tensors.iter().map(Option::as_ref).collect();
+                    nest.run(&loads, &mut result)?;
+                    result
+                }
+                None => evaluated(formula, &tensors)?,
+            };
+            tensors.push(Some(result));
+        }
+        let output = |formula: &Option<usize>| match formula {
+            Some(formula) => match tensors.get(definition.inputs + formula) {
+                Some(Some(tensor)) => Ok(Value::Tensor(tensor.clone())),
+                Some(None) | None => fail!("an output has no formula"),
+            },
+            // Nobody looks at what stands for an output that is left out.
+            None => Ok(Value::Optional(None)),
+        };
+        definition.outputs.iter().map(output).collect()
+    }
+}
+
+/// What a formula gives, element by element.
+fn evaluated(formula: &Formula, tensors: &[Option<Tensor>]) -> Result<Tensor, Failure> {
+    let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
+    let loads: Vec<Option<&dyn Elements>> =
+        tensors.iter().map(|t| t.as_ref().map(|t| t as &dyn Elements)).collect();
+    let is_number = Number::from_bits(formula.elem, 0).is_some();
+    if is_number {
+        let Some(dense) = formula.evaluate(&loads, Mode::Reference, usize::MAX) else {
+            fail!("an index is out of bounds, or the reduction has nothing to choose from")
+        };
+        write(&mut result, &dense)?;
+        return Ok(result);
+    }
+    let Some(sources) = formula.sources(&loads, usize::MAX) else { fail!("an index is out of bounds") };
+    moved(formula.elem, &formula.dims, tensors, &sources)
 }
 
 fn write(to: &mut Tensor, from: &Dense) -> Result<(), Failure> {

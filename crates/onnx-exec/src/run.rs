@@ -4,16 +4,17 @@ use crate::budget::Budget;
 use crate::compile::{Action, Executable, compile_function};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
-use crate::formula;
+use crate::formula::{self, Prepared};
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
 use onnx_ir::{EntityId, GraphId, NodeId, SecondaryMap, ValueId};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
+use onnx_ops::schema::SchemaId;
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
 /// How a model is run.
 #[derive(Clone)]
@@ -228,15 +229,36 @@ impl<'x, 'r> Run<'x, 'r> {
                     let mut call = self.executable.call(node, schema, inputs, self.random(node));
                     return kernel(&mut call).map_err(|why| because(self, why));
                 }
-                let outputs = self.facts(node, &inputs)?;
-                match formula::definition(self.executable, node, schema, &inputs, &outputs) {
-                    Some(definition) => {
-                        formula::evaluate(&definition, &inputs).map_err(|why| because(self, why))
-                    }
+                match self.prepared(node, schema, &inputs)? {
+                    Some(prepared) => prepared.run(&inputs).map_err(|why| because(self, why)),
                     None => self.function(node, inputs),
                 }
             }
         }
+    }
+
+    /// The loops of a node that is a formula, made once for inputs of the same types; `None` if it is none for these.
+    fn prepared(
+        &self,
+        node: NodeId,
+        schema: SchemaId,
+        inputs: &[Option<Value>],
+    ) -> Result<Option<Arc<Prepared>>, Box<Diagnostic>> {
+        let x = self.executable;
+        let Ok(key) = formula::signature(node, x.registry.get(schema), inputs) else { return Ok(None) };
+        let lock = || x.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return Ok(known.clone());
+        }
+        let outputs = self.facts(node, inputs)?;
+        let definition = formula::definition(x, node, schema, inputs, &outputs);
+        let made = definition.map(|definition| Arc::new(Prepared::new(definition, inputs)));
+        let mut kept = lock();
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        kept.insert(key, made.clone());
+        Ok(made)
     }
 
     /// What a node without a seed draws from.
@@ -276,7 +298,7 @@ impl<'x, 'r> Run<'x, 'r> {
     ) -> Result<Arc<Executable<'r>>, Box<Diagnostic>> {
         let types: Vec<Ty> = inputs.iter().map(|v| v.as_ref().map_or(Ty::Unknown, type_of)).collect();
         let key = (node, types);
-        let kept = self.executable.functions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let kept = self.executable.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.get(&key) {
             return Ok(Arc::clone(known));
         }
@@ -288,8 +310,8 @@ impl<'x, 'r> Run<'x, 'r> {
                 self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run with such inputs")
             }
         })?;
-        let mut kept = self.executable.functions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if kept.len() >= MOST_FUNCTIONS {
+        let mut kept = self.executable.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MOST_KEPT {
             kept.clear();
         }
         Ok(Arc::clone(kept.entry(key).or_insert_with(|| Arc::new(made))))
@@ -306,8 +328,8 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 }
 
-/// Function bodies that are kept, for the types that inputs have had.
-const MOST_FUNCTIONS: usize = 4096;
+/// Loops, and function bodies, that are kept for the types that inputs have had.
+const MOST_KEPT: usize = 4096;
 
 fn is_strings(value: &Value) -> bool {
     value.tensor().is_ok_and(Tensor::is_strings)

@@ -2,6 +2,7 @@
 //! through one axis of all their elements.
 
 use super::Linear;
+use super::program::Bound;
 use onnx_ops::meaning::{Expr, Formula, Index};
 use smallvec::SmallVec;
 
@@ -101,22 +102,36 @@ impl Axes {
 
     /// Whether a function stays below an extent, and not below 0, for all positions.
     pub(super) fn is_in(&self, function: &Linear, extent: usize) -> bool {
+        let (least, most) = self.range(function);
+        least >= 0 && most < extent as i128
+    }
+
+    /// The least and the greatest value of a function.
+    fn range(&self, function: &Linear) -> (i128, i128) {
         let (mut least, mut most) = (i128::from(function.base), i128::from(function.base));
         for (by, d) in function.by.iter().zip(&self.old) {
             let reach = i128::from(*by) * (*d as i128 - 1);
             if reach < 0 { least += reach } else { most += reach }
         }
-        least >= 0 && most < extent as i128
+        (least, most)
     }
 
     /// The place in an operand as a function of the old axes, if every index of a load is affine and stays in.
     pub(super) fn place(&self, position: &[Index], dims: &[usize]) -> Option<Linear> {
+        self.place_where(position, dims, &[])
+    }
+
+    /// [`place`](Self::place), of a load where some functions lie in their bounds.
+    pub(super) fn place_where(&self, position: &[Index], dims: &[usize], bounds: &[Bound]) -> Option<Linear> {
         let mut sum = Linear { base: 0, by: SmallVec::from_elem(0, self.old.len()) };
         let mut stride = 1i64;
         for (index, &d) in position.iter().zip(dims).rev() {
             let Index::Affine(offset, terms) = index else { return None };
             let function = self.affine(*offset, terms)?;
-            if !self.is_in(&function, d) {
+            let bound = bounds.iter().find(|bound| bound.function == function);
+            let (from, to) = bound.map_or((i64::MIN, i64::MAX), |bound| (bound.from, bound.to));
+            let (least, most) = self.range(&function);
+            if least.max(from.into()) < 0 || most.min(i128::from(to) - 1) >= d as i128 {
                 return None;
             }
             sum.base = sum.base.checked_add(function.base.checked_mul(stride)?)?;

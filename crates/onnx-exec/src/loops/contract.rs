@@ -66,10 +66,13 @@ impl Side {
 pub(super) fn depends(program: &Program, axes: usize) -> Vec<bool> {
     let mut found = vec![false; axes];
     for instr in &program.instrs {
-        let functions: &[_] = match instr {
-            Instr::Load { place, .. } => std::slice::from_ref(place),
-            Instr::Ramp { function, .. } => std::slice::from_ref(function),
-            _ => &[],
+        let functions: Vec<_> = match instr {
+            Instr::Load { place, .. } => vec![place],
+            Instr::LoadWhere { place, bounds, .. } => {
+                bounds.iter().map(|bound| &bound.function).chain([place]).collect()
+            }
+            Instr::Ramp { function, .. } => vec![function],
+            _ => Vec::new(),
         };
         for function in functions {
             for (found, by) in found.iter_mut().zip(&function.by) {

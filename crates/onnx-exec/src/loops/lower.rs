@@ -2,7 +2,7 @@
 
 use super::axes::{Axes, Extents};
 use super::contract::{Contraction, Side, depends};
-use super::program::{Instr, Program, Reg};
+use super::program::{Bound, Instr, Program, Reg};
 use super::{Class, LANES, Linear, Nest, Reduction};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
@@ -133,7 +133,7 @@ pub(super) fn total_class(combine: Combine, class: Class) -> Class {
 /// What a step of one element costs if strips lie along the axis, in some unit.
 fn cost(program: &Program, extent: usize) -> f64 {
     let loads = program.instrs.iter().map(|instr| match instr {
-        Instr::Load { place, .. } => match place.by[program.along] {
+        Instr::Load { place, .. } | Instr::LoadWhere { place, .. } => match place.by[program.along] {
             0 | 1 => 1.0,
             _ => 4.0,
         },
@@ -279,7 +279,63 @@ impl Builder<'_, '_> {
         })
     }
 
+    /// A load where some indices lie in bounds, and a number elsewhere: padding.
+    fn bounded(&mut self, parts: &[Expr; 3]) -> Option<Reg> {
+        let [condition, Expr::Load(operand, position), Expr::Number(otherwise)] = parts else { return None };
+        let Operand { elem, dims } = self.operands.get(*operand).copied().flatten()?;
+        let class = Class::of(elem)?;
+        let mut bounds = Vec::new();
+        self.bounds(condition, &mut bounds)?;
+        let place = self.axes.place_where(position, dims, &bounds)?;
+        let place = self.axes.moved(&place);
+        for bound in &mut bounds {
+            bound.function = self.axes.moved(&bound.function);
+        }
+        let otherwise = match (class, otherwise) {
+            (Class::Int, Number::Int(n)) => (0.0, *n as i64),
+            (Class::Single | Class::Double, Number::Int(n)) => (*n as f64, 0),
+            (Class::Single | Class::Double, Number::Float(x)) => (*x, 0),
+            (Class::Int, Number::Float(_)) => return None,
+        };
+        let operand = *operand;
+        Some(self.emit(class, |to| Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }))
+    }
+
+    /// What a condition asks of affine indices, if that is all.
+    fn bounds(&self, condition: &Expr, bounds: &mut Vec<Bound>) -> Option<()> {
+        let Expr::Binary(op, a, b) = condition else { return None };
+        if *op == Binary::And {
+            self.bounds(a, bounds)?;
+            return self.bounds(b, bounds);
+        }
+        let (Expr::Index(Index::Affine(offset, terms)), Expr::Number(Number::Int(n))) = (&**a, &**b) else {
+            return None;
+        };
+        let (function, n) = (self.axes.affine(*offset, terms)?, i64::try_from(*n).ok()?);
+        // Numbers that indices never reach.
+        let (least, most) = (i64::MIN / 4, i64::MAX / 4);
+        if !(least..most).contains(&n) {
+            return None;
+        }
+        let (from, to) = match op {
+            Binary::GreaterOrEqual => (n, most),
+            Binary::Greater => (n + 1, most),
+            Binary::Less => (least, n),
+            Binary::LessOrEqual => (least, n + 1),
+            Binary::Equal => (n, n + 1),
+            _ => return None,
+        };
+        match bounds.iter_mut().find(|bound| bound.function == function) {
+            Some(bound) => (bound.from, bound.to) = (bound.from.max(from), bound.to.min(to)),
+            None => bounds.push(Bound { function, from, to }),
+        }
+        Some(())
+    }
+
     fn select(&mut self, parts: &[Expr; 3], class: Class, mask: Option<Reg>) -> Option<Reg> {
+        if let Some(reg) = self.bounded(parts) {
+            return Some(reg);
+        }
         let [condition, yes, no] = parts;
         let condition = self.expr(condition, Class::Int, mask)?;
         let can_fail = |this: &Self, part: &Expr| this.can_fail(part);

@@ -6,6 +6,7 @@ use super::program::Reg;
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
+use std::ops::Range;
 
 /// Where lanes come from.
 #[derive(Clone, Copy)]
@@ -41,12 +42,12 @@ fn copy<A: Copy + Default, B>(out: &mut [B], from: &[A], places: Places<'_>, con
     }
 }
 
-/// Loads `n` lanes of a register.
-pub(super) fn load(regs: &mut Registers, n: usize, to: Reg, from: &Tensor, places: Places<'_>) {
+/// Loads some lanes of a register.
+pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: &Tensor, places: Places<'_>) {
     use ElemType as E;
     match to.class {
         Class::Single => {
-            let out = &mut regs.single[to.at][..n];
+            let out = &mut regs.single[to.at][lanes];
             match from.elem() {
                 E::FLOAT => match places {
                     // The most frequent of all.
@@ -70,15 +71,15 @@ pub(super) fn load(regs: &mut Registers, n: usize, to: Reg, from: &Tensor, place
                 }
             }
         }
-        Class::Double => copy(&mut regs.double[to.at][..n], from.words(), places, |x: f64| x),
-        Class::Int => ints(&mut regs.int[to.at][..n], from, places),
+        Class::Double => copy(&mut regs.double[to.at][lanes], from.words(), places, |x: f64| x),
+        Class::Int => ints(&mut regs.int[to.at][lanes], from, places),
     }
 }
 
 /// [`load`] of integers at places that are in another register.
 pub(super) fn gather(regs: &mut Registers, n: usize, to: Reg, from: &Tensor, places: Reg) {
     let all = std::mem::take(&mut regs.int[places.at]);
-    load(regs, n, to, from, Places::Each(&all[..n]));
+    load(regs, 0..n, to, from, Places::Each(&all[..n]));
     regs.int[places.at] = all;
 }
 

@@ -80,6 +80,17 @@ impl Display for Instr {
             Instr::Load { to, operand, place, elem } => {
                 write!(f, "{to} = load {} %{operand}[{place}]", elem.name().unwrap_or("?"))
             }
+            Instr::LoadWhere { to, operand, place, elem, bounds, otherwise } => {
+                write!(f, "{to} = load {} %{operand}[{place}] where", elem.name().unwrap_or("?"))?;
+                for (i, bound) in bounds.iter().enumerate() {
+                    let and = if i > 0 { " and" } else { "" };
+                    write!(f, "{and} {} <= {} < {}", bound.from, bound.function, bound.to)?;
+                }
+                match to.class {
+                    Class::Int => write!(f, " else {}", otherwise.1),
+                    Class::Single | Class::Double => write!(f, " else {}", otherwise.0),
+                }
+            }
             Instr::Ramp { to, function } => write!(f, "{to} = {function}"),
             Instr::Guard { to, index, extent, mask: None } => write!(f, "{to} = {index} below {extent}"),
             Instr::Guard { to, index, extent, mask: Some(mask) } => {

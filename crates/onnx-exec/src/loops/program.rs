@@ -22,6 +22,15 @@ pub(super) enum Instr {
         elem: ElemType,
         place: Linear,
     },
+    /// Elements as above where some functions lie in their bounds, else a number. Along an axis, that is one stretch of lanes.
+    LoadWhere {
+        to: Reg,
+        operand: usize,
+        elem: ElemType,
+        place: Linear,
+        bounds: Vec<Bound>,
+        otherwise: (f64, i64),
+    },
     /// The value of a function.
     Ramp {
         to: Reg,
@@ -84,6 +93,32 @@ pub(super) enum Instr {
     },
 }
 
+/// A function that is to be at least the first and less than the second number.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Bound {
+    pub(super) function: Linear,
+    pub(super) from: i64,
+    pub(super) to: i64,
+}
+
+impl Bound {
+    /// The lanes, of `n` from a position on, for which it holds.
+    pub(super) fn lanes(&self, at: &[usize], along: usize, n: usize) -> std::ops::Range<usize> {
+        let (base, by) = (self.function.at(at), self.function.by[along]);
+        // The first lane whose value is at least `least`, of values that grow.
+        let first = |least: i64, base: i64, by: i64| -(base - least).div_euclid(by);
+        let (start, end) = match by {
+            0 if (self.from..self.to).contains(&base) => (0, i64::MAX),
+            0 => (0, 0),
+            1.. => (first(self.from, base, by), first(self.to, base, by)),
+            // Values that fall are values that grow with the other sign.
+            _ => (first(1 - self.to, -base, -by), first(1 - self.from, -base, -by)),
+        };
+        let clamp = |lane: i64| usize::try_from(lane.max(0)).unwrap_or(usize::MAX).min(n);
+        clamp(start)..clamp(end).max(clamp(start))
+    }
+}
+
 /// The steps for a strip.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
@@ -105,5 +140,25 @@ impl Program {
         let count = &mut self.counts[class as usize];
         *count += 1;
         Reg { class, at: *count - 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_hold_for_the_lanes_that_they_say() {
+        for by in -3..=3 {
+            for base in -9..=9 {
+                let bound =
+                    Bound { function: Linear { base, by: [by].into_iter().collect() }, from: -2, to: 5 };
+                let lanes = bound.lanes(&[0], 0, 8);
+                for lane in 0..8 {
+                    let is_in = (-2..5).contains(&(base + by * lane as i64));
+                    assert_eq!(lanes.contains(&lane), is_in, "{base} + {by} * {lane}: {lanes:?}");
+                }
+            }
+        }
     }
 }

@@ -198,7 +198,22 @@ pub(super) fn run(
         match instr {
             Instr::Load { to, operand, place, .. } => {
                 let places = Places::Stride(place.at(at), place.by[program.along]);
-                load(regs, n, *to, of(*operand)?, places);
+                load(regs, 0..n, *to, of(*operand)?, places);
+            }
+            Instr::LoadWhere { to, operand, place, bounds, otherwise, .. } => {
+                let mut lanes = 0..n;
+                for bound in bounds {
+                    let mine = bound.lanes(at, program.along, n);
+                    lanes = lanes.start.max(mine.start)..lanes.end.min(mine.end);
+                }
+                if lanes.len() < n {
+                    regs.fill(*to, otherwise.0, otherwise.1);
+                }
+                if !lanes.is_empty() {
+                    let by = place.by[program.along];
+                    let places = Places::Stride(place.at(at) + by * lanes.start as i64, by);
+                    load(regs, lanes, *to, of(*operand)?, places);
+                }
             }
             Instr::Ramp { to, function } => {
                 let (mut value, by) = (function.at(at), function.by[program.along]);
