@@ -10,7 +10,7 @@ use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
 use onnx_ops::meaning::{
     Attributes, Cx, Definition, Dense, Elements, Formula, Mode, Number, Operand, Output, Source, define,
-    value_inputs,
+    open_shape, value_inputs,
 };
 use onnx_ops::schema::{Schema, SchemaId};
 
@@ -46,13 +46,15 @@ pub(crate) fn definition(
             tensor.map(|t| Operand { elem: t.elem(), dims: t.dims(), value: value.as_ref() })
         })
         .collect();
+    // What the documentation leaves open, all implementations do alike.
+    let open = |elem| Some((elem, open_shape(&attributes, tensors.first()?.as_ref()?.dims())?));
     let extents: Vec<Option<(ElemType, Vec<usize>)>> = n
         .outputs
         .iter()
         .zip(outputs)
         .map(|(output, fact)| match output {
             None => Some(None),
-            Some(_) => extents(&fact.ty).map(Some),
+            Some(_) => extents(&fact.ty).or_else(|| open(fact.ty.elem()?)).map(Some),
         })
         .collect::<Option<_>>()?;
     let outputs: Vec<Option<Output<'_>>> =
