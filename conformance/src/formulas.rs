@@ -11,21 +11,31 @@ use onnx_ops::schema::{Lookup, Registry};
 /// The most steps for one formula.
 const EFFORT: usize = 1 << 26;
 
-/// What the only node of a model gives, whose inputs are initializers. `None` if it has no definition.
-pub fn evaluate(model: &Model) -> Option<Result<Vec<Option<Dense>>, String>> {
-    let main = model.main?;
-    let body = &model.bodies[main];
-    let graph = &body.graphs[body.root()?];
-    let [node] = graph.nodes[..] else { return None };
+/// The definition of the only node of a model, whose inputs are initializers.
+pub fn only_definition(model: &Model) -> Option<Definition> {
+    let body = model.main_body()?;
+    let [node] = body.graphs[body.root()?].nodes[..] else { return None };
     let node = &body.nodes[node];
+    definition(model, node, &inputs(model, node)?)
+}
+
+/// The inputs of a node, as initializers have them.
+fn inputs(model: &Model, node: &Node) -> Option<Vec<Option<Dense>>> {
+    let body = model.main_body()?;
+    let graph = &body.graphs[body.root()?];
     let stored = |value: ValueId| {
         let init = graph.initializers.iter().find(|init| init.value == value)?;
         Dense::of(&body.tensors[init.tensor], usize::MAX)
     };
-    let inputs: Vec<Option<Dense>> = (node.inputs.iter())
-        .map(|value| value.map_or(Some(None), |value| stored(value).map(Some)))
-        .collect::<Option<_>>()?;
-    let definition = definition(model, node, &inputs)?;
+    node.inputs.iter().map(|value| value.map_or(Some(None), |value| stored(value).map(Some))).collect()
+}
+
+/// What the only node of a model gives, whose inputs are initializers. `None` if it has no definition.
+pub fn evaluate(model: &Model) -> Option<Result<Vec<Option<Dense>>, String>> {
+    let body = model.main_body()?;
+    let [node] = body.graphs[body.root()?].nodes[..] else { return None };
+    let inputs = inputs(model, &body.nodes[node])?;
+    let definition = definition(model, &body.nodes[node], &inputs)?;
     let elements: Vec<Option<&dyn Elements>> =
         inputs.iter().map(|dense| dense.as_ref().map(|dense| dense as &dyn Elements)).collect();
     let results = definition.evaluate(&elements, Mode::Reference, EFFORT);

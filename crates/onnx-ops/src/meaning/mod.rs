@@ -43,6 +43,7 @@ mod moves;
 mod number;
 mod ops;
 mod rows;
+mod show;
 mod sound;
 mod tensor;
 

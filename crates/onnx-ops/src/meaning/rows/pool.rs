@@ -46,7 +46,7 @@ pub(super) fn max(cx: &Cx<'_>) -> Option<Definition> {
     let is_column_major = cx.attributes.is("storage_order");
     // The channel, and then each axis of the place, in row-major or column-major order.
     let channels = Index::Affine(0, vec![(0, long(input[1])?), (1, 1)]);
-    let mut at = Expr::Index(channels) * Expr::int(long(count(&input[2..])?)?);
+    let mut at = times(Expr::Index(channels), long(count(&input[2..])?)?);
     let mut inner = 1i64;
     let axes = pool.window.kernel.len();
     for axis in (0..axes).rev() {
@@ -55,14 +55,19 @@ pub(super) fn max(cx: &Cx<'_>) -> Option<Definition> {
             false => long(count(&input[axis + 3..])?)?,
             true => long(count(&input[2..axis + 2])?)?,
         };
-        let element = (Expr::Total / Expr::int(inner)).binary(Binary::Mod, Expr::int(extent));
+        let whole = if inner == 1 { Expr::Total } else { Expr::Total / Expr::int(inner) };
+        let element = if axis == 0 { whole } else { whole.binary(Binary::Mod, Expr::int(extent)) };
         let first = Index::Affine(-pool.window.begin[axis], vec![(axis + 2, pool.window.strides[axis])]);
-        let position = Expr::Index(first) + element * Expr::int(pool.window.dilations[axis]);
-        at = at + position * Expr::int(step);
+        let position = Expr::Index(first) + times(element, pool.window.dilations[axis]);
+        at = at + times(position, step);
         inner = inner.checked_mul(extent)?;
     }
     let place = Formula { elem: ElemType::INT64, dims: dims.to_vec(), ..place.then(at) };
     cx.define(vec![greatest, place], &[0, 1])
+}
+
+fn times(x: Expr, by: i64) -> Expr {
+    if by == 1 { x } else { x * Expr::int(by) }
 }
 
 /// The sum of each window by the number of elements: of those in the input, or with `count_include_pad` in the padding too.

@@ -1,0 +1,204 @@
+//! Definitions as text, for who reviews them. Inputs are `x0`, `x1` …, outputs `y0`, `y1` …, and what is neither `r0`, `r1` ….
+//!
+//! ```text
+//! float[2,1] r0[i0, i1] = max over i2 < 3 of x0[i0, i2]
+//! ```
+
+use super::{Binary, Cast, Combine, Definition, Expr, Formula, Index, Keep, Number, Rounding, Unary};
+use onnx_ir::ElemType;
+use std::fmt::{self, Display, Formatter, Write as _};
+
+impl Display for Definition {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (i, formula) in self.formulas.iter().enumerate() {
+            if i > 0 {
+                f.write_char('\n')?;
+            }
+            self.line(i, formula, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Definition {
+    /// The name of what is loaded.
+    fn name(&self, input: usize) -> String {
+        let Some(formula) = input.checked_sub(self.inputs) else { return format!("x{input}") };
+        match self.outputs.iter().position(|output| *output == Some(formula)) {
+            Some(output) => format!("y{output}"),
+            None => format!("r{formula}"),
+        }
+    }
+
+    fn line(&self, i: usize, formula: &Formula, f: &mut Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = formula.dims.iter().map(usize::to_string).collect();
+        let indices: Vec<String> = (0..dims.len()).map(|i| format!("i{i}")).collect();
+        let (dims, indices) = match dims.is_empty() {
+            true => (String::new(), String::new()),
+            false => (format!("[{}]", dims.join(",")), format!("[{}]", indices.join(", "))),
+        };
+        write!(f, "{}{dims} {}{indices} = ", elem(formula.elem), self.name(self.inputs + i))?;
+        let element = self.text(&formula.expr, false);
+        let Some(over) = &formula.over else { return f.write_str(&element) };
+        let first = formula.dims.len();
+        let limits: Vec<String> =
+            over.dims.iter().enumerate().map(|(i, d)| format!("i{} < {d}", first + i)).collect();
+        // The type of the total, where it is not that of the result.
+        let ty = if over.elem == formula.elem { "" } else { elem(over.elem) };
+        let space = if ty.is_empty() { "" } else { " " };
+        let total = format!("{ty}{space}{} over {} of {element}", over.combine.name(), limits.join(", "));
+        match &formula.then {
+            None => f.write_str(&total),
+            Some(then) => write!(f, "{} where total = {total}", self.text(then, false)),
+        }
+    }
+
+    fn text(&self, expr: &Expr, is_inner: bool) -> String {
+        match expr {
+            Expr::Load(input, position) if position.is_empty() => self.name(*input),
+            Expr::Load(input, position) => {
+                let position: Vec<String> = position.iter().map(|index| self.index(index)).collect();
+                format!("{}[{}]", self.name(*input), position.join(", "))
+            }
+            Expr::Number(Number::Int(n)) => n.to_string(),
+            Expr::Number(Number::Float(x)) => format!("{x:?}"),
+            Expr::Index(index) => {
+                let text = self.index(index);
+                if is_inner && text.contains(' ') { format!("({text})") } else { text }
+            }
+            Expr::Total => "total".to_owned(),
+            Expr::Unary(op, x) => match op {
+                Unary::Neg => format!("-{}", self.text(x, true)),
+                Unary::Not => format!("not {}", self.text(x, true)),
+                op => format!("{}({})", format!("{op:?}").to_lowercase(), self.text(x, false)),
+            },
+            Expr::Binary(op, a, b) => match op.sign() {
+                Some(sign) => {
+                    let text = format!("{} {sign} {}", self.text(a, true), self.text(b, true));
+                    if is_inner { format!("({text})") } else { text }
+                }
+                None => {
+                    let name = format!("{op:?}").to_lowercase();
+                    format!("{name}({}, {})", self.text(a, false), self.text(b, false))
+                }
+            },
+            Expr::Select(parts) => {
+                let [condition, yes, no] = &**parts;
+                let [yes, condition, no] = [yes, condition, no].map(|part| self.text(part, true));
+                format!("({yes} if {condition} else {no})")
+            }
+            Expr::Cast(cast, x) => format!("{}({}{})", elem(cast.to), self.text(x, false), cast.how()),
+            Expr::Bits(_, to, x) => format!("{}(bits of {})", elem(*to), self.text(x, true)),
+        }
+    }
+
+    fn index(&self, index: &Index) -> String {
+        let inner = |index: &Index| match self.index(index) {
+            text if text.contains(' ') => format!("({text})"),
+            text => text,
+        };
+        match index {
+            Index::Affine(offset, terms) => {
+                sum(terms.iter().map(|(index, by)| (format!("i{index}"), *by)), *offset)
+            }
+            Index::Sum(parts) => sum(parts.iter().map(|(part, by)| (inner(part), *by)), 0),
+            Index::Div(index, by) => format!("{} / {by}", inner(index)),
+            Index::Rem(index, by) => format!("{} % {by}", inner(index)),
+            Index::Element(expr) => self.text(expr, false),
+        }
+    }
+}
+
+/// Multiples, and a number behind them.
+fn sum(terms: impl Iterator<Item = (String, i64)>, offset: i64) -> String {
+    let mut text = String::new();
+    let mut add = |what: &str, is_negative: bool| {
+        text += match (text.is_empty(), is_negative) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        };
+        text += what;
+    };
+    let mut is_empty = true;
+    for (what, by) in terms {
+        let times = if by.unsigned_abs() == 1 { what } else { format!("{}*{what}", by.unsigned_abs()) };
+        add(&times, by < 0);
+        is_empty = false;
+    }
+    if offset != 0 || is_empty {
+        add(&offset.unsigned_abs().to_string(), offset < 0);
+    }
+    text
+}
+
+fn elem(elem: ElemType) -> &'static str {
+    elem.name().unwrap_or("?")
+}
+
+impl Combine {
+    fn name(self) -> &'static str {
+        match self {
+            Combine::Sum => "sum",
+            Combine::Product => "product",
+            Combine::Max => "max",
+            Combine::Min => "min",
+            Combine::ArgMax(Keep::First) => "first argmax",
+            Combine::ArgMax(Keep::Last) => "last argmax",
+            Combine::ArgMin(Keep::First) => "first argmin",
+            Combine::ArgMin(Keep::Last) => "last argmin",
+        }
+    }
+}
+
+impl Cast {
+    /// What an attribute says of it, where the type depends on that.
+    fn how(self) -> &'static str {
+        let is_byte = [
+            ElemType::FLOAT8E4M3FN,
+            ElemType::FLOAT8E4M3FNUZ,
+            ElemType::FLOAT8E5M2,
+            ElemType::FLOAT8E5M2FNUZ,
+        ];
+        match self.rounding {
+            _ if is_byte.contains(&self.to) => {
+                if self.saturates {
+                    ", saturated"
+                } else {
+                    ""
+                }
+            }
+            _ if self.to != ElemType::FLOAT8E8M0 => "",
+            Rounding::Up => ", up",
+            Rounding::Down => ", down",
+            Rounding::Nearest => ", nearest",
+        }
+    }
+}
+
+impl Binary {
+    /// The sign that stands between both sides; the others are functions.
+    fn sign(self) -> Option<&'static str> {
+        match self {
+            Binary::Add => Some("+"),
+            Binary::Sub => Some("-"),
+            Binary::Mul => Some("*"),
+            Binary::Div => Some("/"),
+            Binary::And => Some("and"),
+            Binary::Or => Some("or"),
+            Binary::Xor => Some("xor"),
+            Binary::Equal => Some("=="),
+            Binary::Less => Some("<"),
+            Binary::LessOrEqual => Some("<="),
+            Binary::Greater => Some(">"),
+            Binary::GreaterOrEqual => Some(">="),
+            Binary::BitwiseAnd => Some("&"),
+            Binary::BitwiseOr => Some("|"),
+            Binary::BitwiseXor => Some("^"),
+            Binary::ShiftLeft => Some("<<"),
+            Binary::ShiftRight => Some(">>"),
+            Binary::Mod | Binary::Remainder | Binary::Pow | Binary::Min | Binary::Max => None,
+        }
+    }
+}
