@@ -89,6 +89,7 @@ pub(crate) enum Command {
     Outline(cmd::outline::Args),
     Pass(cmd::pass::Args),
     Run(cmd::run::Args),
+    Bench(cmd::bench::Args),
     BackendTest(cmd::backend_test::Args),
     Semver(cmd::semver::Args),
     Explain(cmd::explain::Args),

@@ -64,6 +64,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Outline(args) => cmd::outline::run(args, session),
         Command::Pass(args) => cmd::pass::run(args, session),
         Command::Run(args) => cmd::run::run(args, session),
+        Command::Bench(args) => cmd::bench::run(args, session),
         Command::BackendTest(args) => cmd::backend_test::run(args, session),
         Command::Semver(args) => cmd::semver::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),

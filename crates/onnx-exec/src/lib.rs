@@ -33,6 +33,6 @@ mod value;
 pub use compile::{CompileOptions, Executable, compile};
 pub use failure::Failure;
 pub use random::Random;
-pub use run::{Observe, RunOptions};
+pub use run::{Observe, RunOptions, Step, Time};
 pub use tensor::{Element, Tensor};
 pub use value::{Map, Value};

@@ -13,8 +13,9 @@ use onnx_ir::{EntityId, GraphId, NodeId, SecondaryMap, ValueId};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::schema::SchemaId;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How a model is run.
 #[derive(Clone)]
@@ -29,14 +30,44 @@ pub struct RunOptions<'o> {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Is told every result of the main graph, under its name.
     pub observe: Option<&'o Observe<'o>>,
+    /// Is told how long each node of the main graph took.
+    pub time: Option<&'o Time<'o>>,
+    /// Takes the most bytes that tensors took at a time.
+    pub peak: Option<&'o AtomicUsize>,
 }
 
 /// Is told the name of a result and the result.
 pub type Observe<'o> = dyn Fn(&str, &Value) + 'o;
 
+/// Is told of a node that has been run.
+pub type Time<'o> = dyn Fn(&Step<'_>) + 'o;
+
+/// A node that has been run.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'s> {
+    /// Its operator.
+    pub op: &'s str,
+    /// Its name, which may be empty.
+    pub name: &'s str,
+    /// What it has computed.
+    pub results: &'s [Value],
+    /// When it began.
+    pub start: Instant,
+    /// How long it took.
+    pub took: Duration,
+}
+
 impl Default for RunOptions<'_> {
     fn default() -> Self {
-        RunOptions { seed: 0, max_memory: usize::MAX, fuel: 100_000_000, cancel: None, observe: None }
+        RunOptions {
+            seed: 0,
+            max_memory: usize::MAX,
+            fuel: 100_000_000,
+            cancel: None,
+            observe: None,
+            time: None,
+            peak: None,
+        }
     }
 }
 
@@ -52,7 +83,11 @@ impl Executable<'_> {
     ) -> Result<Vec<Value>, Box<Diagnostic>> {
         let budget = Budget::new(options.max_memory);
         let fuel = Cell::new(options.fuel);
-        budget.enter(|| Run::new(self, options, &fuel, 0).main(inputs))
+        let results = budget.enter(|| Run::new(self, options, &fuel, 0).main(inputs));
+        if let Some(peak) = options.peak {
+            peak.fetch_max(budget.peak(), Ordering::Relaxed);
+        }
+        results
     }
 }
 
@@ -147,8 +182,15 @@ impl<'x, 'r> Run<'x, 'r> {
         let executable = self.executable;
         for &node in &executable.body().graphs[graph].nodes {
             self.limits(node)?;
+            let start = self.options.time.map(|time| (time, Instant::now()));
             let outputs = self.node(node)?;
             let n = &executable.body().nodes[node];
+            if let Some((time, start)) = start
+                && self.depth == 0
+            {
+                let (op, name) = (executable.model.text(n.op), executable.model.text(n.name));
+                time(&Step { op, name, results: &outputs, start, took: start.elapsed() });
+            }
             let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
             if outputs.len() < wanted {
                 let why = format!("{} of {wanted} outputs are computed", outputs.len());
@@ -279,7 +321,7 @@ impl<'x, 'r> Run<'x, 'r> {
             Some(input)
         });
         let distinct = distinct.collect();
-        let inner = RunOptions { observe: None, ..self.options.clone() };
+        let inner = RunOptions { observe: None, time: None, ..self.options.clone() };
         let run = Run::new(&executable, &inner, self.fuel, self.depth + 1);
         let results = run.main(distinct).map_err(|inner| {
             let why = format!("in its function body, {}", inner.message);

@@ -1,6 +1,7 @@
 //! The commands: a file each, with its `Args` and its `run`.
 
 pub(crate) mod backend_test;
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;

@@ -89,7 +89,7 @@ impl Extents {
 }
 
 /// The type of a value in the syntax of types.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Tensor(tensor) => shown_tensor(tensor),
         Value::Sequence(values) => match values.first() {

@@ -5,6 +5,8 @@ mod fits;
 pub(crate) mod npy;
 mod random;
 
+pub(crate) use fits::shown;
+
 use crate::ready::Ready;
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
@@ -15,7 +17,7 @@ use onnx_ir::{Diagnostic, DimValue, Model, Port};
 use std::path::Path;
 
 /// Where the inputs of a model come from.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct FeedArgs {
     /// Inputs: FILE.npz, NAME=FILE.npy, NAME=FILE.pb, or a folder with input_0.pb, input_1.pb …; may be repeated
     #[arg(short, long = "input", value_name = "IN")]
@@ -35,6 +37,11 @@ pub(crate) struct FeedArgs {
 pub(crate) type Fed = Result<Vec<Option<Value>>, Vec<Diagnostic>>;
 
 impl FeedArgs {
+    /// The same, where what is not given is made up in any case.
+    pub(crate) fn or_random(&self) -> FeedArgs {
+        FeedArgs { random: true, ..self.clone() }
+    }
+
     /// The inputs for a model.
     pub(crate) fn values(
         &self,

@@ -1,0 +1,225 @@
+//! `onnxtxt bench`: how long a model takes to load, to prepare and to run.
+
+mod kernels;
+
+use crate::feed::FeedArgs;
+use crate::limits::LimitArgs;
+use crate::operators::OpsetArgs;
+use crate::output;
+use crate::ready::Ready;
+use crate::session::{Session, Status, bytes, count};
+use kernels::Steps;
+use onnx_exec::{Executable, RunOptions, Value};
+use onnx_ir::Diagnostic;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Measure how long a model takes
+///
+/// The model is loaded, prepared, run once, and then run again and again with the same inputs; those that are not given are
+/// made up.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt bench model.onnx -D N=1                 made-up inputs
+  onnxtxt bench model.onnx -i inputs.npz          these inputs
+  onnxtxt bench model.onnx --per-kernel           which operators take the time
+  onnxtxt bench model.onnx --trace trace.json     every node, for chrome://tracing or ui.perfetto.dev")]
+pub(crate) struct Args {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    feed: FeedArgs,
+    /// How often the model is run; default: for two seconds, and at least three times
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
+    /// Show how long each operator takes
+    #[arg(long)]
+    per_kernel: bool,
+    /// Write when each node of one run was computed, in the trace format of Chrome
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// As a JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
+}
+
+/// How long a model is run where nothing is said.
+const ENOUGH: Duration = Duration::from_secs(2);
+const LEAST_RUNS: usize = 3;
+const MOST_RUNS: usize = 100_000;
+
+/// What was measured.
+struct Figures {
+    load: Duration,
+    prepare: Duration,
+    first: Duration,
+    /// All further runs, the shortest first.
+    runs: Vec<Duration>,
+    /// The most bytes that tensors took.
+    peak: usize,
+    steps: Option<Steps>,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let start = Instant::now();
+    let ready = match Ready::open(&args.file, &args.opset, session)? {
+        Ok(ready) => ready,
+        Err(status) => return Ok(status),
+    };
+    let figures = match measure(args, &ready, start, session)? {
+        Ok(figures) => figures,
+        Err(found) => {
+            ready.report(session, &found);
+            return Ok(Status::Findings);
+        }
+    };
+    if let (Some(path), Some(steps)) = (&args.trace, &figures.steps) {
+        let trace = serde_json::to_vec(&steps.trace())?;
+        output::to_file(path, |out| out.write_all(&trace))?;
+    }
+    let text =
+        if args.json { figures.json(&args.file, args.per_kernel)? } else { figures.text(args.per_kernel) };
+    output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+    Ok(Status::Clean)
+}
+
+fn measure(
+    args: &Args,
+    ready: &Ready,
+    start: Instant,
+    session: &Session,
+) -> anyhow::Result<Result<Figures, Vec<Diagnostic>>> {
+    let load = start.elapsed();
+    let start = Instant::now();
+    let executable = match ready.executable() {
+        Ok(executable) => executable,
+        Err(found) => return Ok(Err(found)),
+    };
+    let prepare = start.elapsed();
+    let inputs = match args.feed.or_random().values(ready, &executable, session)? {
+        Ok(inputs) => inputs,
+        Err(found) => return Ok(Err(found)),
+    };
+    let peak = AtomicUsize::new(0);
+    let options = RunOptions { peak: Some(&peak), ..args.limits.options(args.feed.seed) };
+    let first = match once(&executable, &inputs, &options) {
+        Ok(first) => first,
+        Err(finding) => return Ok(Err(vec![*finding])),
+    };
+    let mut runs = Vec::new();
+    let start = Instant::now();
+    let is_enough = |runs: usize| match args.runs {
+        Some(wanted) => runs >= wanted as usize,
+        None => runs >= LEAST_RUNS && start.elapsed() >= ENOUGH || runs >= MOST_RUNS,
+    };
+    while !is_enough(runs.len()) {
+        match once(&executable, &inputs, &options) {
+            Ok(time) => runs.push(time),
+            Err(finding) => return Ok(Err(vec![*finding])),
+        }
+    }
+    runs.sort_unstable();
+    let mut steps = None;
+    if args.per_kernel || args.trace.is_some() {
+        // Runs that are watched node by node are no figures.
+        match Steps::of(&executable, &inputs, &args.limits.options(args.feed.seed)) {
+            Ok(found) => steps = Some(found),
+            Err(finding) => return Ok(Err(vec![*finding])),
+        }
+    }
+    Ok(Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), steps }))
+}
+
+/// How long one run takes.
+fn once(
+    executable: &Executable<'_>,
+    inputs: &[Option<Value>],
+    options: &RunOptions<'_>,
+) -> Result<Duration, Box<Diagnostic>> {
+    let inputs = inputs.to_vec();
+    let start = Instant::now();
+    let outputs = executable.run(inputs, options)?;
+    let took = start.elapsed();
+    drop(outputs);
+    Ok(took)
+}
+
+impl Figures {
+    /// The run that so much of all runs are not longer than.
+    fn at(&self, part: f64) -> Duration {
+        let last = self.runs.len().saturating_sub(1);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]
+        let at = (last as f64 * part).round() as usize;
+        self.runs.get(at).copied().unwrap_or_default()
+    }
+
+    fn text(&self, shows_kernels: bool) -> String {
+        let mut text = format!("load       {}\n", shown(self.load));
+        text += &format!("prepare    {}\n", shown(self.prepare));
+        text += &format!("first run  {}\n", shown(self.first));
+        text += &format!(
+            "runs       median {}, min {}, p90 {} ({})\n",
+            shown(self.at(0.5)),
+            shown(self.at(0.0)),
+            shown(self.at(0.9)),
+            count(self.runs.len(), "run")
+        );
+        text += &format!("memory     {} in tensors at most\n", bytes(self.peak as u64));
+        if let Some(steps) = self.steps.as_ref().filter(|_| shows_kernels) {
+            text += "\n";
+            text += &steps.table();
+        }
+        text
+    }
+
+    fn json(&self, file: &std::path::Path, shows_kernels: bool) -> anyhow::Result<String> {
+        let mut object = json!({
+            "file": file.display().to_string(),
+            "load_seconds": self.load.as_secs_f64(),
+            "prepare_seconds": self.prepare.as_secs_f64(),
+            "first_run_seconds": self.first.as_secs_f64(),
+            "runs": self.runs.len(),
+            "median_seconds": self.at(0.5).as_secs_f64(),
+            "min_seconds": self.at(0.0).as_secs_f64(),
+            "p90_seconds": self.at(0.9).as_secs_f64(),
+            "peak_bytes": self.peak,
+        });
+        if let Some(steps) = self.steps.as_ref().filter(|_| shows_kernels) {
+            object["kernels"] = steps.json();
+        }
+        Ok(serde_json::to_string(&object)? + "\n")
+    }
+}
+
+/// `1.25 s`, `3.40 ms`, `12.0 µs`
+fn shown(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        1e-3.. => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{:.1} µs", seconds * 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_runs() {
+        let runs = (1..=11).map(Duration::from_millis).collect();
+        let zero = Duration::ZERO;
+        let figures = Figures { load: zero, prepare: zero, first: zero, runs, peak: 0, steps: None };
+        assert_eq!(shown(figures.at(0.5)), "6.00 ms");
+        assert_eq!(shown(figures.at(0.9)), "10.00 ms");
+        assert_eq!(shown(figures.at(0.0)), "1.00 ms");
+    }
+}
