@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Pass(cmd::pass::Args),
     Run(cmd::run::Args),
     Bench(cmd::bench::Args),
+    Verify(cmd::verify::Args),
+    Compare(cmd::compare::Args),
     BackendTest(cmd::backend_test::Args),
     Semver(cmd::semver::Args),
     Explain(cmd::explain::Args),

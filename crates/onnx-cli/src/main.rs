@@ -5,6 +5,7 @@
 
 mod args;
 mod change;
+mod close;
 mod cmd;
 mod deliver;
 mod document;
@@ -65,6 +66,8 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Pass(args) => cmd::pass::run(args, session),
         Command::Run(args) => cmd::run::run(args, session),
         Command::Bench(args) => cmd::bench::run(args, session),
+        Command::Verify(args) => cmd::verify::run(args, session),
+        Command::Compare(args) => cmd::compare::run(args, session),
         Command::BackendTest(args) => cmd::backend_test::run(args, session),
         Command::Semver(args) => cmd::semver::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),

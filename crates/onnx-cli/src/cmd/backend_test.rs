@@ -1,13 +1,12 @@
 //! `onnxtxt backend-test`: ONNX's own tests, folders with a model and what it has to compute.
 
 mod case;
-mod close;
 
+use crate::close::{self, Tolerance};
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use case::{Case, Verdict};
-use close::Tolerance;
 use std::path::{Path, PathBuf};
 
 /// Run ONNX backend tests

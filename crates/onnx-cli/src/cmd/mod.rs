@@ -3,6 +3,7 @@
 pub(crate) mod backend_test;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
@@ -19,3 +20,4 @@ pub(crate) mod print;
 pub(crate) mod run;
 pub(crate) mod semver;
 mod types;
+pub(crate) mod verify;

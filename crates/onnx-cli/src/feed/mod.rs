@@ -87,6 +87,26 @@ fn like<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
     did_you_mean(wanted, known).map(|like| format!(": did you mean `{like}`?")).unwrap_or_default()
 }
 
+/// The inputs of another model: those of the same names.
+pub(crate) fn again(
+    of: &Executable<'_>,
+    values: &[Option<Value>],
+    other: &Executable<'_>,
+) -> anyhow::Result<Vec<Option<Value>>> {
+    let name = |executable: &Executable<'_>, port: &Port| executable.model().text(port.name).to_owned();
+    let given = |port: &Port| {
+        let wanted = name(other, port);
+        let known = of.inputs().iter().position(|port| name(of, port) == wanted);
+        match known.and_then(|i| values[i].clone()) {
+            None if !other.has_default(port) => {
+                bail!("the other model has the input `{wanted}`, this one has not")
+            }
+            found => Ok(found),
+        }
+    };
+    other.inputs().iter().map(given).collect()
+}
+
 struct Feed<'m> {
     model: &'m Model,
     ports: &'m [Port],

@@ -1,6 +1,7 @@
 //! The program as scripts and people see it: exit codes, streams, forms of findings, files that are whole.
 
 mod bench;
+mod compare;
 mod external;
 mod findings;
 mod forms;

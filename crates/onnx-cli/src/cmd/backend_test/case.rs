@@ -1,6 +1,6 @@
 //! One case: a model, inputs, and what has to come out.
 
-use super::close::{Tolerance, difference};
+use crate::close::{Tolerance, difference};
 use crate::feed::files;
 use crate::input::Input;
 use anyhow::bail;

@@ -7,12 +7,21 @@ use std::path::{Path, PathBuf};
 
 /// How far apart numbers may be.
 #[derive(Clone, Debug)]
-pub(super) struct Tolerance {
+pub(crate) struct Tolerance {
     /// Of the expected number.
-    pub(super) relative: f64,
-    pub(super) absolute: f64,
+    pub(crate) relative: f64,
+    pub(crate) absolute: f64,
     /// Whether the numbers are random, so that only their type and shape count.
-    pub(super) is_random: bool,
+    pub(crate) is_random: bool,
+}
+
+impl Tolerance {
+    /// Whether a number is close enough to the expected one.
+    pub(crate) fn allows(&self, x: f64, expected: f64) -> bool {
+        x == expected
+            || x.is_nan() && expected.is_nan()
+            || (x - expected).abs() <= self.absolute + self.relative * expected.abs()
+    }
 }
 
 #[derive(Deserialize)]
@@ -25,7 +34,7 @@ struct Row {
 }
 
 /// The tolerances of an index.
-pub(super) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)>> {
+pub(crate) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let rows: Vec<Row> =
         serde_json::from_str(&text).with_context(|| format!("{} is no index", path.display()))?;
@@ -35,7 +44,7 @@ pub(super) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)
 }
 
 /// How two values differ, if they do.
-pub(super) fn difference(result: &Value, expected: &Value, tolerance: &Tolerance) -> Option<String> {
+pub(crate) fn difference(result: &Value, expected: &Value, tolerance: &Tolerance) -> Option<String> {
     match (result, expected) {
         (Value::Tensor(a), Value::Tensor(b)) => tensors(a, b, tolerance),
         (Value::Sequence(a), Value::Sequence(b)) => {
@@ -71,12 +80,24 @@ fn tensors(a: &Tensor, b: &Tensor, tolerance: &Tolerance) -> Option<String> {
         let at = a.bytes().iter().zip(b.bytes()).position(|(a, b)| a != b)?;
         return Some(format!("byte {at} is {:#04x}, expected is {:#04x}", a.bytes()[at], b.bytes()[at]));
     };
-    let is_close = |x: f64, y: f64| {
-        x == y
-            || x.is_nan() && y.is_nan()
-            || (x - y).abs() <= tolerance.absolute + tolerance.relative * y.abs()
-    };
-    let at = (0..xs.len()).find(|&i| !is_close(xs[i], ys[i]))?;
+    let at = (0..xs.len()).find(|&i| !tolerance.allows(xs[i], ys[i]))?;
     let worst = xs.iter().zip(&ys).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     Some(format!("element {at} is {}, expected is {}; the largest difference is {worst:e}", xs[at], ys[at]))
+}
+
+/// The differences that commands allow between what two models compute.
+#[derive(clap::Args)]
+pub(crate) struct ToleranceArgs {
+    /// Relative difference that is allowed
+    #[arg(long, value_name = "X", default_value_t = 1e-3)]
+    rtol: f64,
+    /// Absolute difference that is allowed
+    #[arg(long, value_name = "X", default_value_t = 1e-5)]
+    atol: f64,
+}
+
+impl ToleranceArgs {
+    pub(crate) fn tolerance(&self) -> Tolerance {
+        Tolerance { relative: self.rtol, absolute: self.atol, is_random: false }
+    }
 }

@@ -1,0 +1,35 @@
+//! The same model in ONNX Runtime, by way of Python.
+
+use crate::feed::npy;
+use crate::results::{self, Results};
+use anyhow::{Context as _, ensure};
+use onnx_ir::Model;
+use std::process::{Command, Stdio};
+
+/// Takes the model, the inputs and where the results go.
+const SCRIPT: &str = include_str!("ort.py");
+
+/// All results of the main graph that are arrays, and what computed them.
+pub(super) fn run(model: &Model, inputs: &Results) -> anyhow::Result<(Results, String)> {
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let place = |name: &str| folder.path().join(name);
+    let encoded =
+        onnx_proto::write(model).context("the model is too large for ONNX Runtime with its weights in it")?;
+    std::fs::write(place("model.onnx"), encoded).context("cannot write the model for ONNX Runtime")?;
+    results::to_archive(&place("inputs.npz"), inputs, false)?;
+    let python = std::env::var_os("ONNXTXT_PYTHON").unwrap_or_else(|| "python3".into());
+    let done = Command::new(&python)
+        .args(["-c", SCRIPT])
+        .args([place("model.onnx"), place("inputs.npz"), place("results.npz")])
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run {}", python.display()))?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+    ensure!(done.status.success(), "ONNX Runtime cannot run the model: {last}");
+    let bytes = std::fs::read(place("results.npz")).context("ONNX Runtime gave no results")?;
+    let arrays = npy::read_all(&bytes, |_| None).context("the results of ONNX Runtime cannot be read")?;
+    let version = String::from_utf8_lossy(&done.stdout).trim().to_owned();
+    let results = arrays.into_iter().map(|(name, tensor)| (name, tensor.into())).collect();
+    Ok((results, format!("ONNX Runtime {version}")))
+}

@@ -1,0 +1,78 @@
+//! Two models beside one another: verify and compare.
+
+use crate::Folder;
+
+const ONE: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+    g (float[N] x) => (float[N] y)\n<float[2] w = {1, 2}>\n{\n    a = Mul(x, w)\n    [twice] b = Add(a, a)\n    y = Relu(b)\n}\n";
+
+fn folder() -> Folder {
+    let far = ONE.replace("Add(a, a)", "Mul(a, a)");
+    let near = ONE.replace("{1, 2}", "{1.00001, 2}");
+    Folder::new(&[
+        ("one.onnxtxt", ONE.as_bytes()),
+        ("far.onnxtxt", far.as_bytes()),
+        ("near.onnxtxt", near.as_bytes()),
+        ("x.onnxtxt", b"float[2] x = {1, 2}"),
+    ])
+}
+
+#[test]
+fn models_that_compute_the_same_are_told_from_others() {
+    let folder = folder();
+    let verify = |other: &str, code: i32| {
+        folder.run(&["verify", "one.onnxtxt", other, "-i", "x.onnxtxt"]).expect(code).text().to_owned()
+    };
+    assert_eq!(verify("one.onnxtxt", 0), "equal    y\n");
+    assert_eq!(verify("near.onnxtxt", 0), "close    y\n");
+    let far = verify("far.onnxtxt", 1);
+    assert!(far.starts_with("DIFFERS  y: element 0 is 1, expected is 2"), "{far}");
+    let done = folder.run(&["verify", "one.onnxtxt", "far.onnxtxt"]).expect(2);
+    assert!(done.stderr.contains("-D N=1"), "{}", done.stderr);
+}
+
+#[test]
+fn the_first_difference_is_found() {
+    let folder = folder();
+    let compare = |arguments: &[&str], code: i32| {
+        let all = [&["compare", "one.onnxtxt", "-i", "x.onnxtxt", "--with"], arguments].concat();
+        folder.run(&all).expect(code).text().to_owned()
+    };
+    assert_eq!(compare(&["near.onnxtxt"], 0), "3 of 3 results are the same as those of near.onnxtxt\n");
+    assert_eq!(
+        compare(&["far.onnxtxt"], 1),
+        "first difference: `b`, which `Add` (node `twice`) computes\n  \
+         element [0] is 2 and 1: 1e0 absolute, 1e0 relative, 8388608 ULP; 2 of 2 elements differ\n\
+         1 of 3 results are the same as those of far.onnxtxt\n"
+    );
+    let near = compare(&["near.onnxtxt", "--rtol", "0", "--atol", "0"], 1);
+    assert!(
+        near.contains("first difference: `a`, which `Mul` computes\n  element [0] is 1 and 1.0000"),
+        "{near}"
+    );
+    assert!(near.contains("84 ULP; 1 of 2 elements differ"), "{near}");
+}
+
+#[test]
+fn a_python_that_does_not_exist_is_told() {
+    let folder = folder();
+    let mut command = folder.command(&["compare", "one.onnxtxt", "-i", "x.onnxtxt", "--with", "ort"]);
+    let done = command.env("ONNXTXT_PYTHON", "no-such-python").output().unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    let stderr = String::from_utf8(done.stderr).unwrap();
+    assert!(stderr.contains("cannot run no-such-python"), "{stderr}");
+}
+
+#[test]
+fn onnx_runtime_computes_the_same() {
+    // With the packages, which `cargo xtask venv` installs.
+    if std::env::var_os("ONNXTXT_PYTHON").is_none() {
+        return;
+    }
+    let folder = folder();
+    let done = folder.run(&["compare", "one.onnxtxt", "-i", "x.onnxtxt", "--with", "ort"]).expect(0);
+    assert!(
+        done.text().starts_with("3 of 3 results are the same as those of ONNX Runtime 1."),
+        "{}",
+        done.text()
+    );
+}
