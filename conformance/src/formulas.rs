@@ -1,5 +1,7 @@
 //! Nodes evaluated by their formulas.
 
+use crate::convert::read_text;
+use crate::trial::Trial;
 use onnx_ir::{Attr, AttrValue, ElemType, Model, Node, OpsetImport, ValueId, normalize_domain};
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, InferOptions, Ty, infer};
@@ -104,4 +106,62 @@ pub fn with_results(model: &Model, results: &[Option<Dense>]) -> Option<Model> {
     // The first versions of `Constant` have few types.
     model.header.opset_imports = vec![OpsetImport { domain: None, version: Some(25) }];
     Some(model)
+}
+
+/// A model and what its formula gives, for [`judge`](crate::trial::judge).
+///
+/// # Errors
+///
+/// The node has no definition, or no results.
+pub fn trial(name: &str, model: &Model) -> Result<Trial, String> {
+    let results = evaluate(model).ok_or_else(|| format!("{name} has no definition"))?;
+    let mut trial = Trial::new(name, model, None);
+    let results = with_results(model, &results.map_err(|how| format!("{name}: {how}"))?);
+    trial.add("by its formula", &results.ok_or_else(|| format!("{name} has too large results"))?);
+    Ok(trial)
+}
+
+/// A model of one node: its version, initializers as a text declares them, and the node. Initializers without elements get
+/// some: `float[2,3] x`.
+///
+/// # Panics
+///
+/// The text is not sound.
+pub fn only_node(version: i64, values: &str, node: &str) -> Model {
+    let (outputs, _) = node.split_once(" = ").expect("a node has outputs");
+    let domains = r#""ai.onnx.ml": 3"#;
+    let text = format!(
+        r#"<ir_version: 10, opset_import: ["": {version}, {domains}]> g () => ({outputs}) <{}> {{ {node} }}"#,
+        filled(values)
+    );
+    read_text(&text).unwrap_or_else(|how| panic!("{text}: {how}"))
+}
+
+/// `float[2,3] x` as `float[2,3] x = {-2.0, …}`.
+fn filled(values: &str) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for part in values.split(", ") {
+        // A comma in front of a type begins the next one.
+        match part.starts_with(|c: char| c.is_ascii_lowercase()) && part.contains(' ') {
+            true => all.push(part.to_owned()),
+            false => {
+                let last = all.last_mut().expect("elements follow a name");
+                *last += ", ";
+                *last += part;
+            }
+        }
+    }
+    for part in all.iter_mut().filter(|part| !part.contains('=')) {
+        let dims = part.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(dims, _)| dims);
+        let extent = |d: &str| d.parse::<usize>().expect("an extent");
+        let count = dims.map_or(1, |dims| dims.split(',').map(extent).product());
+        let is_float = part.starts_with("float[") || part.starts_with("float ") || part.starts_with("double");
+        let element = |i: usize| match is_float {
+            true => format!("{:?}", (i * 37 % 19) as f64 / 4.0 - 2.0),
+            false => (i * 37 % 19).to_string(),
+        };
+        let elements: Vec<String> = (0..count).map(element).collect();
+        *part += &format!(" = {{{}}}", elements.join(", "));
+    }
+    all.join(", ")
 }

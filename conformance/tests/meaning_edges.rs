@@ -3,21 +3,12 @@
 #![allow(clippy::print_stderr, reason = "counts, for who wants to see them")]
 
 use conformance::convert::read_text;
-use conformance::formulas::{evaluate, with_results};
+use conformance::formulas::{only_node, trial};
 use conformance::oracle::Oracle;
 use conformance::trial::{Trial, judge};
 use onnx_ir::{ElemType, Initializer, Model, ValueDef};
 use onnx_ops::meaning::{Cast, Dense, Number};
 use serde_json::json;
-
-/// A model and what its formula gives.
-fn trial(name: &str, model: &Model) -> Trial {
-    let results = evaluate(model).unwrap_or_else(|| panic!("{name} has no definition"));
-    let results = results.unwrap_or_else(|how| panic!("{name}: {how}"));
-    let mut trial = Trial::new(name, model, None);
-    trial.add("by its formula", &with_results(model, &results).expect("results fit into models"));
-    trial
-}
 
 /// A model with one input as an initializer.
 fn with_input(text: &str, input: &Dense) -> Model {
@@ -140,7 +131,7 @@ fn casts_between_all_types_are_as_in_the_reference() {
                     r#"<ir_version: 14, opset_import: ["": 28]>
                     g ({elem}[{n}] x) => (y) {{ y = Cast <to = {to}, saturate = {saturate}> (x) }}"#
                 );
-                trials.push(trial(&name, &with_input(&text, &input)));
+                trials.push(trial(&name, &with_input(&text, &input)).expect("casts are defined"));
             }
         }
     }
@@ -480,46 +471,13 @@ const RUNTIME: &[Case] = &[
     (12, "float[2,3] a, float[3,2] b, float[2] c", "y = Einsum <equation = \"ij,jk,k->i\"> (a, b, c)"),
 ];
 
-/// A model of the only node; what is given no elements gets some.
-fn case((version, values, node): &Case) -> Model {
-    let (outputs, _) = node.split_once(" = ").expect("a node has outputs");
-    let text = format!(
-        r#"<ir_version: 10, opset_import: ["": {version}]> g () => ({outputs}) <{values}> {{ {node} }}"#
-    );
-    read_text(&filled(&text)).unwrap_or_else(|how| panic!("{text}: {how}"))
-}
-
-/// `float[2,3] x,` as `float[2,3] x = {0.37, …},`.
-fn filled(text: &str) -> String {
-    let (head, rest) = text.split_once('<').and_then(|(_, rest)| rest.split_once("> g ")).expect("a header");
-    let (before, rest) = rest.split_once('<').expect("values");
-    let (values, behind) = rest.split_once("> {").expect("a body");
-    let mut all: Vec<String> = Vec::new();
-    for part in values.split(", ") {
-        let is_declared = part.starts_with(|c: char| c.is_ascii_lowercase()) && part.contains(' ');
-        if !is_declared {
-            let last = all.last_mut().expect("elements follow a name");
-            *last += ", ";
-            *last += part;
-            continue;
-        }
-        let mut part = part.to_owned();
-        if !part.contains('=') {
-            let dims =
-                part.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or("", |(dims, _)| dims);
-            let count: usize = dims.split(',').map(|d| d.parse::<usize>().expect("an extent")).product();
-            let element = |i: usize| format!("{}", (i * 37 % 19) as f64 / 4.0 - 2.0);
-            part += &format!(" = {{{}}}", (0..count).map(element).collect::<Vec<_>>().join(", "));
-        }
-        all.push(part);
-    }
-    format!("<{head}> g {before}<{}> {{{behind}", all.join(", "))
-}
-
 /// The cases that the reference evaluator can run have to be as many.
 fn judged(name: &str, cases: &[Case], options: &serde_json::Value, unfit: usize) {
     let Some(oracle) = Oracle::find(name) else { return };
-    let trials: Vec<Trial> = cases.iter().map(|c| trial(&format!("{c:?}"), &case(c))).collect();
+    let trials: Vec<Trial> = cases
+        .iter()
+        .map(|c| trial(&format!("{c:?}"), &only_node(c.0, c.1, c.2)).unwrap_or_else(|how| panic!("{how}")))
+        .collect();
     let judged = judge(&oracle, name, &trials, options);
     eprintln!("{name}: {judged} of {}", trials.len());
     assert!(judged + unfit >= trials.len(), "{judged} of {}", trials.len());

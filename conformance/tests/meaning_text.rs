@@ -1,7 +1,6 @@
 //! Formulas as text: what a scheduler gets to see.
 
-use conformance::convert::read_text;
-use conformance::formulas::only_definition;
+use conformance::formulas::{only_definition, only_node};
 use std::fmt::Write as _;
 
 /// Declarations of initializers, and a node.
@@ -13,7 +12,7 @@ const NODES: &[(&str, &str)] = &[
     ("float[2,3,4] x", "y = Flatten <axis = 2> (x)"),
     ("float[2,6] x", "y = Transpose(x)"),
     ("float[2,3] a, float[2,1] b, float[2,2] c", "y = Concat <axis = 1> (a, b, c)"),
-    ("float[5,4] x, int64[2] i", "y = Gather(x, i)"),
+    ("float[5,4] x, int64[2] i = {0, 4}", "y = Gather(x, i)"),
     ("float[2,3] x", "y = ReduceMean(x)"),
     ("float[2,3] x", "y = ReduceLogSumExp(x)"),
     ("float[2,3] x", "y = ArgMax <axis = 1> (x)"),
@@ -45,31 +44,11 @@ const NODES: &[(&str, &str)] = &[
     ("float[2,3,4] x", "y = Shape(x)"),
 ];
 
-/// `float[2,3] x` with as many zeros.
-fn filled(declaration: &str) -> String {
-    if declaration.contains('=') {
-        return declaration.to_owned();
-    }
-    let dims = declaration.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(dims, _)| dims);
-    let extent = |d: &str| d.parse::<usize>().expect("an extent");
-    let count = dims.map_or(1, |dims| dims.split(',').map(extent).product());
-    format!("{declaration} = {{{}}}", vec!["0"; count].join(", "))
-}
-
 #[test]
 fn formulas_can_be_read() {
     let mut text = String::new();
     for (values, node) in NODES {
-        let (outputs, _) = node.split_once(" = ").expect("a node has outputs");
-        // A comma in front of a type begins the next declaration.
-        let separate =
-            values.replace(", float", ";float").replace(", int", ";int").replace(", uint", ";uint");
-        let declared: Vec<String> = separate.split(';').map(filled).collect();
-        let model = format!(
-            r#"<ir_version: 10, opset_import: ["": 21]> g () => ({outputs}) <{}> {{ {node} }}"#,
-            declared.join(", ")
-        );
-        let model = read_text(&model).unwrap_or_else(|how| panic!("{node}: {how}"));
+        let model = only_node(21, values, node);
         let definition = only_definition(&model).unwrap_or_else(|| panic!("{node} has no definition"));
         let _ = writeln!(text, "{node}    # {values}\n{definition}\n");
     }

@@ -1,7 +1,9 @@
 //! Tensors of which the elements follow from their positions.
 
+use super::super::build::wide;
 use super::super::cx::{count, long};
 use super::super::{Binary, Cx, Definition, Expr, Index, Number};
+use onnx_ir::ElemType;
 
 pub(super) fn constant_of_shape(cx: &Cx<'_>) -> Option<Definition> {
     let number = match cx.attributes.tensor("value") {
@@ -15,8 +17,11 @@ pub(super) fn constant_of_shape(cx: &Cx<'_>) -> Option<Definition> {
 /// `start + i * delta`.
 pub(super) fn range(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
-    let at = Expr::Index(Index::of(0)).cast(elem);
-    cx.element(cx.scalar(0)? + at * cx.scalar(2)?)
+    // Narrow floats have not all indices.
+    let common = wide(elem);
+    let scalar = |i: usize| Some(cx.scalar(i)?.into_type(elem, common));
+    let at = Expr::Index(Index::of(0)).into_type(ElemType::INT64, common);
+    cx.element((scalar(0)? + at * scalar(2)?).into_type(common, elem))
 }
 
 /// What is above a diagonal, or below it.
