@@ -8,6 +8,7 @@ use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use case::{Case, Verdict};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Run ONNX backend tests
 ///
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     /// A JSON list of objects with path, rtol and atol: the tolerances of some cases, and which are random
     #[arg(long, value_name = "FILE")]
     index: Option<PathBuf>,
+    /// The longest that a case may take, in seconds; looked at between nodes
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
+    timeout: f64,
     /// Show only the cases that fail
     #[arg(long)]
     failed: bool,
@@ -54,7 +58,8 @@ pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status>
     output::to_stdout(|out| {
         for case in &cases {
             let known = tolerances.iter().find(|(path, _)| case.folder.ends_with(path));
-            let verdict = case.run(known.map_or(&default, |(_, tolerance)| tolerance));
+            let tolerance = known.map_or(&default, |(_, tolerance)| tolerance);
+            let verdict = case.run(tolerance, Duration::from_secs_f64(args.timeout));
             match &verdict {
                 Verdict::Passed => passed += 1,
                 Verdict::Failed(_) => failed += 1,
@@ -71,13 +76,21 @@ pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status>
     Ok(Status::of(failed == 0))
 }
 
-/// The folders that are cases, by name.
+/// A time that is none or more.
+fn seconds(text: &str) -> anyhow::Result<f64> {
+    let seconds: f64 = text.parse().with_context(|| format!("`{text}` is no number"))?;
+    ensure!((0.0..=1e9).contains(&seconds), "`{text}` is no time");
+    Ok(seconds)
+}
+
+/// The folders that are cases, by name. Links to folders are passed over.
 fn find(folder: &Path, cases: &mut Vec<Case>) -> std::io::Result<()> {
     let mut folders = Vec::new();
     let mut sets = Vec::new();
     for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.starts_with("test_data_set_") { sets.push(path) } else { folders.push(path) }
         }

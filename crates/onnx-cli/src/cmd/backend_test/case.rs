@@ -8,6 +8,11 @@ use onnx_exec::{CompileOptions, RunOptions, compile};
 use onnx_ir::Diagnostic;
 use onnx_ops::opset::registry_of;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 /// A folder of a test.
 pub(super) struct Case {
@@ -23,14 +28,30 @@ pub(super) enum Verdict {
 }
 
 impl Case {
-    pub(super) fn run(&self, tolerance: &Tolerance) -> Verdict {
-        match self.try_run(tolerance) {
+    /// Runs the case, which has to end in time.
+    pub(super) fn run(&self, tolerance: &Tolerance, limit: Duration) -> Verdict {
+        let end = Arc::new(AtomicBool::new(false));
+        let (done, is_done) = mpsc::channel::<()>();
+        let watch = {
+            let end = Arc::clone(&end);
+            thread::spawn(move || match is_done.recv_timeout(limit) {
+                Err(RecvTimeoutError::Timeout) => end.store(true, Ordering::Relaxed),
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => {}
+            })
+        };
+        let result = self.try_run(tolerance, &end);
+        drop(done);
+        _ = watch.join();
+        match result {
             Ok(()) => Verdict::Passed,
+            Err(_) if end.load(Ordering::Relaxed) => {
+                Verdict::Failed(format!("takes longer than {} s", limit.as_secs_f64()))
+            }
             Err(why) => Verdict::Failed(format!("{why:#}")),
         }
     }
 
-    fn try_run(&self, tolerance: &Tolerance) -> anyhow::Result<()> {
+    fn try_run(&self, tolerance: &Tolerance, end: &Arc<AtomicBool>) -> anyhow::Result<()> {
         let input = Input::open(&self.model)?;
         let loaded = input.load();
         if let Some(error) = loaded.diagnostics.iter().find(|d| d.is_error()) {
@@ -45,8 +66,8 @@ impl Case {
         for set in &self.sets {
             let inputs = files::set(set, "input", executable.model(), executable.inputs(), has_default)?;
             let expected = files::set(set, "output", executable.model(), executable.outputs(), |_| false)?;
-            let results =
-                executable.run(inputs, &RunOptions::default()).map_err(|d| anyhow::anyhow!(told(&d)))?;
+            let options = RunOptions { cancel: Some(Arc::clone(end)), ..RunOptions::default() };
+            let results = executable.run(inputs, &options).map_err(|d| anyhow::anyhow!(told(&d)))?;
             for (i, (result, expected)) in results.iter().zip(&expected).enumerate() {
                 let Some(expected) = expected else { continue };
                 if let Some(difference) = difference(result, expected, tolerance) {

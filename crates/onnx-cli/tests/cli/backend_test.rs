@@ -1,0 +1,43 @@
+//! ONNX's own tests: which folders are cases, how they go, what is said in the end.
+
+use crate::{Folder, SOUND};
+
+/// A folder with a case: a model, its input, and what it gave once.
+fn case(folder: &Folder, name: &str, model: &str, input: &str) {
+    let place = |file: &str| format!("{name}/{file}");
+    std::fs::create_dir_all(folder.path(&place("test_data_set_0"))).unwrap();
+    folder.write(&place("m.onnxtxt"), model.as_bytes());
+    folder.write(&place("x.onnxtxt"), input.as_bytes());
+    folder.run(&["convert", &place("m.onnxtxt"), "-o", &place("model.onnx")]).expect(0);
+    folder.run(&["convert", &place("x.onnxtxt"), "-o", &place("test_data_set_0/input_0.pb")]).expect(0);
+    let results = place("test_data_set_0");
+    folder.run(&["run", &place("model.onnx"), "-i", &results, "--output-dir", &results, "--fuel", "1000"]);
+}
+
+#[test]
+fn cases_pass_or_fail() {
+    let folder = Folder::new(&[]);
+    case(&folder, "all/good", SOUND, "float[2] x = {1, 2}");
+    case(&folder, "all/bad", SOUND, "float[2] x = {1, 2}");
+    folder.run(&["convert", "all/bad/x.onnxtxt", "-o", "all/bad/test_data_set_0/output_0.pb"]).expect(0);
+    let done = folder.run(&["backend-test", "all"]).expect(1);
+    assert_eq!(
+        done.text(),
+        "FAILED  all/bad: output 0 of test_data_set_0: element 1 is 4, expected is 2; the largest difference is 2e0\n\
+         ok      all/good\n1 passed, 1 failed\n"
+    );
+    let done = folder.run(&["backend-test", "--failed", "all/good"]).expect(0);
+    assert_eq!(done.text(), "1 passed, 0 failed\n");
+    folder.run(&["backend-test", "all/good/test_data_set_0"]).expect(2);
+}
+
+#[test]
+fn a_case_that_never_ends_fails() {
+    let model = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (float x) => (float y)\n<int64 most = {9223372036854775807}, bool yes = {1}>\n{\n    \
+        y = Loop(most, yes, x) <body = b (int64 i, bool c, float a) => (bool d, float z) { d = Identity(c) z = Neg(a) }>\n}\n";
+    let folder = Folder::new(&[]);
+    case(&folder, "all/slow", model, "float x = {1}");
+    let done = folder.run(&["backend-test", "--timeout", "0.2", "all"]).expect(1);
+    assert_eq!(done.text(), "FAILED  all/slow: takes longer than 0.2 s\n0 passed, 1 failed\n");
+}
