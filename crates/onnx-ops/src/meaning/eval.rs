@@ -5,7 +5,8 @@ use super::{Binary, Combine, Definition, Dense, Elements, Expr, Formula, Index, 
 use onnx_ir::ElemType;
 
 impl Definition {
-    /// What the node gives for these inputs, by output; `None` if it is not defined, or takes more than so many steps.
+    /// What the node gives for these inputs, by output; `None` if it is not defined, or one of its
+    /// formulas takes more than so many loads.
     pub fn evaluate(
         &self,
         inputs: &[Option<&dyn Elements>],
@@ -35,11 +36,13 @@ impl Definition {
 
 impl Formula {
     /// The result for these inputs (of the node, and of the formulas before this one); `None` if it is not defined, or takes
-    /// more than so many steps.
+    /// more than so many loads.
     pub fn evaluate(&self, inputs: &[Option<&dyn Elements>], mode: Mode, most: usize) -> Option<Dense> {
         let over: &[usize] = self.over.as_ref().map_or(&[], |over| &over.dims);
         let (total, each) = (super::cx::count(&self.dims)?, super::cx::count(over)?);
-        total.checked_mul(each.max(1)).filter(|n| *n <= most)?;
+        let steps = self.expr.loads().max(1).checked_mul(each)?.checked_add(1)?;
+        let last = self.then.as_ref().map_or(0, Expr::loads);
+        total.checked_mul(steps.checked_add(last)?).filter(|n| *n <= most)?;
         let mut point = Point::new(self.dims.len() + over.len(), inputs, mode);
         let mut numbers = Vec::with_capacity(total);
         for _ in 0..total {
@@ -204,6 +207,21 @@ impl<'a> Point<'a> {
 }
 
 impl Expr {
+    /// How many elements are loaded at most, for one.
+    fn loads(&self) -> usize {
+        match self {
+            Expr::Load(_, position) => position.iter().fold(1, |n, index| n.saturating_add(index.loads())),
+            Expr::Number(_) | Expr::Total => 0,
+            Expr::Index(index) => index.loads(),
+            Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(.., x) => x.loads(),
+            Expr::Binary(_, a, b) => a.loads().saturating_add(b.loads()),
+            Expr::Select(parts) => {
+                let [condition, yes, no] = &**parts;
+                condition.loads().saturating_add(yes.loads().max(no.loads()))
+            }
+        }
+    }
+
     pub(super) fn at(&self, point: &Point<'_>) -> Option<Number> {
         match self {
             Expr::Load(input, position) => {
@@ -240,6 +258,15 @@ pub(super) fn offset(position: &[Index], dims: &[usize], point: &Point<'_>) -> O
 }
 
 impl Index {
+    fn loads(&self) -> usize {
+        match self {
+            Index::Affine(..) => 0,
+            Index::Sum(parts) => parts.iter().fold(0, |n, (part, _)| n.saturating_add(part.loads())),
+            Index::Div(index, _) | Index::Rem(index, _) => index.loads(),
+            Index::Element(expr) => expr.loads(),
+        }
+    }
+
     fn at_point(&self, point: &Point<'_>) -> Option<i64> {
         match self {
             Index::Affine(offset, terms) => terms.iter().try_fold(*offset, |sum, (index, by)| {
