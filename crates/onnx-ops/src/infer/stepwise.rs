@@ -6,7 +6,7 @@
 //! What the model declares plays no part.
 
 use super::engine::{Callee, Engine};
-use super::facts::Fact;
+use super::facts::{Fact, Facts};
 use super::node::NodeCx;
 use super::signature;
 use crate::functions::{self, FunctionBody};
@@ -46,6 +46,18 @@ impl<'m> Stepwise<'m> {
     /// The function body of the operator that a node applies, for inputs of which this is known.
     pub fn function(&mut self, node: NodeId, inputs: &[Option<Fact>]) -> Option<FunctionBody> {
         self.set(node, inputs);
+        let Engine { model, registry, .. } = self.engine;
+        let body = self.engine.frame.body;
+        if model.bodies[body].subgraphs(node).next().is_some() {
+            // What is in graphs of the node is inferred with it.
+            self.engine.quiet += 1;
+            self.engine.fuel = usize::MAX;
+            self.engine.step(node);
+            self.engine.quiet -= 1;
+            let mut facts = Facts { dims: self.engine.dims.clone(), ..Facts::default() };
+            facts.bodies[body] = self.engine.frame.facts.clone();
+            return functions::body_of(model, registry, &facts, body, node);
+        }
         let Callee::Operator(id) = self.engine.callee(node) else { return None };
         let registry: &'m Registry = self.engine.registry;
         let schema = registry.get(id);

@@ -164,7 +164,8 @@ impl Transplant<'_> {
     }
 
     fn source_type(&self, ty: TypeId) -> &Type {
-        self.source.other.map_or(&self.target.types[ty], |(_, types)| &types[ty])
+        let types = self.source.other.map_or(&*self.target.types, |(_, types)| types);
+        &types[ty]
     }
 
     /// A type whose parts have been translated.

@@ -51,16 +51,24 @@ impl Group {
 fn sums(cx: &Cx<'_>, group: &Group) -> Option<Vec<Formula>> {
     let elem = cx.out()?.elem;
     let greatest = group.reduce(|x| x, Combine::Max, elem);
-    let power = |x: Expr| (x - group.load(cx, 0)).unary(Unary::Exp);
-    Some(vec![greatest, group.reduce(power, Combine::Sum, wide(elem))])
+    let power = |x: Expr| power(x - group.load(cx, 0), elem);
+    let sum = Formula { elem, ..group.reduce(power, Combine::Sum, wide(elem)) };
+    Some(vec![greatest, sum])
+}
+
+/// The power of what is left, rounded to the type: in narrow ones that is what is weighed, so that it has to be the same in the
+/// sum and above it.
+fn power(rest: Expr, elem: ElemType) -> Expr {
+    let power = rest.unary(Unary::Exp);
+    if wide(elem) == elem { power } else { power.cast(elem) }
 }
 
 pub(super) fn softmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
     let mut formulas = sums(cx, &group)?;
-    let power = (cx.broadcast(0)? - group.load(cx, 0)).unary(Unary::Exp);
     let elem = cx.out()?.elem;
-    let sum = group.load(cx, 1);
+    let power = power(cx.broadcast(0)? - group.load(cx, 0), elem);
+    let sum = group.load(cx, 1).into_type(elem, wide(elem));
     formulas.push(cx.formula((power.into_type(elem, wide(elem)) / sum).into_type(wide(elem), elem))?);
     cx.define(formulas, &[2])
 }
@@ -70,7 +78,9 @@ pub(super) fn log_softmax(cx: &Cx<'_>) -> Option<Definition> {
     let mut formulas = sums(cx, &group)?;
     let elem = cx.out()?.elem;
     let rest = (cx.broadcast(0)? - group.load(cx, 0)).into_type(elem, wide(elem));
-    formulas.push(cx.formula((rest - group.load(cx, 1).unary(Unary::Log)).into_type(wide(elem), elem))?);
+    formulas.push(cx.formula(
+        (rest - group.load(cx, 1).into_type(elem, wide(elem)).unary(Unary::Log)).into_type(wide(elem), elem),
+    )?);
     cx.define(formulas, &[2])
 }
 
