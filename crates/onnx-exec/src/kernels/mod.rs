@@ -17,6 +17,7 @@ mod det;
 mod dropout;
 mod fourier;
 mod grid;
+mod image;
 mod mel;
 mod ml;
 mod ngrams;
@@ -80,6 +81,7 @@ const FAMILIES: &[&[Row]] = &[
     dropout::ROWS,
     fourier::ROWS,
     grid::ROWS,
+    image::ROWS,
     mel::ROWS,
     ml::ROWS,
     ngrams::ROWS,
