@@ -4,6 +4,7 @@ use super::{Call, Row};
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
+use onnx_ir::ElemType;
 use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[("", "MaxRoiPool", max_roi_pool), ("", "RoiAlign", roi_align)];
@@ -57,6 +58,11 @@ struct Sample {
     part: f64,
 }
 
+/// Rounds to single precision where the tensors have no more: whether a corner is half a pixel away depends on it.
+fn rounding(x: &Tensor) -> fn(f64) -> f64 {
+    if x.elem() == ElemType::DOUBLE { |x| x } else { |x| f64::from(x as f32) }
+}
+
 /// One axis of a region.
 struct Side {
     start: f64,
@@ -76,10 +82,11 @@ impl Side {
         extent: usize,
         is_exact: bool,
         ratio: i64,
+        single: fn(f64) -> f64,
     ) -> Result<Side, Failure> {
         // Regions that are none are of one element, where pixels have no middle.
-        let length = if is_exact { end - start } else { (end - start).max(1.0) };
-        let step = length / count as f64;
+        let length = if is_exact { single(end - start) } else { single(end - start).max(1.0) };
+        let step = single(length / count as f64);
         let samples = if ratio > 0 { ratio as f64 } else { step.ceil() };
         if samples.is_nan() || samples > MOST_SAMPLES {
             fail!("a region from {start} to {end} is too large");
@@ -125,6 +132,7 @@ fn roi_align(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         Some(other) => fail!("there is no coordinate transformation `{other}`"),
     };
     let offset = if is_exact { 0.5 } else { 0.0 };
+    let single = rounding(x);
     let scale = f64::from(call.attrs.float("spatial_scale").unwrap_or(1.0));
     let ratio = call.attrs.int("sampling_ratio").unwrap_or(0);
     if rois.dims() != [numbers.len(), 4] {
@@ -138,9 +146,9 @@ fn roi_align(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     for (corners, number) in rois.floats()?.as_chunks::<4>().0.iter().zip(numbers) {
         let image = images.image(number)?;
-        let [x1, y1, x2, y2] = corners.map(|c| c * scale - offset);
-        let rows = Side::new(y1, y2, h, images.height, is_exact, ratio)?;
-        let columns = Side::new(x1, x2, w, images.width, is_exact, ratio)?;
+        let [x1, y1, x2, y2] = corners.map(|c| single(single(c * scale) - offset));
+        let rows = Side::new(y1, y2, h, images.height, is_exact, ratio, single)?;
+        let columns = Side::new(x1, x2, w, images.width, is_exact, ratio, single)?;
         for channel in 0..images.channels {
             let plane = Plane { pixels: images.plane(image, channel), width: images.width };
             for (i, j) in (0..h).flat_map(|i| (0..w).map(move |j| (i, j))) {
@@ -211,12 +219,13 @@ fn max_roi_pool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let &[count, 5] = rois.dims() else { fail!("the shape {:?} is not one of regions", rois.dims()) };
     let scale = f64::from(call.attrs.float("spatial_scale").unwrap_or(1.0));
+    let single = rounding(x);
     let dims = [count, images.channels, h, w];
     call.has_room(x.elem(), &dims)?;
     let mut y = crate::budget::room_for(crate::tensor::count_of(&dims)?)?;
     for &[number, corners @ ..] in rois.floats()?.as_chunks::<5>().0 {
         let image = images.image(number as i64)?;
-        let [x1, y1, x2, y2] = corners.map(|c| (c * scale).round());
+        let [x1, y1, x2, y2] = corners.map(|c| single(c * scale).round());
         for channel in 0..images.channels {
             let plane = images.plane(image, channel);
             for i in 0..h {

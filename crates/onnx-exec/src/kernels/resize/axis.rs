@@ -8,6 +8,8 @@ use crate::failure::{Failure, fail};
 pub(super) enum Coordinates {
     AlignCorners,
     Asymmetric,
+    /// The same in single precision: what versions before 11 have always been computed in.
+    AsymmetricSingle,
     HalfPixel,
     HalfPixelSymmetric,
     PytorchHalfPixel,
@@ -89,6 +91,7 @@ impl Axis {
             Coordinates::AlignCorners if exact == 1.0 => 0.0,
             Coordinates::AlignCorners => i * (from - 1.0) / (exact - 1.0),
             Coordinates::Asymmetric => i / self.scale,
+            Coordinates::AsymmetricSingle => f64::from(i as f32 / self.scale as f32),
             Coordinates::HalfPixel => (i + 0.5) / self.scale - 0.5,
             Coordinates::HalfPixelSymmetric => {
                 let offset = from / 2.0 * (1.0 - to / exact);

@@ -28,7 +28,7 @@ fn resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let old = call.op() == "Upsample" || call.since() < 11;
     let coordinates = match call.attrs.string("coordinate_transformation_mode") {
         Some(name) => Coordinates::named(&name)?,
-        None if old => Coordinates::Asymmetric,
+        None if old => Coordinates::AsymmetricSingle,
         None => Coordinates::HalfPixel,
     };
     let target = target(call, x.rank())?;
