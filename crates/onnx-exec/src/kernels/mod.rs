@@ -10,6 +10,7 @@ mod around;
 mod boxes;
 mod call;
 mod columns;
+mod contributed;
 mod conv_transpose;
 mod cumulate;
 mod deform;
@@ -48,7 +49,12 @@ pub(crate) type Kernel = fn(&mut Call<'_>) -> Result<Vec<Value>, Failure>;
 
 /// The kernel of an operator.
 pub(crate) fn find(domain: &str, op: &str) -> Option<Kernel> {
-    FAMILIES.iter().flat_map(|rows| rows.iter()).find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
+    FAMILIES
+        .iter()
+        .chain(contributed::FAMILIES)
+        .flat_map(|rows| rows.iter())
+        .find(|row| (row.0, row.1) == (domain, op))
+        .map(|row| row.2)
 }
 
 /// What takes the place of an operator's formula where an input is strings.

@@ -1,6 +1,7 @@
 //! One step of RNN, GRU and LSTM for one element of the batch. The formulas are those of the operators' documentation.
 
 use super::activation::Activation;
+use crate::kernels::contributed::through_bytes;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
@@ -45,6 +46,8 @@ pub(super) struct Cell<'a> {
     pub(super) linear_before_reset: bool,
     /// LSTM: what is not taken in is forgotten.
     pub(super) input_forget: bool,
+    /// The last state is rounded to bytes of its own range before it is multiplied.
+    pub(super) is_quantized: bool,
 }
 
 /// What goes from step to step.
@@ -57,6 +60,9 @@ pub(super) struct State {
 impl Cell<'_> {
     /// `gates` holds what the input gives for each gate, and is written over.
     pub(super) fn step(&self, gates: &mut [f64], state: &mut State) {
+        if self.is_quantized {
+            through_bytes(&mut state.h);
+        }
         match self.kind {
             Kind::Rnn => self.rnn(gates, state),
             Kind::Gru => self.gru(gates, state),
@@ -129,7 +135,7 @@ impl Cell<'_> {
 }
 
 /// The product of two rows, in eight sums that a processor can form at once.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(in crate::kernels) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a8, a_rest) = a.as_chunks::<8>();
     let (b8, b_rest) = b.as_chunks::<8>();

@@ -3,19 +3,24 @@
 //! What the inputs give for the gates is computed for all steps at once; then the cell goes step by step (`cell`). A
 //! sequence that is shorter than the others ends where it ends: behind it the outputs are zero, and a backward cell begins
 //! at its last step.
+//!
+//! DynamicQuantizeLSTM of ONNX Runtime has weights of 8 bits, and rounds what it multiplies with them to as many.
 
 mod activation;
 mod cell;
 
+use super::contributed::through_bytes;
 use super::{Call, Row};
 use crate::budget::filled;
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use activation::{Activation, Parameters};
-use cell::{Cell, Kind, State, dot};
+pub(super) use cell::dot;
+use cell::{Cell, Kind, State};
 
 pub(super) const ROWS: &[Row] = &[
+    ("com.microsoft", "DynamicQuantizeLSTM", |call| run(call, Kind::Lstm)),
     ("", "GRU", |call| run(call, Kind::Gru)),
     ("", "LSTM", |call| run(call, Kind::Lstm)),
     ("", "RNN", |call| run(call, Kind::Rnn)),
@@ -82,6 +87,31 @@ fn or_zeros(call: &Call<'_>, input: usize, name: &str, dims: &[usize]) -> Result
     }
 }
 
+/// Weights that are stored as codes, with a column for each row that these have; their scales and zero points are those of a
+/// direction or of a column.
+fn dequantized(call: &Call<'_>, input: usize, scale: usize, dims: [usize; 3]) -> Result<Vec<f64>, Failure> {
+    let [directions, rows, columns] = dims;
+    let codes = numbers(call.tensor(input)?, "weights", &[directions, columns, rows])?;
+    let parameter = |input: usize| {
+        let tensor = call.tensor(input)?;
+        if tensor.len() != directions && tensor.len() != count_of(&[directions, rows])? {
+            fail!("input {input} of shape {:?} does not fit {directions} directions", tensor.dims());
+        }
+        tensor.floats()
+    };
+    let (scales, zeros) = (parameter(scale)?, parameter(scale + 1)?);
+    let of = |all: &[f64], direction: usize, row: usize| {
+        if all.len() == directions { all[direction] } else { all[direction * rows + row] }
+    };
+    let mut weights = filled(codes.len(), 0.0)?;
+    for (i, code) in codes.into_iter().enumerate() {
+        let (direction, column, row) = (i / (rows * columns), i / rows % columns, i % rows);
+        let scale = of(&scales, direction, row);
+        weights[(direction * rows + row) * columns + column] = (code - of(&zeros, direction, row)) * scale;
+    }
+    Ok(weights)
+}
+
 /// Which way each direction goes.
 fn backwards(call: &Call<'_>) -> Result<&'static [bool], Failure> {
     Ok(match call.attrs.string("direction").as_deref() {
@@ -122,9 +152,11 @@ fn lengths(call: &Call<'_>, sizes: &Sizes) -> Result<Vec<usize>, Failure> {
 fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
     let (x, w, r) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     let is_batch_first = call.attrs.int("layout").unwrap_or(0) == 1;
-    let (&[first, second, input], &[directions, _, hidden]) = (x.dims(), r.dims()) else {
+    let (&[first, second, input], &[directions, a, b]) = (x.dims(), r.dims()) else {
         fail!("an input of shape {:?} and weights of shape {:?} do not fit", x.dims(), r.dims())
     };
+    let is_quantized = call.op() == "DynamicQuantizeLSTM";
+    let hidden = if is_quantized { a } else { b };
     let (steps, batch) = if is_batch_first { (second, first) } else { (first, second) };
     let sizes = Sizes { steps, batch, input, hidden, directions, is_batch_first };
     let backwards = backwards(call)?;
@@ -132,8 +164,14 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
         fail!("the weights are for {directions} directions, there are {}", backwards.len());
     }
     let rows = count_of(&[kind.gates(), hidden])?;
-    let w = numbers(w, "W", &[directions, rows, input])?;
-    let r = numbers(r, "R", &[directions, rows, hidden])?;
+    let (w, r) = if is_quantized {
+        (
+            dequantized(call, 1, 8, [directions, rows, input])?,
+            dequantized(call, 2, 10, [directions, rows, hidden])?,
+        )
+    } else {
+        (numbers(w, "W", &[directions, rows, input])?, numbers(r, "R", &[directions, rows, hidden])?)
+    };
     let bias = or_zeros(call, 3, "B", &[directions, count_of(&[2, rows])?])?;
     let lengths = lengths(call, &sizes)?;
     let mut h = or_zeros(call, 5, "initial_h", &sizes.state_dims())?;
@@ -146,7 +184,10 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
         (Kind::Lstm, None) | (Kind::Rnn | Kind::Gru, _) => None,
     };
     let activations = activations(call, kind, directions)?;
-    let xs = x.floats()?;
+    let mut xs = x.floats()?;
+    if is_quantized {
+        through_bytes(&mut xs);
+    }
     let mut y = filled(count_of(&sizes.y_dims())?, 0.0)?;
 
     for (direction, &is_backward) in backwards.iter().enumerate() {
@@ -162,6 +203,7 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
             clip: call.attrs.float("clip").map(f64::from).filter(|clip| *clip > 0.0),
             linear_before_reset: call.attrs.flag("linear_before_reset"),
             input_forget: call.attrs.flag("input_forget"),
+            is_quantized,
         };
         let w = &w[direction * rows * input..][..rows * input];
         let mut gates = filled(count_of(&[steps, rows])?, 0.0)?;

@@ -1,0 +1,204 @@
+//! Attention of all positions of a sequence to each other, with the projection before it.
+
+use super::super::recurrent::dot;
+use super::super::{Call, Row};
+use crate::budget::filled;
+use crate::failure::{Failure, fail};
+use crate::tensor::{Tensor, count_of};
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[("com.microsoft", "Attention", attention)];
+
+/// The extents of a node.
+struct Sizes {
+    batch: usize,
+    length: usize,
+    heads: usize,
+    /// Positions that were there before.
+    past: usize,
+}
+
+impl Sizes {
+    fn total(&self) -> usize {
+        self.past + self.length
+    }
+}
+
+/// Which positions may be looked at: added to the products before the softmax.
+struct Mask {
+    /// One number for each batch, position and position that it looks at, or for less than these.
+    added: Vec<f64>,
+    per_batch: usize,
+    per_row: usize,
+}
+
+impl Mask {
+    fn row(&self, batch: usize, row: usize) -> &[f64] {
+        &self.added[batch * self.per_batch + row * self.per_row..]
+    }
+}
+
+/// The mask in any of its forms: lengths, ends and starts, or ones and zeros.
+fn mask(call: &Call<'_>, sizes: &Sizes) -> Result<Option<Mask>, Failure> {
+    let Some(given) = call.optional_tensor(3)? else { return Ok(None) };
+    let (batch, length, total) = (sizes.batch, sizes.length, sizes.total());
+    let hidden = f64::from(call.attrs.float("mask_filter_value").unwrap_or(-10000.0));
+    let added = |is_seen: bool| if is_seen { 0.0 } else { hidden };
+    let numbers = given.ints()?;
+    match *given.dims() {
+        [n] if n == batch || batch.checked_mul(2) == Some(n) => {
+            let mut all = filled(count_of(&[batch, total])?, 0.0)?;
+            for (i, to) in all.iter_mut().enumerate() {
+                let at = i64::try_from(i % total).unwrap_or(i64::MAX);
+                let (end, start) = (numbers[i / total], numbers.get(batch + i / total).copied().unwrap_or(0));
+                *to = added(at >= start && at < end);
+            }
+            Ok(Some(Mask { added: all, per_batch: total, per_row: 0 }))
+        }
+        [b, t] if b == batch && t == total => {
+            let added = numbers.into_iter().map(|m| added(m > 0)).collect();
+            Ok(Some(Mask { added, per_batch: total, per_row: 0 }))
+        }
+        [b, s, t] if b == batch && s == length && t == total => {
+            let added = numbers.into_iter().map(|m| added(m > 0)).collect();
+            Ok(Some(Mask { added, per_batch: s * t, per_row: t }))
+        }
+        _ => fail!("a mask of shape {:?} is none of {batch} sequences of {total}", given.dims()),
+    }
+}
+
+/// Something added to the products of each head.
+fn bias<'b>(
+    given: &Tensor,
+    numbers: &'b [f64],
+    sizes: &Sizes,
+) -> Result<impl Fn(usize, usize, usize) -> &'b [f64] + use<'b>, Failure> {
+    let (length, total, heads) = (sizes.length, sizes.total(), sizes.heads);
+    let &[b, n, s, t] = given.dims() else { fail!("the shape {:?} is not one of products", given.dims()) };
+    if (b != 1 && b != sizes.batch) || (n != 1 && n != heads) || s != length || t != total {
+        fail!("a bias of shape {:?} does not fit", given.dims());
+    }
+    Ok(move |batch: usize, head: usize, row: usize| {
+        let plane = if b == 1 { 0 } else { batch } * n + if n == 1 { 0 } else { head };
+        &numbers[(plane * s + row) * t..][..t]
+    })
+}
+
+fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    if call.attrs.flag("do_rotary") || call.attrs.flag("past_present_share_buffer") {
+        fail!("rotary embeddings and shared buffers cannot be run");
+    }
+    let (x, w) = (call.tensor(0)?, call.tensor(1)?);
+    let (&[batch, length, input], &[rows, columns]) = (x.dims(), w.dims()) else {
+        fail!("sequences of shape {:?} and weights of shape {:?} do not fit", x.dims(), w.dims())
+    };
+    let heads = usize::try_from(call.attrs.int("num_heads").unwrap_or(0)).unwrap_or(0);
+    let third = i64::try_from(columns / 3).unwrap_or(i64::MAX);
+    let hidden: Vec<i64> = call.attrs.ints("qkv_hidden_sizes").unwrap_or_else(|| vec![third; 3]);
+    let hidden: Option<Vec<usize>> = hidden.iter().map(|&h| usize::try_from(h).ok()).collect();
+    let fits = |h: &[usize]| {
+        let sum = h.iter().try_fold(0usize, |sum, &h| sum.checked_add(h));
+        h[0] == h[1] && sum == Some(columns) && h.iter().all(|h| h.is_multiple_of(heads))
+    };
+    let hidden = match hidden.filter(|h| h.len() == 3 && heads > 0 && rows == input && fits(h)) {
+        Some(hidden) => [hidden[0], hidden[1], hidden[2]],
+        None => fail!("weights of shape {:?} do not fit {heads} heads and {:?}", w.dims(), x.dims()),
+    };
+    let (d, v_d) = (hidden[0] / heads, hidden[2] / heads);
+    let past = call.optional_tensor(4)?;
+    let past_length = match past.map(Tensor::dims) {
+        None => 0,
+        Some(&[2, b, n, p, h]) if b == batch && n == heads && h == d && d == v_d => p,
+        Some(dims) => fail!("past keys and values of shape {dims:?} do not fit"),
+    };
+    let sizes = Sizes { batch, length, heads, past: past_length };
+    let total = sizes.total();
+    let mask = mask(call, &sizes)?;
+    let added = call.optional_tensor(5)?.map(|t| Ok((t, t.floats()?))).transpose()?;
+    let added = added.as_ref().map(|(t, numbers)| bias(t, numbers, &sizes)).transpose()?;
+    let projected = project(call, x, w)?;
+    let past = past.map(Tensor::floats).transpose()?;
+
+    // Keys and values of each head, those of the past first.
+    let width = [d, v_d];
+    let mut kept = [
+        filled(count_of(&[batch, heads, total, d])?, 0.0)?,
+        filled(count_of(&[batch, heads, total, v_d])?, 0.0)?,
+    ];
+    for (which, kept) in kept.iter_mut().enumerate() {
+        let d = width[which];
+        let from: usize = hidden[..=which].iter().sum();
+        for (plane, to) in kept.chunks_exact_mut((total * d).max(1)).enumerate() {
+            let (b, head) = (plane / heads, plane % heads);
+            if let Some(past) = &past {
+                let size = past_length * d;
+                to[..size].copy_from_slice(&past[(which * batch * heads + plane) * size..][..size]);
+            }
+            for (i, to) in to[past_length * d..].chunks_exact_mut(d).enumerate() {
+                to.copy_from_slice(&projected[(b * length + i) * columns + from + head * d..][..d]);
+            }
+        }
+    }
+    let scale = call.attrs.float("scale").filter(|scale| *scale != 0.0);
+    let scale = scale.map_or_else(|| 1.0 / (d as f64).sqrt(), f64::from);
+    let is_causal = call.attrs.flag("unidirectional");
+    let dims = [batch, length, hidden[2]];
+    let mut y = filled(count_of(&dims)?, 0.0)?;
+    let mut products = filled(total, 0.0)?;
+    let batches = if y.is_empty() { 0 } else { batch };
+    for (b, head) in (0..batches).flat_map(|b| (0..heads).map(move |head| (b, head))) {
+        let plane = b * heads + head;
+        let keys = &kept[0][plane * total * d..][..total * d];
+        let values = &kept[1][plane * total * v_d..][..total * v_d];
+        for i in 0..length {
+            let query = &projected[(b * length + i) * columns + head * d..][..d];
+            for (j, product) in products.iter_mut().enumerate() {
+                *product = dot(query, &keys[j * d..][..d]) * scale;
+                *product += mask.as_ref().map_or(0.0, |mask| mask.row(b, i)[j]);
+                *product += added.as_ref().map_or(0.0, |added| added(b, head, i)[j]);
+                if is_causal && j > past_length + i {
+                    *product = f64::NEG_INFINITY;
+                }
+            }
+            let most = products.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            products.iter_mut().for_each(|p| *p = (*p - most).exp());
+            let sum: f64 = products.iter().sum();
+            let y = &mut y[(b * length + i) * hidden[2] + head * v_d..][..v_d];
+            for (j, p) in products.iter().enumerate() {
+                y.iter_mut().zip(&values[j * v_d..][..v_d]).for_each(|(y, v)| *y += p / sum * v);
+            }
+        }
+    }
+    let mut outputs = vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()];
+    if call.wants(1) {
+        if d != v_d {
+            fail!("keys and values of different sizes are not given together");
+        }
+        let present = [2, batch, heads, total, d];
+        outputs.push(Tensor::of_floats(x.elem(), &present, &kept.concat())?.into());
+    }
+    Ok(outputs)
+}
+
+/// Queries, keys and values of each position, one behind the other.
+fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<Vec<f64>, Failure> {
+    let (&[batch, length, input], &[_, columns]) = (x.dims(), w.dims()) else {
+        fail!("sequences of shape {:?} and weights of shape {:?} do not fit", x.dims(), w.dims())
+    };
+    let bias = match call.optional_tensor(2)? {
+        Some(bias) if bias.dims() == [columns] => Some(bias.floats()?),
+        Some(bias) => fail!("a bias of shape {:?} does not fit {columns}", bias.dims()),
+        None => None,
+    };
+    let mut projected = filled(count_of(&[batch, length, columns])?, 0.0)?;
+    let (x, w) = (x.floats()?, w.floats()?);
+    for (i, row) in projected.chunks_exact_mut(columns.max(1)).enumerate() {
+        if let Some(bias) = &bias {
+            row.copy_from_slice(bias);
+        }
+        for (k, x) in x[i * input..][..input].iter().enumerate() {
+            row.iter_mut().zip(&w[k * columns..][..columns]).for_each(|(y, w)| *y += x * w);
+        }
+    }
+    Ok(projected)
+}

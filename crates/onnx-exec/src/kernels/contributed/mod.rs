@@ -1,0 +1,14 @@
+//! Operators that ONNX Runtime adds, of the domain com.microsoft, and that no function body can say: with optional operands
+//! that are added or not, or with elements that are packed. What they mean is what that runtime does with them.
+
+mod attention;
+mod norm;
+mod packed;
+mod quantized;
+
+use super::Row;
+
+pub(super) use quantized::through_bytes;
+
+/// The tables of the families.
+pub(super) const FAMILIES: &[&[Row]] = &[attention::ROWS, norm::ROWS, packed::ROWS, quantized::ROWS];

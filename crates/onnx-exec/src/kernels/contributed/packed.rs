@@ -1,0 +1,102 @@
+//! MatMulNBits: a product with weights of a few bits, packed, with a scale for each block of them.
+
+use super::super::recurrent::dot;
+use super::super::{Call, Row};
+use crate::budget::filled;
+use crate::failure::{Failure, fail};
+use crate::tensor::{Tensor, count_of};
+use crate::value::Value;
+use onnx_ir::ElemType;
+
+pub(super) const ROWS: &[Row] = &[("com.microsoft", "MatMulNBits", mat_mul_n_bits)];
+
+/// Codes of a few bits, the first in the lowest bits of a byte.
+fn code(bytes: &[u8], i: usize, bits: usize) -> f64 {
+    let per_byte = 8 / bits;
+    let byte = bytes[i / per_byte] >> (i % per_byte * bits);
+    f64::from(byte & (u8::MAX >> (8 - bits)))
+}
+
+/// The weights as numbers, a row for each column of the product.
+fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Vec<f64>, Failure> {
+    let number = |name: &str| usize::try_from(call.attrs.int(name).unwrap_or(0)).unwrap_or(0);
+    let (bits, block) = (call.attrs.int("bits").unwrap_or(4), number("block_size"));
+    let bits = match bits {
+        2 | 4 | 8 => bits as usize,
+        _ => fail!("weights of {bits} bits cannot be unpacked"),
+    };
+    if block == 0 || !block.is_multiple_of(8 / bits) || call.attrs.flag("weight_prepacked") {
+        fail!("blocks of {block} weights cannot be unpacked");
+    }
+    let blocks = k.div_ceil(block);
+    let bytes = block / (8 / bits);
+    let (packed, scales) = (call.tensor(1)?, call.tensor(2)?);
+    if count_of(&[n, blocks, bytes])? != packed.len() || count_of(&[n, blocks])? != scales.len() {
+        fail!(
+            "weights of shape {:?} and scales of {:?} are none of {n} by {k}",
+            packed.dims(),
+            scales.dims()
+        );
+    }
+    let scales = scales.floats()?;
+    let middle = f64::from(1u8 << (bits - 1));
+    let packed_zeros = count_of(&[blocks, bits])?.div_ceil(8);
+    let zeros: Vec<f64> = match call.optional_tensor(3)? {
+        None => filled(scales.len(), middle)?,
+        Some(zeros) if zeros.elem() == ElemType::UINT8 && zeros.len() == n * packed_zeros => {
+            let row = |i: usize| &zeros.words::<u8>()[i / blocks * packed_zeros..];
+            (0..scales.len()).map(|i| code(row(i), i % blocks, bits)).collect()
+        }
+        Some(zeros) if zeros.elem() != ElemType::UINT8 && zeros.len() == scales.len() => zeros.floats()?,
+        Some(zeros) => fail!("zero points of shape {:?} do not fit", zeros.dims()),
+    };
+    let groups = match call.optional_ints(4)? {
+        None => None,
+        Some(groups) if groups.len() >= k => Some(groups),
+        Some(groups) => fail!("{} group indices are given for {k} rows", groups.len()),
+    };
+    let mut weights = filled(count_of(&[n, k])?, 0.0)?;
+    for (row, weights) in weights.chunks_exact_mut(k.max(1)).enumerate() {
+        let codes = &packed.words::<u8>()[row * blocks * bytes..];
+        for (i, weight) in weights.iter_mut().enumerate() {
+            let group = match &groups {
+                None => i / block,
+                Some(groups) => match usize::try_from(groups[i]) {
+                    Ok(group) if group < blocks => group,
+                    Ok(_) | Err(_) => fail!("group {} is wanted of {blocks}", groups[i]),
+                },
+            };
+            let at = row * blocks + group;
+            *weight = (code(codes, i, bits) - zeros[at]) * scales[at];
+        }
+    }
+    Ok(weights)
+}
+
+fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let a = call.tensor(0)?;
+    let size = |name: &str| usize::try_from(call.attrs.int(name).unwrap_or(0)).unwrap_or(0);
+    let (k, n) = (size("K"), size("N"));
+    let Some((&last, outer)) = a.dims().split_last() else { fail!("the first operand is a scalar") };
+    if last != k {
+        fail!("rows of {last} are multiplied with columns of {k}");
+    }
+    let weights = weights(call, k, n)?;
+    let bias = match call.optional_tensor(5)? {
+        Some(bias) if bias.len() == n => bias.floats()?,
+        Some(bias) => fail!("a bias of shape {:?} does not fit {n} columns", bias.dims()),
+        None => filled(n, 0.0)?,
+    };
+    let mut dims = outer.to_vec();
+    dims.push(n);
+    call.has_room(a.elem(), &dims)?;
+    let mut y = filled(count_of(&dims)?, 0.0)?;
+    let rows = a.floats()?;
+    for (i, y) in y.chunks_exact_mut(n.max(1)).enumerate() {
+        let row = &rows[i * k..][..k];
+        for (j, y) in y.iter_mut().enumerate() {
+            *y = dot(row, &weights[j * k..][..k]) + bias[j];
+        }
+    }
+    Ok(vec![Tensor::of_floats(a.elem(), &dims, &y)?.into()])
+}
