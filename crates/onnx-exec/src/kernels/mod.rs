@@ -106,3 +106,6 @@ const FAMILIES: &[&[Row]] = &[
     text::ROWS,
     unpool::ROWS,
 ];
+
+#[cfg(test)]
+mod tests;
