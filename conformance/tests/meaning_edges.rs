@@ -342,6 +342,28 @@ const OLD: &[Case] = &[
     (18, "float[1,1,4] x = {1, -2, 3, 4}", "y = LpPool <kernel_shape = [2], p = 3> (x)"),
 ];
 
+/// Features.
+const FEATURES: &[Case] = &[
+    (13, "float[2,3] x", "y = ai.onnx.ml.Scaler <offset = [1.0, 0.5, -1.0], scale = [2.0, 0.5, 3.0]> (x)"),
+    (13, "float[2,3] x", "y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (x)"),
+    (13, "int64[2,3] x", "y = ai.onnx.ml.Binarizer <threshold = 3.5> (x)"),
+    (
+        13,
+        "float[2,2] x = {nan, 1, 2, nan}",
+        "y = ai.onnx.ml.Imputer <imputed_value_floats = [5.0, 6.0], replaced_value_float = nan> (x)",
+    ),
+    (
+        13,
+        "int64[2,2] x = {7, 1, 2, 7}",
+        "y = ai.onnx.ml.Imputer <imputed_value_int64s = [5], replaced_value_int64 = 7> (x)",
+    ),
+    (13, "float[2,3] x", "y = ai.onnx.ml.Normalizer <norm = \"MAX\"> (x)"),
+    (13, "float[2,3] x", "y = ai.onnx.ml.Normalizer <norm = \"L1\"> (x)"),
+    (13, "float[2,3] x = {0, 0, 0, 3, 4, 0}", "y = ai.onnx.ml.Normalizer <norm = \"L2\"> (x)"),
+    (13, "float[2,4] x, int64[1,3] i = {3, 0, 0}", "y = ai.onnx.ml.ArrayFeatureExtractor(x, i)"),
+    (13, "float[4] x, int64[2] i = {3, 1}", "y = ai.onnx.ml.ArrayFeatureExtractor(x, i)"),
+];
+
 /// What ONNX Runtime is asked about: the reference evaluator has other versions only, or does not do what the documentation says.
 const RUNTIME: &[Case] = &[
     (11, "float[2,2,3] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}", "y = Softmax(x)"),
@@ -492,6 +514,11 @@ fn edges_of_arithmetic_are_as_in_the_reference() {
 fn old_versions_are_as_in_the_reference() {
     // The reference has no first version of `Reshape`.
     judged("old_versions", OLD, &json!({ "rtol": 1e-5 }), 1);
+}
+
+#[test]
+fn features_are_as_in_the_reference() {
+    judged("features", FEATURES, &json!({ "rtol": 1e-5 }), 0);
 }
 
 #[test]
