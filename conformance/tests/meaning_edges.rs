@@ -486,6 +486,8 @@ const RUNTIME: &[Case] = &[
         "y = DequantizeLinear <axis = -2> (x, s, z)",
     ),
     (17, "float[2,3,2] x, float[3,2] s, float[3,2] b", "y, m, d = LayerNormalization <axis = 1> (x, s, b)"),
+    (21, "float[2,6,2] x, float[6] s, float[6] b", "y = GroupNormalization <num_groups = 3> (x, s, b)"),
+    (18, "float[2,6,2] x, float[3] s, float[3] b", "y = GroupNormalization <num_groups = 3> (x, s, b)"),
     (10, "float[3,2,2] x, int64[2] l = {3, 1}", "y = ReverseSequence <batch_axis = 1, time_axis = 0> (x, l)"),
     (11, "float[1,8,1,2] x", "y = DepthToSpace <blocksize = 2, mode = \"CRD\"> (x)"),
     (13, "float[1,2,2,4] x", "y = SpaceToDepth <blocksize = 2> (x)"),

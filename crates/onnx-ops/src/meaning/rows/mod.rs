@@ -114,6 +114,7 @@ const ROWS: &[(&str, Define)] = &[
     ("GlobalMaxPool", pool::global_max),
     ("Greater", |cx| elementwise::binary(cx, Binary::Greater)),
     ("GreaterOrEqual", |cx| elementwise::binary(cx, Binary::GreaterOrEqual)),
+    ("GroupNormalization", norm::group),
     ("HardSigmoid", activation::hard_sigmoid),
     ("HardSwish", activation::hard_swish),
     ("Hardmax", softmax::hardmax),

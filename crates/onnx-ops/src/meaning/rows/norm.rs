@@ -182,6 +182,46 @@ pub(super) fn layer(cx: &Cx<'_>) -> Option<Definition> {
     cx.define(formulas, &of)
 }
 
+/// Over groups of channels and all that is behind them. Scales and biases are those of a channel, before version 21 of a group.
+pub(super) fn group(cx: &Cx<'_>) -> Option<Definition> {
+    let (dims, out) = (cx.input(0)?.dims, cx.out()?.elem);
+    let float = stash(cx)?;
+    let groups = usize::try_from(cx.attributes.int("num_groups")?).ok().filter(|n| *n > 0)?;
+    let [batch, channels, spatial @ ..] = dims else { return None };
+    let each = channels / groups;
+    if channels % groups != 0 || each == 0 {
+        return None;
+    }
+    let mut over = vec![each];
+    over.extend(spatial);
+    // Behind the batch and the group are the channel in it and the position.
+    let mut at = vec![Index::of(0), Index::Affine(0, vec![(1, long(each)?), (2, 1)])];
+    at.extend((0..spatial.len()).map(|axis| Index::of(axis + 3)));
+    let x = load(cx, 0, at, float)?;
+    let n = count(&over)? as f64;
+    let mean_of = |expr: Expr, then: &dyn Fn(Expr) -> Expr| {
+        let formula = Formula { elem: float, dims: vec![*batch, groups], over: None, expr, then: None };
+        formula.over(over.clone(), Combine::Sum, float).then(then(Expr::Total / Expr::float(n)))
+    };
+    let own = |formula: usize, group: Index| Expr::Load(cx.result(formula), vec![Index::of(0), group]);
+    let rest = x.clone() - own(0, Index::of(1));
+    let epsilon = cx.attributes.float("epsilon")?;
+    let of_group = long(each)?;
+    let group = || Index::of(1).div(of_group);
+    let given = |input: usize| {
+        let is_of_group = cx.since() < 21;
+        load(cx, input, vec![if is_of_group { group() } else { Index::of(1) }], float)
+    };
+    let x_here = cx.broadcast(0)?.into_type(out, float);
+    let result = (x_here - own(0, group())) * own(1, group()) * given(1)? + given(2)?;
+    let formulas = vec![
+        mean_of(x, &|mean| mean),
+        mean_of(rest.clone() * rest, &|variance| inverse_deviation(variance, epsilon)),
+        cx.formula(result.into_type(float, out))?,
+    ];
+    cx.define(formulas, &[2])
+}
+
 /// By the root of the mean of the squares, over the last axes.
 pub(super) fn root_mean_square(cx: &Cx<'_>) -> Option<Definition> {
     let (dims, out) = (cx.input(0)?.dims, cx.out()?.elem);
