@@ -88,6 +88,11 @@ impl Dims {
         Ok(if rank(b) < rank(a) { b } else { a })
     }
 
+    /// A number that changes whenever something is learned, or forgotten.
+    pub(crate) fn generation(&self) -> u64 {
+        self.equalities.generation
+    }
+
     fn assume(&mut self, a: Dim, b: Dim) -> Result<(), Contradiction> {
         let mut todo = vec![(a, b)];
         for _ in 0..MAX_STEPS {

@@ -1,5 +1,6 @@
 //! Walks the bodies of a model and lets the rules speak.
 
+use super::alike::{self, Alike};
 use super::attrs::{Bindings, Scope};
 use super::call::Memo;
 use super::facts::{Fact, Facts, Source};
@@ -19,6 +20,7 @@ use onnx_ir::{
     Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, Port, SecondaryMap, TypeId,
     ValueDef, ValueId, normalize_domain,
 };
+use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -125,6 +127,7 @@ pub(super) struct Engine<'m> {
     pub(super) dims: Dims,
     pub(super) frame: Frame,
     pub(super) memo: Memo,
+    pub(super) alike: Alike,
     /// Of each schema, the last node that was found to fit it.
     pub(super) fitting: HashMap<SchemaId, Fitting>,
     /// Functions that something has called.
@@ -148,6 +151,8 @@ pub(super) struct Engine<'m> {
     pub(super) repeats: u32,
     /// How many anonymous dimensions there are.
     pub(super) fresh: usize,
+    /// How often something was told, kept or not.
+    pub(super) reports: usize,
 }
 
 impl<'m> Engine<'m> {
@@ -170,6 +175,7 @@ impl<'m> Engine<'m> {
                 bindings: Rc::default(),
             },
             memo: Memo::default(),
+            alike: Alike::default(),
             fitting: HashMap::default(),
             called: HashSet::default(),
             callees: HashMap::default(),
@@ -186,6 +192,7 @@ impl<'m> Engine<'m> {
             depth: 0,
             repeats: 0,
             fresh: 0,
+            reports: 0,
         }
     }
 
@@ -350,30 +357,43 @@ impl<'m> Engine<'m> {
     }
 
     fn operator(&mut self, node: NodeId, id: SchemaId) {
-        let registry: &'m Registry = self.registry;
-        let schema = registry.get(id);
-        let checked = signature::check(self, node, id, schema);
-        let outputs = if checked.is_sound {
-            let rule = self.rules.of(id, schema);
-            if let Some(trace) = &self.trace {
-                let by = if rule.is_some() { By::Rule } else { By::Body };
-                trace.note(self.frame.body, node, |looked| looked.by = by);
+        let key = alike::key(self, &self.body().nodes[node], id);
+        let known = key.and_then(|key| alike::outputs_of(self, key, &self.body().nodes[node], id));
+        let outputs = known.unwrap_or_else(|| {
+            let before = alike::State::of(self);
+            let outputs = self.judge(node, id);
+            if let Some(key) = key {
+                alike::remember(self, key, (node, id), before, &outputs);
             }
-            let cx = NodeCx::new(self, node, schema, checked.outputs);
-            let outputs = match rule {
-                Some(rule) => cx.run(rule),
-                None => Some(cx.run_body(id)),
-            };
-            outputs.unwrap_or_else(|| {
-                let generic = signature::check(self, node, id, schema).outputs;
-                generic.into_iter().map(|fact| Fact::of(fact.ty)).collect()
-            })
-        } else {
-            checked.outputs
-        };
+            outputs
+        });
         for (i, fact) in outputs.into_iter().enumerate() {
             self.set_output(node, i, fact);
         }
+    }
+
+    /// What schema and rule say of the outputs of a node.
+    fn judge(&mut self, node: NodeId, id: SchemaId) -> SmallVec<[Fact; 2]> {
+        let registry: &'m Registry = self.registry;
+        let schema = registry.get(id);
+        let checked = signature::check(self, node, id, schema);
+        if !checked.is_sound {
+            return checked.outputs;
+        }
+        let rule = self.rules.of(id, schema);
+        if let Some(trace) = &self.trace {
+            let by = if rule.is_some() { By::Rule } else { By::Body };
+            trace.note(self.frame.body, node, |looked| looked.by = by);
+        }
+        let cx = NodeCx::new(self, node, schema, checked.outputs);
+        let outputs = match rule {
+            Some(rule) => cx.run(rule),
+            None => Some(cx.run_body(id)),
+        };
+        outputs.unwrap_or_else(|| {
+            let generic = signature::check(self, node, id, schema).outputs;
+            generic.into_iter().map(|fact| Fact::of(fact.ty)).collect()
+        })
     }
 
     /// What a node applies: an operator, a function, or nobody knows what.
@@ -573,6 +593,7 @@ impl<'m> Engine<'m> {
 
     /// Takes down a finding, unless it was told already (of another call of the same function, say).
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.reports += 1;
         if self.quiet == 0 && self.told.insert((diagnostic.code.id, diagnostic.primary.place)) {
             self.findings.push(diagnostic);
         }

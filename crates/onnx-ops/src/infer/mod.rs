@@ -19,6 +19,7 @@
 //! }
 //! ```
 
+mod alike;
 mod apply;
 pub(crate) mod attrs;
 mod call;
