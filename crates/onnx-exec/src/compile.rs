@@ -230,7 +230,8 @@ impl Executable<'_> {
             return Ok(Action::Control(control));
         }
         let kernel = kernels::find(domain, op);
-        if let Some(kernel) = kernel.or_else(|| kernels::find_of_training(domain, op, &attrs)) {
+        let kernel = kernel.or_else(|| kernels::find_of_training(domain, op, &attrs));
+        if let Some(kernel) = kernel.or_else(|| kernels::find_to_strings(domain, op, &attrs)) {
             return Ok(Action::Kernel(id, kernel));
         }
         let main = self.model.newest_import(self.body, "").unwrap_or(1);

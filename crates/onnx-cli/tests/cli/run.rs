@@ -145,3 +145,17 @@ fn weights_beside_the_model_are_read() {
     let out = run(&folder, &["m.onnx", "-i", "x.onnxtxt", "-i", "b.onnxtxt"]);
     assert_eq!(out, "float[2,3] y = {1.5, 4.5, 9.5, 4.5, 10.5, 18.5}\n");
 }
+
+#[test]
+fn numbers_are_cast_to_strings_and_back() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (float[N] x) => (string[N] s, double[N] d, string[N] t)\n{\n    \
+        s = Cast <to = 8> (x)\n    d = Cast <to = 11> (s)\n    t = CastLike(d, s)\n}\n";
+    let folder =
+        Folder::new(&[("m.onnxtxt", text.as_bytes()), ("x.onnxtxt", b"float[4] x = {1.5, 100, 1e-7, -0.1}")]);
+    assert_eq!(
+        run(&folder, &["m.onnxtxt", "-i", "x.onnxtxt"]),
+        "string[4] s = {\"1.5\", \"100.0\", \"1e-07\", \"-0.1\"}\ndouble[4] d = {1.5, 100, 1e-7, -0.1}\n\
+         string[4] t = {\"1.5\", \"100.0\", \"1e-07\", \"-0.1\"}\n"
+    );
+}

@@ -35,7 +35,8 @@ mod select;
 mod sequence;
 mod sort;
 mod structure;
-pub(crate) mod text;
+mod text;
+mod tokens;
 mod unpool;
 mod window;
 
@@ -43,6 +44,7 @@ pub(crate) use call::{Attributes, Call, resolve_axis};
 
 use crate::failure::Failure;
 use crate::value::Value;
+use onnx_ir::ElemType;
 
 /// Computes the outputs of a node, in order. Those behind the last one that the node wants need not be there.
 pub(crate) type Kernel = fn(&mut Call<'_>) -> Result<Vec<Value>, Failure>;
@@ -59,7 +61,18 @@ pub(crate) fn find(domain: &str, op: &str) -> Option<Kernel> {
 
 /// What takes the place of an operator's formula where an input is strings.
 pub(crate) fn find_of_strings(domain: &str, op: &str) -> Option<Kernel> {
-    structure::OF_STRINGS.iter().find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
+    let mut rows = structure::OF_STRINGS.iter().chain(text::OF_STRINGS);
+    rows.find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
+}
+
+/// What takes the place of an operator's formula in a node that makes strings of other elements.
+pub(crate) fn find_to_strings(domain: &str, op: &str, attrs: &Attributes<'_>) -> Option<Kernel> {
+    let makes_strings = text::target(attrs) == Some(ElemType::STRING);
+    if makes_strings {
+        text::OF_STRINGS.iter().find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
+    } else {
+        None
+    }
 }
 
 /// What takes the place of an operator's formula in a node that trains: one that says so, or in versions that cannot, one
@@ -104,6 +117,7 @@ const FAMILIES: &[&[Row]] = &[
     sort::ROWS,
     structure::ROWS,
     text::ROWS,
+    tokens::ROWS,
     unpool::ROWS,
 ];
 

@@ -17,15 +17,24 @@ pub(super) const ROWS: &[Row] = &[("", "RegexFullMatch", full_match)];
 fn full_match(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let pattern = call.attrs.string("pattern").unwrap_or_default();
-    let regex = match Regex::new(&format!(r"\A(?:{})\z", translated(&pattern))) {
-        Ok(regex) => regex,
+    let regex = build(&pattern, &format!(r"\A(?:{})\z", translated(&pattern)))?;
+    let matches = x.string_slice()?.iter().map(|text| regex.is_match(text.as_bytes()));
+    Ok(vec![Tensor::of_bools(x.dims(), matches)?.into()])
+}
+
+/// A pattern in the syntax of RE2, ready to match.
+pub(super) fn compiled(pattern: &str) -> Result<Regex, Failure> {
+    build(pattern, &translated(pattern))
+}
+
+fn build(pattern: &str, translated: &str) -> Result<Regex, Failure> {
+    match Regex::new(translated) {
+        Ok(regex) => Ok(regex),
         Err(regex::Error::CompiledTooBig(most)) => {
             fail!("the pattern `{pattern}` takes more than {most} bytes")
         }
         Err(_) => fail!("`{pattern}` is no pattern in the syntax of RE2"),
-    };
-    let matches = x.string_slice()?.iter().map(|text| regex.is_match(text.as_bytes()));
-    Ok(vec![Tensor::of_bools(x.dims(), matches)?.into()])
+    }
 }
 
 /// The pattern in the syntax of the library.

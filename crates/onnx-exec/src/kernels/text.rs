@@ -1,6 +1,7 @@
-//! Kernels of strings: StringConcat, StringSplit, StringNormalizer; and numbers as text and back, for Cast.
+//! Kernels of strings: StringConcat, StringSplit, StringNormalizer; and Cast and CastLike, where strings are numbers or become
+//! such.
 
-use super::{Call, Row};
+use super::{Attributes, Call, Row};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -8,6 +9,30 @@ use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] =
     &[("", "StringConcat", concat), ("", "StringNormalizer", normalize), ("", "StringSplit", split)];
+
+/// What takes the place of a formula where an input or the target is strings.
+pub(super) const OF_STRINGS: &[Row] = &[("", "Cast", cast), ("", "CastLike", cast_like)];
+
+/// The element type that a node has in its attribute; in the first version a name.
+pub(super) fn target(attrs: &Attributes<'_>) -> Option<ElemType> {
+    attrs.elem("to").or_else(|| ElemType::from_name(&attrs.string("to")?.to_ascii_lowercase()))
+}
+
+fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    match target(&call.attrs) {
+        Some(to) => Ok(vec![converted(call.tensor(0)?, to)?.into()]),
+        None => fail!("attribute `to` is no element type"),
+    }
+}
+
+fn cast_like(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    Ok(vec![converted(call.tensor(0)?, call.tensor(1)?.elem())?.into()])
+}
+
+/// Strings as something else, or the other way round.
+fn converted(x: &Tensor, to: ElemType) -> Result<Tensor, Failure> {
+    if to == ElemType::STRING { to_text(x) } else { from_text(x, to) }
+}
 
 /// Element by element, where the extents are those of both or 1 in one of them.
 fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -112,7 +137,7 @@ fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 
 /// Numbers as strings: integers in decimal, floats with the fewest digits that tell them from their neighbours in their
 /// type (`3.14`, `100.0`, `1e-05`, `nan`, `inf`), booleans as `True` and `False`.
-pub(crate) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
+pub(super) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
     use ElemType as E;
     if numbers.is_strings() {
         return Ok(numbers.clone());
@@ -171,7 +196,7 @@ fn shortest(x: impl Into<f64>, digits: String) -> String {
 }
 
 /// Strings as numbers: decimal or scientific, `inf` and `nan` in any case. Digits behind the point are no part of an integer.
-pub(crate) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Failure> {
+pub(super) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Failure> {
     if elem == ElemType::STRING {
         return Ok(strings.clone());
     }

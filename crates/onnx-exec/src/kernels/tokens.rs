@@ -1,0 +1,104 @@
+//! Tokenizer of com.microsoft: the words of strings, or their characters.
+//!
+//! Words are what a pattern matches, one behind the other, or what is left between the matches of several patterns, each of which
+//! divides what those before it left. Where a pattern can match in several ways, the library takes the first, not the longest.
+
+use super::{Call, Row, pattern};
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use crate::value::Value;
+use onnx_ir::ElemType;
+use regex::bytes::Regex;
+
+pub(super) const ROWS: &[Row] = &[("com.microsoft", "Tokenizer", tokenize)];
+
+/// How a string is divided.
+enum Way {
+    Characters,
+    Between(Vec<Regex>),
+    Matches(Regex),
+}
+
+impl Way {
+    fn of(call: &Call<'_>) -> Result<Way, Failure> {
+        let separators = call.attrs.strings("separators").filter(|all| !all.is_empty());
+        match (separators, call.attrs.string("tokenexp")) {
+            (Some(_), Some(_)) => fail!("there are both `separators` and `tokenexp`"),
+            (Some(all), None) if all == [""] => Ok(Way::Characters),
+            (Some(all), None) => {
+                Ok(Way::Between(all.iter().map(|text| pattern::compiled(text)).collect::<Result<_, _>>()?))
+            }
+            (None, Some(text)) => Ok(Way::Matches(pattern::compiled(&text)?)),
+            (None, None) => fail!("there are neither `separators` nor `tokenexp`"),
+        }
+    }
+
+    /// The parts of a text; empty ones may be among them.
+    fn parts<'t>(&self, text: &'t str) -> Result<Vec<&'t str>, Failure> {
+        // A pattern may match a single byte.
+        let part = |start: usize, end: usize| match text.get(start..end) {
+            Some(part) => Ok(part),
+            None => fail!("a pattern divides a character of {text:?}"),
+        };
+        match self {
+            Way::Characters => text.char_indices().map(|(at, c)| part(at, at + c.len_utf8())).collect(),
+            Way::Matches(regex) => {
+                regex.find_iter(text.as_bytes()).map(|found| part(found.start(), found.end())).collect()
+            }
+            Way::Between(separators) => {
+                let mut parts = vec![(0, text.len())];
+                for separator in separators {
+                    let mut finer = Vec::with_capacity(parts.len());
+                    for (start, end) in parts {
+                        let mut from = start;
+                        for found in separator.find_iter(&text.as_bytes()[start..end]) {
+                            finer.push((from, start + found.start()));
+                            from = start + found.end();
+                        }
+                        finer.push((from, end));
+                    }
+                    parts = finer;
+                }
+                parts.into_iter().map(|(start, end)| part(start, end)).collect()
+            }
+        }
+    }
+}
+
+fn tokenize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let x = call.tensor(0)?;
+    if !matches!(x.rank(), 1 | 2) {
+        fail!("strings of shape [C] or [N,C] are expected, these are of shape {:?}", x.dims());
+    }
+    if x.is_empty() {
+        let dims: &[usize] = if x.rank() == 1 { &[0] } else { &[x.dims()[0], 0] };
+        return Ok(vec![Tensor::of_strings(dims, Vec::new())?.into()]);
+    }
+    let way = Way::of(call)?;
+    let least = usize::try_from(call.attrs.int("mincharnum").unwrap_or(1)).unwrap_or(0).max(1);
+    let is_marked = call.attrs.flag("mark");
+    let padding = call.attrs.string("pad_value").unwrap_or_default();
+    let mut rows = Vec::with_capacity(x.len());
+    for text in x.string_slice()? {
+        let mut words = way.parts(text)?;
+        words.retain(|word| word.chars().count() >= least);
+        rows.push(words);
+    }
+    let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+    // Where there are no words at all, nothing is marked.
+    let marks = if is_marked && most > 0 { 2 } else { 0 };
+    let dims = [x.dims(), &[most + marks]].concat();
+    let mut tokens: Vec<String> = Vec::with_capacity(call.has_room(ElemType::STRING, &dims)?);
+    for words in rows {
+        let end = tokens.len() + most + marks;
+        if marks > 0 {
+            tokens.push("\u{2}".to_owned());
+        }
+        tokens.extend(words.into_iter().map(str::to_owned));
+        if marks > 0 {
+            tokens.push("\u{3}".to_owned());
+        }
+        tokens.resize(end, padding.clone());
+    }
+    Ok(vec![Tensor::of_strings(&dims, tokens)?.into()])
+}
