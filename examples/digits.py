@@ -67,4 +67,6 @@ model = helper.make_model(
 model.metadata_props.add(key="org.example.accuracy", value=f"{accuracy:.3f}")
 onnx.checker.check_model(model, full_check=True)
 onnx.save(model, Path(__file__).with_name("digits.onnx"))
+# A picture that it has not seen: a 4.
+np.save(Path(__file__).with_name("digit.npy"), images[test[2]].reshape(1, 8, 8).astype(np.float32))
 print(f"accuracy on {len(test)} images that it has not seen: {accuracy:.3f}")

@@ -13,8 +13,6 @@
 //! [`onnx_ops::meaning`] has for it, its function body. The types of its outputs follow from those of its inputs by
 //! inference, of what is known now: every extent is a number.
 
-#![allow(dead_code, reason = "the operators that need it are still coming")]
-
 mod budget;
 mod compile;
 mod control;

@@ -3,6 +3,7 @@
 mod backend_test;
 mod bench;
 mod compare;
+mod corpus;
 mod external;
 mod findings;
 mod forms;

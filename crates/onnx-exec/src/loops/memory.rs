@@ -122,8 +122,8 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
             match elem {
                 E::FLOAT => put(to, lanes, |x: f64| x as f32),
                 E::DOUBLE => put(to, lanes, |x: f64| x),
-                E::FLOAT16 => put(to, lanes, half::f16::from_f64),
-                E::BFLOAT16 => put(to, lanes, half::bf16::from_f64),
+                // `half` looks at the upper half of a double only.
+                E::FLOAT16 | E::BFLOAT16 => put(to, lanes, |x: f64| half_bits(elem, x)),
                 _ => put(to, lanes, |x: f64| narrow(elem, x)),
             }
         }
@@ -138,6 +138,10 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
             }
         }
     }
+}
+
+fn half_bits(elem: ElemType, x: f64) -> u16 {
+    Number::Float(x).to_bits(elem).unwrap_or(0) as u16
 }
 
 fn narrow(elem: ElemType, x: f64) -> u8 {

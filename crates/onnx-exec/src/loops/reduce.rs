@@ -8,8 +8,6 @@ use onnx_ops::meaning::{Combine, Keep};
 /// Totals of a strip, a lane each; if the strip is reduced itself, they are combined in the end.
 pub(super) struct Totals {
     combine: Combine,
-    /// The class of what is combined.
-    class: Class,
     double: Vec<f64>,
     int: Vec<i64>,
     /// Where the best is, of positions.
@@ -18,8 +16,8 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn new(combine: Combine, class: Class) -> Self {
-        Totals { combine, class, double: vec![0.0; LANES], int: vec![0; LANES], at: vec![0; LANES], count: 0 }
+    pub(super) fn new(combine: Combine) -> Self {
+        Totals { combine, double: vec![0.0; LANES], int: vec![0; LANES], at: vec![0; LANES], count: 0 }
     }
 
     /// Begins again.
@@ -107,10 +105,6 @@ impl Totals {
     /// Whether nothing was combined, where nothing has no total.
     pub(super) fn is_missing(&self, is_empty: bool) -> bool {
         is_empty && matches!(self.combine, Combine::ArgMax(_) | Combine::ArgMin(_))
-    }
-
-    pub(super) fn class(&self) -> Class {
-        self.class
     }
 }
 

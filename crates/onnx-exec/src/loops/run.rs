@@ -68,7 +68,7 @@ struct Work<'w> {
 impl<'w> Work<'w> {
     fn new(nest: &'w Nest, operands: &'w Operands<'w>) -> Self {
         let class = nest.body.result.map_or(Class::Single, |result| result.class);
-        let totals = nest.reduction.map(|reduction| Totals::new(reduction.combine, class));
+        let totals = nest.reduction.map(|reduction| Totals::new(reduction.combine));
         let class = nest.reduction.map_or(class, |reduction| total_class(reduction.combine, class));
         let mut counts = nest.then.as_ref().map_or([0; 3], |then| then.counts);
         counts[class as usize] += 1;

@@ -176,14 +176,6 @@ impl Tensor {
         Ok(Tensor { dims: Dims::from_slice(dims), ..self.clone() })
     }
 
-    /// The same bits as elements of another type of the same width.
-    pub(crate) fn retyped(&self, elem: ElemType) -> Result<Tensor, Failure> {
-        if width(elem) != width(self.elem) {
-            fail!("elements of `{}` have another size", self.elem.name().unwrap_or("?"));
-        }
-        Ok(Tensor { elem, ..self.clone() })
-    }
-
     /// The elements, if they are of this type.
     pub fn slice<T: Element>(&self) -> Result<&[T], Failure> {
         if T::ELEM != self.elem {
@@ -300,8 +292,10 @@ impl Tensor {
         match elem {
             E::FLOAT => all(elem, dims, numbers, |x| x as f32),
             E::DOUBLE => Tensor::of(dims, numbers),
-            E::FLOAT16 => all(elem, dims, numbers, half::f16::from_f64),
-            E::BFLOAT16 => all(elem, dims, numbers, half::bf16::from_f64),
+            // `half` looks at the upper half of a double only.
+            E::FLOAT16 | E::BFLOAT16 => {
+                all(elem, dims, numbers, |x| Number::Float(x).to_bits(elem).unwrap_or(0) as u16)
+            }
             E::INT64 => all(elem, dims, numbers, |x| x as i64),
             E::INT32 => all(elem, dims, numbers, |x| x as i32),
             E::INT16 => all(elem, dims, numbers, |x| x as i16),

@@ -31,7 +31,6 @@ pub(super) const ROWS: &[Row] = &[
 struct Sizes {
     steps: usize,
     batch: usize,
-    input: usize,
     hidden: usize,
     directions: usize,
     /// `layout` 1: the batch is the first axis of everything that has one.
@@ -158,7 +157,7 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
     let is_quantized = call.op() == "DynamicQuantizeLSTM";
     let hidden = if is_quantized { a } else { b };
     let (steps, batch) = if is_batch_first { (second, first) } else { (first, second) };
-    let sizes = Sizes { steps, batch, input, hidden, directions, is_batch_first };
+    let sizes = Sizes { steps, batch, hidden, directions, is_batch_first };
     let backwards = backwards(call)?;
     if backwards.len() != directions {
         fail!("the weights are for {directions} directions, there are {}", backwards.len());
