@@ -21,7 +21,11 @@ use std::sync::{Arc, Mutex};
 
 /// How a model is prepared.
 #[derive(Clone, Debug, Default)]
-pub struct CompileOptions {}
+pub struct CompileOptions {
+    /// Whether the loops of small formulas are held against the formulas, element by element, whenever they have run. That is
+    /// slow, and finds mistakes of this crate.
+    pub check_loops: bool,
+}
 
 /// A model that can be run, by any number of threads at once.
 pub struct Executable<'r> {
@@ -39,6 +43,7 @@ pub struct Executable<'r> {
     places: Vec<Entity>,
     /// Function bodies, for the types of a node's inputs.
     pub(crate) functions: Mutex<Functions<'r>>,
+    pub(crate) options: CompileOptions,
     /// Loops of nodes that are formulas; `None` of those that are none.
     pub(crate) prepared: Mutex<HashMap<Signature, Option<Arc<Prepared>>>>,
 }
@@ -62,7 +67,7 @@ pub(crate) enum Action {
 pub fn compile<'r>(
     model: &Model,
     registry: &'r Registry,
-    _options: &CompileOptions,
+    options: &CompileOptions,
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
     let mut model = model.clone();
     let places = number(&mut model);
@@ -85,6 +90,7 @@ pub fn compile<'r>(
         stored: SecondaryMap::default(),
         places,
         functions: Mutex::default(),
+        options: options.clone(),
         prepared: Mutex::default(),
     };
     executable.store(&mut found);
@@ -114,7 +120,7 @@ pub(crate) fn compile_function<'r>(
     let Executable { model, registry, body, .. } = around;
     let function = Stepwise::new(model, registry, *body).function(node, inputs).ok_or_else(Vec::new)?;
     let alone = functions::alone(model, registry, *body, node, &function);
-    compile(&alone, registry, &CompileOptions::default())
+    compile(&alone, registry, &around.options)
 }
 
 impl Executable<'_> {

@@ -142,8 +142,8 @@ impl Prepared {
         Prepared { definition, nests }
     }
 
-    /// What the definition gives for such inputs.
-    pub(crate) fn run(&self, inputs: &[Option<Value>]) -> Result<Vec<Value>, Failure> {
+    /// What the definition gives for such inputs; `is_checked`: the loops are held against the formulas.
+    pub(crate) fn run(&self, inputs: &[Option<Value>], is_checked: bool) -> Result<Vec<Value>, Failure> {
         let Prepared { definition, nests } = self;
         let mut tensors: Vec<Option<Tensor>> =
             Vec::with_capacity(definition.inputs + definition.formulas.len());
@@ -158,6 +158,9 @@ impl Prepared {
                     let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
                     let loads: Vec<Option<&Tensor>> = tensors.iter().map(Option::as_ref).collect();
                     nest.run(&loads, &mut result)?;
+                    if is_checked && effort(formula) <= MOST_CHECKED {
+                        loops::agree(&result, &evaluated(formula, &tensors)?)?;
+                    }
                     result
                 }
                 None => evaluated(formula, &tensors)?,
@@ -174,6 +177,15 @@ impl Prepared {
         };
         definition.outputs.iter().map(output).collect()
     }
+}
+
+/// Formulas of more steps are not checked.
+const MOST_CHECKED: usize = 1 << 17;
+
+/// How many elements are computed, those that are combined counted.
+fn effort(formula: &Formula) -> usize {
+    let over = formula.over.iter().flat_map(|over| &over.dims);
+    formula.dims.iter().chain(over).fold(1, |n, d| n.saturating_mul(*d))
 }
 
 /// What a formula gives, element by element.

@@ -1,6 +1,6 @@
 //! Runs ONNX models on the CPU.
 //!
-//! [`compile`] prepares a model: functions are inlined, every node finds what runs it. [`Executable::run`] computes the
+//! [`compile()`] prepares a model: functions are inlined, every node finds what runs it. [`Executable::run`] computes the
 //! outputs for some inputs. Nothing here reads files or prints; inputs and outputs are [`Value`]s.
 //!
 //! ```text

@@ -272,7 +272,9 @@ impl<'x, 'r> Run<'x, 'r> {
                     return kernel(&mut call).map_err(|why| because(self, why));
                 }
                 match self.prepared(node, schema, &inputs)? {
-                    Some(prepared) => prepared.run(&inputs).map_err(|why| because(self, why)),
+                    Some(prepared) => prepared
+                        .run(&inputs, self.executable.options.check_loops)
+                        .map_err(|why| because(self, why)),
                     None => self.function(node, inputs),
                 }
             }

@@ -42,7 +42,11 @@ fn the_tests_of_onnx_pass() {
     };
     let backend = corpus.join("backend");
     let mut command = onnxtxt();
-    command.args(["backend-test", "--timeout", "600"]).arg("--index").arg(backend.join("index.json")).arg(&backend);
+    command
+        .args(["backend-test", "--timeout", "600"])
+        .arg("--index")
+        .arg(backend.join("index.json"))
+        .arg(&backend);
     let done = command.output().expect("the program can be run");
     let report = String::from_utf8(done.stdout).expect("the report is UTF-8");
     let failed: BTreeMap<&str, &str> = (report.lines())

@@ -15,6 +15,7 @@
 //! Whatever has no nest here (bits of other types, numbers of 64 bits without a sign) is evaluated element by element.
 
 mod axes;
+mod check;
 mod contract;
 mod lanes;
 mod lower;
@@ -25,6 +26,7 @@ mod program;
 mod reduce;
 mod run;
 
+pub(crate) use check::agree;
 use contract::Contraction;
 pub(crate) use lower::Operand;
 use onnx_ir::ElemType;

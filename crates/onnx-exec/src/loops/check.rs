@@ -1,0 +1,49 @@
+//! Holds what loops give against what the formula says, element by element.
+
+use crate::failure::{Failure, fail};
+use crate::tensor::Tensor;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Elements, Number};
+
+/// How far two elements may be apart, as a part of their magnitude: loops round single floats after each operation, formulas
+/// once in the end.
+fn tolerance(elem: ElemType) -> f64 {
+    use ElemType as E;
+    match elem {
+        E::DOUBLE => 1e-10,
+        E::FLOAT => 1e-4,
+        E::FLOAT16 => 2e-3,
+        E::BFLOAT16 => 1.6e-2,
+        // Three bits of precision, or less.
+        _ => 0.25,
+    }
+}
+
+/// Fails unless two tensors are the same but for rounding.
+pub(crate) fn agree(loops: &Tensor, formula: &Tensor) -> Result<(), Failure> {
+    let elem = loops.elem();
+    // What sums of many elements are near 0 is as far from it as they are.
+    let largest = (0..formula.len()).filter_map(|i| match formula.number(i) {
+        Some(Number::Float(x)) if x.is_finite() => Some(x.abs()),
+        Some(Number::Float(_) | Number::Int(_)) | None => None,
+    });
+    let scale = largest.fold(0.0, f64::max);
+    for i in 0..formula.len() {
+        let (a, b) = (loops.number(i), formula.number(i));
+        let is_same = match (a, b) {
+            (Some(Number::Float(a)), Some(Number::Float(b))) => {
+                let apart = (a - b).abs();
+                a == b || a.is_nan() && b.is_nan() || apart <= tolerance(elem) * (b.abs() + 1e-2 * scale)
+            }
+            // A quotient that is rounded may be just at the edge.
+            (Some(Number::Int(a)), Some(Number::Int(b))) => {
+                (a - b).abs() <= i128::from(elem.bits() == Some(8))
+            }
+            (a, b) => a == b,
+        };
+        if !is_same {
+            fail!("element {i} is {a:?} by its loops and {b:?} by its formula");
+        }
+    }
+    Ok(())
+}
