@@ -34,6 +34,9 @@ const OTHER_DECODER: &str =
 /// A part of the largest magnitude of an output.
 const TOLERANCE: f64 = 1e-4;
 
+/// Models that magnify rounding: four times what ONNX Runtime's own results differ with and without its optimisations.
+const MAGNIFYING: &[(&str, f64)] = &[("fcn_resnet50_dynamo", 4e-4)];
+
 #[test]
 fn the_tests_of_onnx_pass() {
     let Some(corpus) = folder() else {
@@ -82,7 +85,9 @@ fn real_models_compute_what_they_should() {
         let model: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
         eprintln!("{line}");
         count += 1;
-        let is_right = model["worst"].as_f64().is_some_and(|worst| worst <= TOLERANCE);
+        let magnifying = MAGNIFYING.iter().find(|(name, _)| model["name"] == *name);
+        let tolerance = magnifying.map_or(TOLERANCE, |(_, tolerance)| *tolerance);
+        let is_right = model["worst"].as_f64().is_some_and(|worst| worst <= tolerance);
         if !is_right {
             problems.push(line.to_owned());
         }
