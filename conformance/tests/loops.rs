@@ -4,7 +4,7 @@
 use conformance::convert::read_wire;
 use conformance::corpus::{CorpusModel, in_parallel, models};
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
-use onnx_ir::{Names, TypeKind};
+use onnx_ir::Names;
 use onnx_ops::opset::registry_of;
 use onnx_proto::{FileKind, file, read_data};
 
@@ -48,13 +48,8 @@ fn inputs(from: &CorpusModel, executable: &Executable<'_>) -> Vec<Option<Value>>
         }
         let path = set.join(format!("input_{count}.pb"));
         count += 1;
-        let kind = match port.ty.map(|ty| &executable.model().types[ty].kind) {
-            Some(TypeKind::Sequence(_)) => FileKind::Sequence,
-            Some(TypeKind::Map { .. }) => FileKind::Map,
-            Some(TypeKind::Optional(_)) => FileKind::Optional,
-            Some(TypeKind::SparseTensor(_)) => FileKind::SparseTensor,
-            Some(TypeKind::Unset | TypeKind::Tensor(_) | TypeKind::Opaque { .. }) | None => FileKind::Tensor,
-        };
+        let kind =
+            port.ty.map(|ty| FileKind::from(&executable.model().types[ty].kind)).unwrap_or(FileKind::Tensor);
         let (data, _) = read_data(file::open(&path).ok()?, kind, &mut Names::new());
         Value::stored(data?.held()).ok()
     };

@@ -59,8 +59,9 @@ impl Ready {
         compile(model, self.operators.of(model), &CompileOptions::default())
     }
 
-    /// Shows findings at their places in the file.
-    pub(crate) fn report(&self, session: &mut Session, found: &[Diagnostic]) {
+    /// Shows what stands in the way at its places in the file.
+    pub(crate) fn report(&self, session: &mut Session, found: &[Diagnostic]) -> Status {
         locate::report(session, &self.input, &self.loaded, found);
+        Status::Findings
     }
 }

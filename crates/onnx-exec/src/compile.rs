@@ -273,7 +273,6 @@ impl Executable<'_> {
 
 /// What a node `Constant` gives.
 fn constant(attrs: &Attributes<'_>) -> Result<Value, Failure> {
-    let list = |n: usize| [n];
     let tensor = if let Some(tensor) = attrs.tensor("value")? {
         tensor
     } else if let Some(i) = attrs.int("value_int") {
@@ -283,11 +282,11 @@ fn constant(attrs: &Attributes<'_>) -> Result<Value, Failure> {
     } else if let Some(s) = attrs.string("value_string") {
         Tensor::of_strings(&[], vec![s])?
     } else if let Some(all) = attrs.ints("value_ints") {
-        Tensor::of(&list(all.len()), &all)?
+        Tensor::of(&[all.len()], &all)?
     } else if let Some(all) = attrs.floats("value_floats") {
-        Tensor::of(&list(all.len()), &all)?
+        Tensor::of(&[all.len()], &all)?
     } else if let Some(all) = attrs.strings("value_strings") {
-        Tensor::of_strings(&list(all.len()), all)?
+        Tensor::of_strings(&[all.len()], all)?
     } else if let Some(tensor) = attrs.sparse("sparse_value") {
         sparse(attrs.body, tensor)?
     } else {

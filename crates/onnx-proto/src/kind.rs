@@ -1,6 +1,7 @@
 //! The kinds of files, and how to tell them apart.
 
 use crate::wire::{self, Cursor, Kind, MAX_DEPTH, Message, Reason, Repeat, WireType};
+use onnx_ir::TypeKind;
 
 /// What a file holds: the message at its root.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +56,19 @@ impl FileKind {
             FileKind::Function => &wire::FUNCTION_PROTO,
             FileKind::Graph => &wire::GRAPH_PROTO,
             FileKind::OperatorSet => &wire::OPERATOR_SET_PROTO,
+        }
+    }
+}
+
+impl From<&TypeKind> for FileKind {
+    /// What a file with a value of a type holds.
+    fn from(kind: &TypeKind) -> FileKind {
+        match kind {
+            TypeKind::Sequence(_) => FileKind::Sequence,
+            TypeKind::Map { .. } => FileKind::Map,
+            TypeKind::Optional(_) => FileKind::Optional,
+            TypeKind::SparseTensor(_) => FileKind::SparseTensor,
+            TypeKind::Unset | TypeKind::Tensor(_) | TypeKind::Opaque { .. } => FileKind::Tensor,
         }
     }
 }

@@ -76,10 +76,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let figures = match measure(args, &ready, start, session)? {
         Ok(figures) => figures,
-        Err(found) => {
-            ready.report(session, &found);
-            return Ok(Status::Findings);
-        }
+        Err(found) => return Ok(ready.report(session, &found)),
     };
     if let (Some(path), Some(steps)) = (&args.trace, &figures.steps) {
         let trace = serde_json::to_vec(&steps.trace())?;

@@ -51,16 +51,16 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let executable = match ready.executable() {
         Ok(executable) => executable,
-        Err(found) => return Ok(told(&ready, session, &found)),
+        Err(found) => return Ok(ready.report(session, &found)),
     };
     let inputs = match args.feed.or_random().values(&ready, &executable, session)? {
         Ok(inputs) => inputs,
-        Err(found) => return Ok(told(&ready, session, &found)),
+        Err(found) => return Ok(ready.report(session, &found)),
     };
     let options = args.limits.options(args.feed.seed);
     let results = match all(&executable, inputs.clone(), &options) {
         Ok(results) => results,
-        Err(finding) => return Ok(told(&ready, session, &[*finding])),
+        Err(finding) => return Ok(ready.report(session, &[*finding])),
     };
     let (others, name) = if args.with == Path::new("ort") {
         let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
@@ -73,23 +73,18 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         };
         let second = match other.executable() {
             Ok(executable) => executable,
-            Err(found) => return Ok(told(&other, session, &found)),
+            Err(found) => return Ok(other.report(session, &found)),
         };
         let again = feed::again(&executable, &inputs, &second)?;
         match all(&second, again, &options) {
             Ok(results) => (results, other.input.name.clone()),
-            Err(finding) => return Ok(told(&other, session, &[*finding])),
+            Err(finding) => return Ok(other.report(session, &[*finding])),
         }
     };
     let found = Comparison::of(&results, others, &args.tolerance.tolerance());
     let text = found.text(&ready.loaded.model, &name);
     output::to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(Status::of(found.first.is_none() && found.compared > 0))
-}
-
-fn told(ready: &Ready, session: &mut Session, found: &[Diagnostic]) -> Status {
-    ready.report(session, found);
-    Status::Findings
 }
 
 /// All results of the main graph, in the order in which they are computed.

@@ -71,10 +71,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     drop(work);
     let results = match results {
         Ok(results) => results,
-        Err(found) => {
-            ready.report(session, &found);
-            return Ok(Status::Findings);
-        }
+        Err(found) => return Ok(ready.report(session, &found)),
     };
     if let Some(folder) = &args.output_dir {
         results::to_folder(folder, &results)?;

@@ -9,7 +9,6 @@ use crate::ready::Ready;
 use crate::session::{Session, Status};
 use anyhow::ensure;
 use onnx_exec::{Executable, Value};
-use onnx_ir::Diagnostic;
 use std::path::PathBuf;
 
 /// Whether two models compute the same
@@ -48,34 +47,29 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let first = match one.executable() {
         Ok(executable) => executable,
-        Err(found) => return Ok(told(&one, session, &found)),
+        Err(found) => return Ok(one.report(session, &found)),
     };
     let second = match other.executable() {
         Ok(executable) => executable,
-        Err(found) => return Ok(told(&other, session, &found)),
+        Err(found) => return Ok(other.report(session, &found)),
     };
     let (a, b) = (first.outputs().len(), second.outputs().len());
     ensure!(a == b, "{} has {a} outputs, {} has {b}", one.input.name, other.input.name);
     let inputs = match args.feed.or_random().values(&one, &first, session)? {
         Ok(inputs) => inputs,
-        Err(found) => return Ok(told(&one, session, &found)),
+        Err(found) => return Ok(one.report(session, &found)),
     };
     let again = feed::again(&first, &inputs, &second)?;
     let options = args.limits.options(args.feed.seed);
     let results = match first.run(inputs, &options) {
         Ok(results) => results,
-        Err(finding) => return Ok(told(&one, session, &[*finding])),
+        Err(finding) => return Ok(one.report(session, &[*finding])),
     };
     let others = match second.run(again, &options) {
         Ok(results) => results,
-        Err(finding) => return Ok(told(&other, session, &[*finding])),
+        Err(finding) => return Ok(other.report(session, &[*finding])),
     };
     compare(args, &first, &results, &others)
-}
-
-fn told(ready: &Ready, session: &mut Session, found: &[Diagnostic]) -> Status {
-    ready.report(session, found);
-    Status::Findings
 }
 
 fn compare(

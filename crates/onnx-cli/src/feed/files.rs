@@ -25,13 +25,7 @@ pub(super) fn named(
         return Ok((npy::read(&bytes, elem(model, ty)).with_context(cannot)?.into(), None));
     }
     let input = Input::open(path)?;
-    let kind = match ty.map(|ty| &model.types[ty].kind) {
-        Some(TypeKind::Sequence(_)) => FileKind::Sequence,
-        Some(TypeKind::Map { .. }) => FileKind::Map,
-        Some(TypeKind::Optional(_)) => FileKind::Optional,
-        Some(TypeKind::SparseTensor(_)) => FileKind::SparseTensor,
-        Some(TypeKind::Unset | TypeKind::Tensor(_) | TypeKind::Opaque { .. }) | None => FileKind::Tensor,
-    };
+    let kind = ty.map(|ty| FileKind::from(&model.types[ty].kind)).unwrap_or(FileKind::Tensor);
     // A binary file does not say what it is: it is what is expected.
     let (data, names, found) = match input.form {
         crate::input::Form::Binary => {

@@ -27,24 +27,3 @@ impl Around {
         (0..outer).flat_map(move |o| (0..self.inner).map(move |i| o * self.extent * self.inner + i))
     }
 }
-
-/// The distances of neighbours along each axis, in elements.
-pub(super) fn strides(dims: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; dims.len()];
-    for axis in (1..dims.len()).rev() {
-        strides[axis - 1] = dims[axis].saturating_mul(strides[axis]);
-    }
-    strides
-}
-
-/// Goes to the next index of a shape in row-major order; false behind the last one.
-pub(super) fn advance(index: &mut [usize], dims: &[usize]) -> bool {
-    for (i, &d) in index.iter_mut().zip(dims).rev() {
-        *i += 1;
-        if *i < d {
-            return true;
-        }
-        *i = 0;
-    }
-    false
-}

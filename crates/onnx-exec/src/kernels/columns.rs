@@ -1,11 +1,10 @@
 //! Col2Im: blocks of an image that overlap, added up where they lie.
 
 use super::arithmetic::{Arithmetic, for_elements};
-use super::around::advance;
 use super::window::{dilations, longs, pads, strides};
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
-use crate::tensor::{Tensor, count_of};
+use crate::tensor::{Tensor, advance, count_of};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("", "Col2Im", col2im)];

@@ -4,7 +4,7 @@ use super::window::{dilations, long, longs, output_padding, pads, strides};
 use super::{Call, Row};
 use crate::budget::filled;
 use crate::failure::{Failure, fail};
-use crate::tensor::{Tensor, count_of};
+use crate::tensor::{Tensor, advance, count_of};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("", "ConvTranspose", conv_transpose)];
@@ -163,7 +163,7 @@ fn spread(x: &[f64], y: &mut [f64], axes: &[Axis], mut tap: usize, weight: impl 
                 *y += weight * x;
             }
         }
-        if !super::around::advance(&mut index, &counts) {
+        if !advance(&mut index, &counts) {
             return;
         }
     }

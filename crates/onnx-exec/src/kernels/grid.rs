@@ -1,10 +1,9 @@
 //! GridSample: an image at places between its pixels, which data says.
 
-use super::around::{advance, strides};
 use super::{Call, Row};
 use crate::budget::room_for;
 use crate::failure::{Failure, fail};
-use crate::tensor::{NOWHERE, Tensor, count_of};
+use crate::tensor::{NOWHERE, Tensor, advance, count_of, strides};
 use crate::value::Value;
 use onnx_ir::ElemType;
 use smallvec::SmallVec;

@@ -8,6 +8,7 @@
 mod arithmetic;
 mod around;
 mod boxes;
+mod broadcast;
 mod call;
 mod columns;
 mod contributed;

@@ -1,11 +1,11 @@
 //! Kernels that put elements into a tensor at places that data says: Scatter, ScatterElements, ScatterND, TensorScatter.
 
 use super::arithmetic::{Arithmetic, for_elements};
-use super::around::{Around, advance, strides};
+use super::around::Around;
 use super::{Call, Row};
 use crate::budget::room_for;
 use crate::failure::{Failure, fail};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, advance, strides};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[

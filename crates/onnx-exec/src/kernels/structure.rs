@@ -1,9 +1,11 @@
 //! Kernels that look at values as a whole: Identity, Shape, Size; and Equal of strings, of which formulas know nothing.
 
+use super::broadcast::Broadcast;
 use super::{Call, Row};
-use crate::failure::{Failure, fail};
+use crate::failure::Failure;
 use crate::tensor::Tensor;
 use crate::value::Value;
+use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[("", "Identity", identity), ("", "Shape", shape), ("", "Size", size)];
 
@@ -35,32 +37,9 @@ fn size(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 
 fn equal(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
-    let rank = a.rank().max(b.rank());
-    let extent = |t: &Tensor, axis: usize| match (axis + t.rank()).checked_sub(rank) {
-        Some(at) => t.dims()[at],
-        None => 1,
-    };
-    let mut dims = Vec::with_capacity(rank);
-    for axis in 0..rank {
-        match (extent(a, axis), extent(b, axis)) {
-            (1, d) | (d, 1) => dims.push(d),
-            (c, d) if c == d => dims.push(d),
-            (c, d) => fail!("cannot broadcast {c} against {d}"),
-        }
-    }
-    let place = |t: &Tensor, mut at: usize| {
-        let (mut offset, mut stride) = (0, 1);
-        for axis in (0..rank).rev() {
-            let i = at % dims[axis].max(1);
-            at /= dims[axis].max(1);
-            let d = extent(t, axis);
-            offset += if d == 1 { 0 } else { i * stride };
-            stride *= d;
-        }
-        offset
-    };
-    let (x, y) = (a.string_slice()?, b.string_slice()?);
-    let count = crate::tensor::count_of(&dims)?;
-    let result = Tensor::of_bools(&dims, (0..count).map(|i| x[place(a, i)] == y[place(b, i)]))?;
-    Ok(vec![result.into()])
+    let shape = Broadcast::of(a, b)?;
+    let count = call.has_room(ElemType::BOOL, &shape.dims)?;
+    let (left, right) = (a.string_slice()?, b.string_slice()?);
+    let is_equal = |at: usize| left[shape.place(a, at)] == right[shape.place(b, at)];
+    Ok(vec![Tensor::of_bools(&shape.dims, (0..count).map(is_equal))?.into()])
 }

@@ -1,6 +1,7 @@
 //! Kernels of strings: StringConcat, StringSplit, StringNormalizer; and Cast and CastLike, where strings are numbers or become
 //! such.
 
+use super::broadcast::Broadcast;
 use super::{Attributes, Call, Row};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
@@ -34,35 +35,13 @@ fn converted(x: &Tensor, to: ElemType) -> Result<Tensor, Failure> {
     if to == ElemType::STRING { to_text(x) } else { from_text(x, to) }
 }
 
-/// Element by element, where the extents are those of both or 1 in one of them.
 fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
-    let rank = a.rank().max(b.rank());
-    let extent = |t: &Tensor, axis: usize| (axis + t.rank()).checked_sub(rank).map_or(1, |i| t.dims()[i]);
-    let mut dims = Vec::with_capacity(rank);
-    for axis in 0..rank {
-        dims.push(match (extent(a, axis), extent(b, axis)) {
-            (m, n) if m == n || n == 1 => m,
-            (1, n) => n,
-            _ => fail!("shapes {:?} and {:?} do not broadcast", a.dims(), b.dims()),
-        });
-    }
-    let count = call.has_room(ElemType::STRING, &dims)?;
+    let shape = Broadcast::of(a, b)?;
+    let count = call.has_room(ElemType::STRING, &shape.dims)?;
     let (left, right) = (a.string_slice()?, b.string_slice()?);
-    let place = |t: &Tensor, at: usize| {
-        let (mut rest, mut stride, mut place) = (at, 1, 0);
-        for axis in (0..rank).rev() {
-            let (index, own) = (rest % dims[axis].max(1), extent(t, axis));
-            rest /= dims[axis].max(1);
-            if own > 1 {
-                place += index * stride;
-            }
-            stride *= own;
-        }
-        place
-    };
-    let joined = (0..count).map(|at| format!("{}{}", left[place(a, at)], right[place(b, at)])).collect();
-    Ok(vec![Tensor::of_strings(&dims, joined)?.into()])
+    let join = |at: usize| format!("{}{}", left[shape.place(a, at)], right[shape.place(b, at)]);
+    Ok(vec![Tensor::of_strings(&shape.dims, (0..count).map(join).collect())?.into()])
 }
 
 /// What separates words where no delimiter is given.

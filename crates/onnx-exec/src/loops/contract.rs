@@ -22,8 +22,9 @@ use super::micro::Micro;
 use super::program::{Instr, Program, Reg};
 use super::run::{Operands, numbers, run};
 use super::{Class, LANES};
+use crate::budget::filled;
 use crate::failure::{Failure, fail};
-use crate::tensor::{Tensor, width};
+use crate::tensor::{Tensor, strides, width};
 use onnx_ir::ElemType;
 
 /// Steps of which totals are added up in registers.
@@ -106,9 +107,9 @@ impl Contraction {
         let mut finish = Finish::new(self, &extents);
         let tile_rows = rows.next_multiple_of(micro.rows);
         let block = COLUMNS.min(columns.next_multiple_of(micro.columns));
-        let mut totals = zeros(tile_rows * block)?;
-        let mut packed_a = zeros(tile_rows * count)?;
-        let mut packed_b = zeros(block * STEPS.min(count))?;
+        let mut totals = filled(tile_rows * block, 0.0)?;
+        let mut packed_a = filled(tile_rows * count, 0.0)?;
+        let mut packed_b = filled(block * STEPS.min(count), 0.0)?;
         for batch in 0..batches {
             place(&mut at, &self.both, &extents, batch);
             // Each block of steps lies together.
@@ -143,11 +144,6 @@ impl Contraction {
         }
         Ok(())
     }
-}
-
-fn zeros(count: usize) -> Result<Vec<f32>, Failure> {
-    crate::budget::has_room(count.saturating_mul(size_of::<f32>()))?;
-    Ok(vec![0.0; count])
 }
 
 /// Packs a factor.
@@ -198,10 +194,6 @@ impl<'p> Packer<'p> {
                 let lanes = LANES.min(inner.end - i).min(extent - i % extent);
                 run(&side.program, regs, operands, lanes, at)?;
                 let (o, i0) = (o - outer.start, i - inner.start);
-                let put = |lane: usize, x: f32, out: &mut [f32]| {
-                    let at = if side.is_along_steps { slot(o, i0 + lane) } else { slot(i0 + lane, o) };
-                    out[at] = x;
-                };
                 match result.class {
                     Class::Single if !side.is_along_steps => {
                         let mut from = &regs.single[result.at][..lanes];
@@ -216,7 +208,7 @@ impl<'p> Packer<'p> {
                     }
                     Class::Single => {
                         for (lane, x) in regs.single[result.at][..lanes].iter().enumerate() {
-                            put(lane, *x, out);
+                            out[slot(o, i0 + lane)] = *x;
                         }
                     }
                     Class::Double | Class::Int => fail!("only single floats are packed"),
@@ -249,11 +241,7 @@ impl<'f> Finish<'f> {
         if let Some(then) = &contraction.then {
             numbers(then, &mut regs);
         }
-        let mut strides = vec![1; contraction.dims.len()];
-        for axis in (1..strides.len()).rev() {
-            strides[axis - 1] = strides[axis] * contraction.dims[axis];
-        }
-        Finish { contraction, extents, regs, total, strides }
+        Finish { contraction, extents, regs, total, strides: strides(&contraction.dims) }
     }
 
     /// The totals of a block of columns.

@@ -173,13 +173,13 @@ impl Builder<'_, '_> {
             Expr::Binary(op, _, _) if op.is_test() => Some(Class::Int),
             Expr::Binary(_, a, b) => wider(self.class(a)?, self.class(b)?)?,
             Expr::Select(parts) => wider(self.class(&parts[1])?, self.class(&parts[2])?)?,
-            Expr::Cast(cast, _) => Some(number_class(cast.to)?),
+            Expr::Cast(cast, _) => Some(Class::of(cast.to)?),
             Expr::Bits(..) => return None,
         })
     }
 
     fn load_class(&self, operand: usize) -> Option<Class> {
-        number_class(self.operands.get(operand).copied().flatten()?.elem)
+        Class::of(self.operands.get(operand).copied().flatten()?.elem)
     }
 
     fn emit(&mut self, class: Class, instr: impl FnOnce(Reg) -> Instr) -> Reg {
@@ -338,13 +338,12 @@ impl Builder<'_, '_> {
         }
         let [condition, yes, no] = parts;
         let condition = self.expr(condition, Class::Int, mask)?;
-        let can_fail = |this: &Self, part: &Expr| this.can_fail(part);
         let both = |this: &mut Self, mine: Reg| match mask {
             None => mine,
             Some(mask) => this.emit(Class::Int, |to| Instr::Binary { to, op: Binary::And, a: mask, b: mine }),
         };
-        let yes_mask = can_fail(self, yes).then(|| both(self, condition));
-        let no_mask = can_fail(self, no).then(|| {
+        let yes_mask = self.can_fail(yes).then(|| both(self, condition));
+        let no_mask = self.can_fail(no).then(|| {
             let not = self.emit(Class::Int, |to| Instr::Unary { to, op: Unary::Not, x: condition });
             both(self, not)
         });
@@ -392,7 +391,7 @@ impl Builder<'_, '_> {
 
     fn load(&mut self, operand: usize, position: &[Index], mask: Option<Reg>) -> Option<Reg> {
         let Operand { elem, dims } = self.operands.get(operand).copied().flatten()?;
-        let class = number_class(elem)?;
+        let class = Class::of(elem)?;
         if let Some(place) = self.axes.place(position, dims) {
             let place = self.axes.moved(&place);
             return Some(self.emit(class, |to| Instr::Load { to, operand, elem, place }));
@@ -440,10 +439,6 @@ impl Builder<'_, '_> {
             Index::Element(expr) => self.expr(expr, Class::Int, mask)?,
         })
     }
-}
-
-fn number_class(elem: ElemType) -> Option<Class> {
-    Class::of(elem)
 }
 
 /// The class in which two meet; the outer `None` if they cannot.

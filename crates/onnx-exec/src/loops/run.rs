@@ -7,7 +7,7 @@ use super::program::{Instr, Program, Reg};
 use super::reduce::Totals;
 use super::{Class, LANES, Nest};
 use crate::failure::{Failure, fail};
-use crate::tensor::{Tensor, width};
+use crate::tensor::{Tensor, advance, width};
 use onnx_ops::meaning::Combine;
 
 /// What formulas load from, by number.
@@ -40,18 +40,6 @@ impl Nest {
         }
         Ok(())
     }
-}
-
-/// The next position in row-major order; whether there is one.
-fn advance(at: &mut [usize], dims: &[usize]) -> bool {
-    for (i, d) in at.iter_mut().zip(dims).rev() {
-        *i += 1;
-        if *i < *d {
-            return true;
-        }
-        *i = 0;
-    }
-    false
 }
 
 /// A nest that is being run.

@@ -76,6 +76,27 @@ pub(crate) fn count(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
 }
 
+/// The distances of neighbours along each axis, in elements.
+pub(crate) fn strides(dims: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; dims.len()];
+    for axis in (1..dims.len()).rev() {
+        strides[axis - 1] = dims[axis].saturating_mul(strides[axis]);
+    }
+    strides
+}
+
+/// Goes to the next index of a shape in row-major order; false behind the last one.
+pub(crate) fn advance(index: &mut [usize], dims: &[usize]) -> bool {
+    for (i, &d) in index.iter_mut().zip(dims).rev() {
+        *i += 1;
+        if *i < d {
+            return true;
+        }
+        *i = 0;
+    }
+    false
+}
+
 /// How many elements there are, which are going to be made.
 pub(crate) fn count_of(dims: &[usize]) -> Result<usize, Failure> {
     count(dims).ok_or_else(|| Failure::new(format!("a tensor of shape {dims:?} has too many elements")))

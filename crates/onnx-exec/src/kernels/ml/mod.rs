@@ -14,7 +14,7 @@ mod scores;
 mod svm;
 
 use super::Row;
-use crate::budget;
+use crate::budget::filled;
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
@@ -82,17 +82,6 @@ fn rounded(elem: ElemType, x: f64) -> f64 {
         ElemType::FLOAT16 => half::f16::from_f64(x).to_f64(),
         _ => x,
     }
-}
-
-/// So many numbers that are one.
-fn filled(count: usize, x: f64) -> Result<Vec<f64>, Failure> {
-    budget::has_room(count.saturating_mul(size_of::<f64>()))?;
-    let mut numbers = Vec::new();
-    if numbers.try_reserve_exact(count).is_err() {
-        fail!("{count} numbers are too many");
-    }
-    numbers.resize(count, x);
-    Ok(numbers)
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

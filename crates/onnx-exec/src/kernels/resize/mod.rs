@@ -5,11 +5,11 @@
 
 mod axis;
 
-use super::around::{Around, advance, strides};
+use super::around::Around;
 use super::{Call, Row, resolve_axis};
 use crate::budget::{filled, room_for};
 use crate::failure::{Failure, fail};
-use crate::tensor::{NOWHERE, Tensor, count_of};
+use crate::tensor::{NOWHERE, Tensor, advance, count_of, strides};
 use crate::value::Value;
 use axis::{Axis, Coordinates, Filter, Rounding, Weights};
 use onnx_ir::ElemType;
