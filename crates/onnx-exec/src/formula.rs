@@ -2,7 +2,7 @@
 
 use crate::compile::Executable;
 use crate::failure::{Failure, fail};
-use crate::loops::{self, Nest};
+use crate::loops::{self, Nest, View};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use onnx_ir::{ElemType, EntityId, NodeId};
@@ -156,8 +156,9 @@ impl Prepared {
                 Some(nest) => {
                     // What is too large is refused before it is computed.
                     let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
-                    let loads: Vec<Option<&Tensor>> = tensors.iter().map(Option::as_ref).collect();
-                    nest.run(&loads, &mut result)?;
+                    let loads: Vec<Option<View<'_>>> =
+                        tensors.iter().map(|t| t.as_ref().map(View::of)).collect();
+                    nest.run(&loads, 0..result.len(), result.bytes_mut())?;
                     if is_checked && effort(formula) <= MOST_CHECKED {
                         loops::agree(&result, &evaluated(formula, &tensors)?)?;
                     }

@@ -20,11 +20,12 @@ use super::lanes::Registers;
 use super::memory::store;
 use super::micro::Micro;
 use super::program::{Instr, Program, Reg};
-use super::run::{Operands, numbers, run};
+use super::run::{numbers, run};
+use super::view::Operands;
 use super::{Class, LANES};
 use crate::budget::filled;
 use crate::failure::{Failure, fail};
-use crate::tensor::{Tensor, strides, width};
+use crate::tensor::{strides, width};
 use onnx_ir::ElemType;
 
 /// Steps of which totals are added up in registers.
@@ -94,7 +95,7 @@ fn place(at: &mut [usize], axes: &[usize], extents: &[usize], mut index: usize) 
 }
 
 impl Contraction {
-    pub(super) fn run(&self, operands: &Operands<'_>, result: &mut Tensor) -> Result<(), Failure> {
+    pub(super) fn run(&self, operands: &Operands<'_>, result: &mut [u8]) -> Result<(), Failure> {
         let micro = Micro::best();
         let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
         let steps: Vec<usize> = (self.dims.len()..extents.len()).collect();
@@ -252,12 +253,11 @@ impl<'f> Finish<'f> {
         columns: std::ops::Range<usize>,
         totals: &[f32],
         stride: usize,
-        result: &mut Tensor,
+        result: &mut [u8],
     ) -> Result<(), Failure> {
         let Contraction { a, b, dims, elem, then, .. } = self.contraction;
         let Some(width) = width(*elem) else { fail!("the result is of no number") };
         let last = dims.len() - 1;
-        let out = result.bytes_mut();
         at[dims.len()..].fill(0);
         for (row, totals) in totals.chunks_exact(stride).take(a.count(self.extents)).enumerate() {
             place(at, &a.axes, self.extents, row);
@@ -267,7 +267,7 @@ impl<'f> Finish<'f> {
                 let n = LANES.min(columns.end - column).min(dims[last] - at[last]);
                 let from = &totals[column - columns.start..][..n];
                 let offset: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
-                let out = &mut out[offset * width..][..n * width];
+                let out = &mut result[offset * width..][..n * width];
                 if then.is_none() && *elem == ElemType::FLOAT {
                     bytemuck::cast_slice_mut(out).copy_from_slice(from);
                 } else {

@@ -3,7 +3,7 @@
 use super::Class;
 use super::lanes::{Registers, wrap};
 use super::program::Reg;
-use crate::tensor::Tensor;
+use super::view::View;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
 use std::ops::Range;
@@ -13,8 +13,18 @@ use std::ops::Range;
 pub(super) enum Places<'a> {
     /// The first, and from each to the next.
     Stride(i64, i64),
-    /// One by one; what is outside is not looked at by anyone.
-    Each(&'a [i64]),
+    /// One by one, after the place that comes first; what is outside is not looked at by anyone.
+    Each(&'a [i64], i64),
+}
+
+impl Places<'_> {
+    /// The same in memory that begins at a place.
+    fn from(self, first: i64) -> Self {
+        match self {
+            Places::Stride(start, by) => Places::Stride(start - first, by),
+            Places::Each(places, before) => Places::Each(places, before + first),
+        }
+    }
 }
 
 fn copy<A: Copy + Default, B>(out: &mut [B], from: &[A], places: Places<'_>, convert: impl Fn(A) -> B) {
@@ -33,9 +43,9 @@ fn copy<A: Copy + Default, B>(out: &mut [B], from: &[A], places: Places<'_>, con
                 at += by;
             }
         }
-        Places::Each(places) => {
+        Places::Each(places, first) => {
             for (out, at) in out.iter_mut().zip(places) {
-                let x = usize::try_from(*at).ok().and_then(|at| from.get(at));
+                let x = usize::try_from(*at - first).ok().and_then(|at| from.get(at));
                 *out = convert(x.copied().unwrap_or_default());
             }
         }
@@ -43,19 +53,20 @@ fn copy<A: Copy + Default, B>(out: &mut [B], from: &[A], places: Places<'_>, con
 }
 
 /// Loads some lanes of a register.
-pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: &Tensor, places: Places<'_>) {
+pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: View<'_>, places: Places<'_>) {
     use ElemType as E;
+    let places = places.from(from.first);
     match to.class {
         Class::Single => {
             let out = &mut regs.single[to.at][lanes];
-            match from.elem() {
+            match from.elem {
                 E::FLOAT => match places {
                     // The most frequent of all.
                     Places::Stride(start, 0) => {
                         let x = usize::try_from(start).ok().and_then(|at| from.words::<f32>().get(at));
                         out.fill(x.copied().unwrap_or_default());
                     }
-                    Places::Stride(..) | Places::Each(_) => {
+                    Places::Stride(..) | Places::Each(..) => {
                         copy(out, from.words::<f32>(), places, |x: f32| x)
                     }
                 },
@@ -77,15 +88,15 @@ pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: &Te
 }
 
 /// [`load`] of integers at places that are in another register.
-pub(super) fn gather(regs: &mut Registers, n: usize, to: Reg, from: &Tensor, places: Reg) {
+pub(super) fn gather(regs: &mut Registers, n: usize, to: Reg, from: View<'_>, places: Reg) {
     let all = std::mem::take(&mut regs.int[places.at]);
-    load(regs, 0..n, to, from, Places::Each(&all[..n]));
+    load(regs, 0..n, to, from, Places::Each(&all[..n], 0));
     regs.int[places.at] = all;
 }
 
-fn ints(out: &mut [i64], from: &Tensor, places: Places<'_>) {
+fn ints(out: &mut [i64], from: View<'_>, places: Places<'_>) {
     use ElemType as E;
-    match from.elem() {
+    match from.elem {
         E::INT64 => copy(out, from.words(), places, |x: i64| x),
         E::UINT64 => copy(out, from.words(), places, |x: u64| x as i64),
         E::INT32 => copy(out, from.words(), places, |x: i32| x.into()),

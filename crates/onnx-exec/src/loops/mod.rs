@@ -25,6 +25,7 @@ mod print;
 mod program;
 mod reduce;
 mod run;
+mod view;
 
 pub(crate) use check::agree;
 use contract::Contraction;
@@ -33,6 +34,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
 use program::Program;
 use smallvec::SmallVec;
+pub(crate) use view::View;
 
 /// The most elements of a strip: registers of 4 bytes a lane take 1 KiB, so that a program's stay in the first cache.
 pub(crate) const LANES: usize = 256;

@@ -5,38 +5,50 @@ use super::lower::total_class;
 use super::memory::{Places, gather, load, store};
 use super::program::{Instr, Program, Reg};
 use super::reduce::Totals;
+use super::view::Operands;
 use super::{Class, LANES, Nest};
 use crate::failure::{Failure, fail};
-use crate::tensor::{Tensor, advance, width};
+use crate::tensor::{advance, width};
 use onnx_ops::meaning::Combine;
-
-/// What formulas load from, by number.
-pub(crate) type Operands<'a> = [Option<&'a Tensor>];
+use std::ops::Range;
 
 impl Nest {
-    /// Computes all elements of the result.
-    pub(crate) fn run(&self, operands: &Operands<'_>, result: &mut Tensor) -> Result<(), Failure> {
+    /// Computes some elements of the result, which stand in row-major order; of a matrix product, all.
+    pub(crate) fn run(
+        &self,
+        operands: &Operands<'_>,
+        elements: Range<usize>,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
         let Some(width) = width(self.elem) else { return Ok(()) };
-        let out = result.bytes_mut();
-        if out.is_empty() {
+        if elements.is_empty() {
             return Ok(());
         }
         if let Some(contraction) = &self.contraction {
-            return contraction.run(operands, result);
+            return contraction.run(operands, out);
         }
         let mut work = Work::new(self, operands);
-        let row = self.dims.last().copied().unwrap_or(1);
         let mut at = vec![0; self.dims.len() + self.over.len()];
+        let mut place = elements.start;
+        for (at, d) in at[..self.dims.len()].iter_mut().zip(&self.dims).rev() {
+            (*at, place) = (place % d, place / d);
+        }
         let last = self.dims.len() - 1;
-        for out in out.chunks_exact_mut(row * width) {
-            for (i, out) in out.chunks_mut(LANES * width).enumerate() {
-                at[last] = i * LANES;
-                let n = out.len() / width;
-                let from = work.strip(n, &mut at)?;
-                store(out, self.elem, work.results(), from);
+        let mut rest = out;
+        let mut left = elements.len();
+        while left > 0 {
+            let n = LANES.min(left).min(self.dims[last] - at[last]);
+            let Some((out, behind)) = rest.split_at_mut_checked(n * width) else {
+                fail!("the result has fewer elements than are computed")
+            };
+            let from = work.strip(n, &mut at)?;
+            store(out, self.elem, work.results(), from);
+            (rest, left) = (behind, left - n);
+            at[last] += n;
+            if at[last] == self.dims[last] {
+                at[last] = 0;
+                advance(&mut at[..last], &self.dims[..last]);
             }
-            at[last] = 0;
-            advance(&mut at[..last], &self.dims[..last]);
         }
         Ok(())
     }
@@ -179,7 +191,7 @@ pub(super) fn run(
     at: &[usize],
 ) -> Result<(), Failure> {
     let of = |operand: usize| match operands.get(operand).copied().flatten() {
-        Some(tensor) => Ok(tensor),
+        Some(view) => Ok(view),
         None => fail!("input {operand} is left out"),
     };
     for instr in &program.instrs {
