@@ -1,0 +1,31 @@
+//! Memory that loops read.
+
+use crate::tensor::{Tensor, width};
+use onnx_ir::ElemType;
+
+/// Elements of a tensor that lie in memory, from one of them on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) elem: ElemType,
+    pub(crate) bytes: &'a [u8],
+    /// The place of the first of them in the tensor. What lies before is never read.
+    pub(crate) first: i64,
+}
+
+/// What formulas load from, by number.
+pub(crate) type Operands<'a> = [Option<View<'a>>];
+
+impl<'a> View<'a> {
+    /// All of a tensor.
+    pub(crate) fn of(tensor: &'a Tensor) -> Self {
+        View { elem: tensor.elem(), bytes: tensor.bytes(), first: 0 }
+    }
+
+    /// The elements as words of their width, as which they are aligned; with another width, nothing.
+    pub(crate) fn words<T: bytemuck::Pod>(&self) -> &'a [T] {
+        match width(self.elem) {
+            Some(width) if width == size_of::<T>() => bytemuck::try_cast_slice(self.bytes).unwrap_or(&[]),
+            Some(_) | None => &[],
+        }
+    }
+}
