@@ -10,9 +10,14 @@ const LONG: usize = 600;
 /// The files that may say `unsafe`, each with the reason.
 const UNSAFE: &[(&str, &str)] = &[
     (
-        "crates/onnx-exec/src/loops/micro.rs",
-        "calls functions for instructions that the processor was seen to have",
+        "crates/onnx-exec/src/loops/micro/avx2.rs",
+        "calls instructions that the processor was seen to have, and loads what was seen to be there",
     ),
+    (
+        "crates/onnx-exec/src/loops/micro/avx512.rs",
+        "calls instructions that the processor was seen to have, and loads what was seen to be there",
+    ),
+    ("crates/onnx-exec/src/loops/widest.rs", "calls functions for registers that the processor was seen to have"),
     ("crates/onnx-proto/src/file.rs", "maps a file into memory"),
 ];
 

@@ -134,9 +134,11 @@ impl Contraction {
                     b.pack(operands, &mut at, left..left + wide, first..first + n, packed_b)?;
                     let packed_a = &packed_a[first * tile_rows..][..n * tile_rows];
                     for (i, b) in packed_b.chunks_exact(n * micro.columns).enumerate() {
+                        let left = i * micro.columns;
                         for (j, a) in packed_a.chunks_exact(n * micro.rows).enumerate() {
-                            let c = &mut totals[j * micro.rows * block + i * micro.columns..];
-                            micro.run(a, b, c, block);
+                            let top = j * micro.rows;
+                            let size = [micro.rows.min(rows - top), micro.columns.min(wide - left)];
+                            micro.run(a, b, &mut totals[top * block + left..], block, size);
                         }
                     }
                 }
