@@ -19,6 +19,7 @@ mod check;
 mod contract;
 mod lanes;
 mod lower;
+mod math;
 mod memory;
 mod micro;
 mod print;
@@ -26,6 +27,7 @@ mod program;
 mod reduce;
 mod run;
 mod view;
+mod widest;
 
 pub(crate) use check::agree;
 use contract::Contraction;

@@ -1,0 +1,101 @@
+//! Arithmetic on lanes of single floats.
+
+use super::each::{both, each};
+use crate::loops::math;
+use onnx_ops::meaning::{Binary, Unary};
+
+/// An operation on one register.
+#[inline(always)]
+pub(super) fn unary<const FUSED: bool>(op: Unary, out: &mut [f32], x: &[f32]) {
+    match op {
+        Unary::Neg => each(out, x, |x| -x),
+        Unary::Abs => each(out, x, f32::abs),
+        Unary::Sign => each(out, x, |x| if x == 0.0 || x.is_nan() { x + 0.0 } else { x.signum() }),
+        Unary::Floor => each(out, x, f32::floor),
+        Unary::Ceil => each(out, x, f32::ceil),
+        Unary::Round => each(out, x, f32::round_ties_even),
+        Unary::Sqrt => each(out, x, f32::sqrt),
+        Unary::Reciprocal => each(out, x, |x| 1.0 / x),
+        Unary::Exp => each(out, x, math::exp::<FUSED>),
+        Unary::Expm1 => each(out, x, math::exp_m1::<FUSED>),
+        Unary::Log => each(out, x, math::log::<FUSED>),
+        Unary::Log1p => each(out, x, math::ln_1p::<FUSED>),
+        Unary::Sin if is_angle(x) => each(out, x, math::sin::<FUSED>),
+        Unary::Sin => each(out, x, f32::sin),
+        Unary::Cos if is_angle(x) => each(out, x, math::cos::<FUSED>),
+        Unary::Cos => each(out, x, f32::cos),
+        Unary::Tan => each(out, x, f32::tan),
+        Unary::Asin => each(out, x, f32::asin),
+        Unary::Acos => each(out, x, f32::acos),
+        Unary::Atan => each(out, x, f32::atan),
+        Unary::Sinh => each(out, x, f32::sinh),
+        Unary::Cosh => each(out, x, f32::cosh),
+        Unary::Tanh => each(out, x, math::tanh::<FUSED>),
+        Unary::Asinh => each(out, x, f32::asinh),
+        Unary::Acosh => each(out, x, f32::acosh),
+        Unary::Atanh => each(out, x, f32::atanh),
+        Unary::Erf => each(out, x, math::erf::<FUSED>),
+        // Of integers only; `lower` sees to it.
+        Unary::Not | Unary::BitwiseNot | Unary::IsNaN => out.copy_from_slice(x),
+    }
+}
+
+/// An operation on two registers.
+#[inline(always)]
+pub(super) fn binary<const FUSED: bool>(op: Binary, out: &mut [f32], a: &[f32], b: &[f32]) {
+    match op {
+        Binary::Add => both(out, a, b, |a, b| a + b),
+        Binary::Sub => both(out, a, b, |a, b| a - b),
+        Binary::Mul => both(out, a, b, |a, b| a * b),
+        Binary::Div => both(out, a, b, |a, b| a / b),
+        Binary::Remainder => both(out, a, b, |a, b| a % b),
+        Binary::Mod => both(out, a, b, |a: f32, b: f32| {
+            let left = a % b;
+            match left {
+                _ if left == 0.0 => 0.0_f32.copysign(b),
+                _ if (left < 0.0) != (b < 0.0) => left + b,
+                _ => left,
+            }
+        }),
+        Binary::Pow => power::<FUSED>(out, a, b),
+        Binary::Min => both(out, a, b, |a, b| {
+            let least = if b < a { b } else { a };
+            if b.is_nan() { b } else { least }
+        }),
+        Binary::Max => both(out, a, b, |a, b| {
+            let most = if b > a { b } else { a };
+            if b.is_nan() { b } else { most }
+        }),
+        // Tests are another function, and the others are of integers.
+        Binary::And | Binary::Or | Binary::Xor | Binary::Equal | Binary::Less | Binary::LessOrEqual => {}
+        Binary::Greater | Binary::GreaterOrEqual | Binary::BitwiseAnd | Binary::BitwiseOr => {}
+        Binary::BitwiseXor | Binary::ShiftLeft | Binary::ShiftRight => {}
+    }
+}
+
+/// Whether all lanes are angles that the functions of registers are for.
+#[inline(always)]
+fn is_angle(x: &[f32]) -> bool {
+    // Without an end before the last, so that it is a loop over registers.
+    x.iter().fold(true, |all, x| all & (x.abs() <= math::LARGEST_ANGLE))
+}
+
+#[inline(always)]
+fn power<const FUSED: bool>(out: &mut [f32], a: &[f32], b: &[f32]) {
+    // Most exponents are a number in the model.
+    let first = b.first().copied().unwrap_or(1.0);
+    if b.iter().fold(true, |all, b| all & (*b == first)) {
+        if first == 2.0 {
+            return each(out, a, |a| a * a);
+        }
+        if first == 0.5 {
+            // Of the zero with a sign the one without.
+            return each(out, a, |a| if a == f32::NEG_INFINITY { f32::INFINITY } else { a.sqrt() + 0.0 });
+        }
+    }
+    if a.iter().zip(b).fold(true, |all, (a, b)| all & math::has_power(*a, *b)) {
+        both(out, a, b, math::pow::<FUSED>);
+    } else {
+        both(out, a, b, f32::powf);
+    }
+}
