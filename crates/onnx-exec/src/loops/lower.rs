@@ -77,7 +77,10 @@ impl Nest {
             contraction(formula.elem, &axes, factor(a)?, factor(b)?, then.clone())
         });
         let (dims, over) = (axes.dims, axes.over);
-        Some(Nest { elem: formula.elem, dims, over, reduction, body, then, contraction })
+        let mut nest =
+            Nest { elem: formula.elem, dims, over, reduction, body, then, contraction, moved: None };
+        nest.moved = nest.moves();
+        Some(nest)
     }
 }
 

@@ -4,6 +4,7 @@ use super::Class;
 use super::lanes::{Registers, wrap};
 use super::program::Reg;
 use super::view::View;
+use super::widest::{Job, widest};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
 use std::ops::Range;
@@ -28,28 +29,61 @@ impl Places<'_> {
 }
 
 fn copy<A: Copy + Default, B>(out: &mut [B], from: &[A], places: Places<'_>, convert: impl Fn(A) -> B) {
-    match places {
-        Places::Stride(start, 1) => {
-            let start = usize::try_from(start).unwrap_or(usize::MAX);
-            for (out, x) in out.iter_mut().zip(from.get(start..).unwrap_or_default()) {
-                *out = convert(*x);
-            }
-        }
-        Places::Stride(start, by) => {
-            let mut at = start;
-            for out in out {
-                let x = usize::try_from(at).ok().and_then(|at| from.get(at));
-                *out = convert(x.copied().unwrap_or_default());
-                at += by;
-            }
-        }
-        Places::Each(places, first) => {
-            for (out, at) in out.iter_mut().zip(places) {
-                let x = usize::try_from(*at - first).ok().and_then(|at| from.get(at));
-                *out = convert(x.copied().unwrap_or_default());
+    widest(Copying { out, from, places, convert });
+}
+
+/// Lanes that are being filled.
+struct Copying<'c, A, B, F> {
+    out: &'c mut [B],
+    from: &'c [A],
+    places: Places<'c>,
+    convert: F,
+}
+
+impl<A: Copy + Default, B, F: Fn(A) -> B> Job for Copying<'_, A, B, F> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Copying { out, from, places, convert } = self;
+        match places {
+            Places::Stride(start, by) => match stretch(from, start, by, out.len()) {
+                Some((stretch, 1)) => {
+                    out.iter_mut().zip(stretch).for_each(|(out, x)| *out = convert(*x));
+                }
+                Some((stretch, 2)) => {
+                    let (pairs, last) = stretch.as_chunks::<2>();
+                    let first = pairs.iter().map(|[x, _]| x).chain(last);
+                    out.iter_mut().zip(first).for_each(|(out, x)| *out = convert(*x));
+                }
+                Some((stretch, by)) => {
+                    out.iter_mut().zip(stretch.iter().step_by(by)).for_each(|(out, x)| *out = convert(*x));
+                }
+                None => {
+                    let mut at = start;
+                    for out in out {
+                        let x = usize::try_from(at).ok().and_then(|at| from.get(at));
+                        *out = convert(x.copied().unwrap_or_default());
+                        at += by;
+                    }
+                }
+            },
+            Places::Each(places, first) => {
+                for (out, at) in out.iter_mut().zip(places) {
+                    let x = usize::try_from(*at - first).ok().and_then(|at| from.get(at));
+                    *out = convert(x.copied().unwrap_or_default());
+                }
             }
         }
     }
+}
+
+/// From the first of `n` places to the last, and how far apart they are, if that is forward and they are all there.
+#[inline(always)]
+fn stretch<A>(from: &[A], start: i64, by: i64, n: usize) -> Option<(&[A], usize)> {
+    let (start, by) = (usize::try_from(start).ok()?, usize::try_from(by).ok().filter(|by| *by > 0)?);
+    let length = n.checked_sub(1)?.checked_mul(by)?.checked_add(1)?;
+    Some((from.get(start..)?.get(..length)?, by))
 }
 
 /// Loads some lanes of a register.
@@ -112,10 +146,9 @@ fn ints(out: &mut [i64], from: View<'_>, places: Places<'_>) {
 /// Rounds lanes to the element type and stores them.
 pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) {
     use ElemType as E;
-    fn put<T: bytemuck::Pod, A: Copy>(to: &mut [u8], lanes: &[A], convert: impl Fn(A) -> T) {
-        for (to, x) in bytemuck::cast_slice_mut::<u8, T>(to).iter_mut().zip(lanes) {
-            *to = convert(*x);
-        }
+    fn put<T: bytemuck::Pod, A: Copy + Default>(to: &mut [u8], lanes: &[A], convert: impl Fn(A) -> T) {
+        let to = bytemuck::cast_slice_mut::<u8, T>(to);
+        copy(to, lanes.get(..to.len()).unwrap_or(lanes), Places::Stride(0, 1), convert);
     }
     match from.class {
         Class::Single => {

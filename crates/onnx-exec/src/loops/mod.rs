@@ -22,6 +22,7 @@ mod lower;
 mod math;
 mod memory;
 mod micro;
+mod moved;
 mod print;
 mod program;
 mod reduce;
@@ -32,6 +33,7 @@ mod widest;
 pub(crate) use check::agree;
 use contract::Contraction;
 pub(crate) use lower::Operand;
+use moved::Moved;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
 use program::Program;
@@ -57,6 +59,8 @@ pub(crate) struct Nest {
     then: Option<Program>,
     /// The matrix product that it is.
     contraction: Option<Contraction>,
+    /// The elements that it only moves.
+    moved: Option<Moved>,
 }
 
 /// How a nest reduces.

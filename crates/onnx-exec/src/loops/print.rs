@@ -49,6 +49,9 @@ impl Display for Nest {
         if let Some(c) = &self.contraction {
             write!(f, " as a matrix product, rows {:?} columns {:?}", c.a.axes, c.b.axes)?;
         }
+        if self.moved.is_some() {
+            write!(f, " moved")?;
+        }
         writeln!(f, " along i{}", self.body.along)?;
         self.body.fmt(f)?;
         if let Some(then) = &self.then {

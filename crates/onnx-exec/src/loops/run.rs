@@ -27,6 +27,9 @@ impl Nest {
         if let Some(contraction) = &self.contraction {
             return contraction.run(operands, out);
         }
+        if let Some(moved) = &self.moved {
+            return moved.run(operands, elements, out);
+        }
         let mut work = Work::new(self, operands);
         let mut at = vec![0; self.dims.len() + self.over.len()];
         let mut place = elements.start;
