@@ -12,10 +12,11 @@
 use super::FunctionBody;
 use crate::schema::Registry;
 use onnx_ir::pass::{self, Foreign, Inline, Source, Style, Target, Transplant};
-use onnx_ir::{Body, BodyId, Graph, Model, NodeId, Port, ValueDef};
+use onnx_ir::{Body, BodyId, Graph, Model, NodeId, OpsetImport, Port, ValueDef, normalize_domain};
 
 /// A model whose main graph computes what the node does: an input for each operand that it has, an output for each result,
-/// in their order. It imports what is imported around the node. An operand that is there twice is one input.
+/// in their order. It imports what the function imports, and what else is imported around the node. An operand that is there
+/// twice is one input.
 ///
 /// Nodes of operators that have bodies themselves stay.
 pub fn alone(
@@ -27,9 +28,16 @@ pub fn alone(
 ) -> Model {
     let mut lone = Model::new();
     lone.header = onnx_ir::Header { ir_version: model.header.ir_version, ..onnx_ir::Header::default() };
-    for import in model.imports_of(body) {
-        let domain = import.domain.map(|domain| lone.names.intern(&model.names[domain]));
-        lone.header.opset_imports.push(onnx_ir::OpsetImport { domain, version: import.version });
+    // The body may be of another version of the operator set than the node, of which nothing is left.
+    let own = &function.model.functions[function.id].opset_imports;
+    let of = |import: &OpsetImport| normalize_domain(function.model.text(import.domain)).to_owned();
+    let known: Vec<String> = own.iter().map(of).collect();
+    let is_other =
+        |import: &&OpsetImport| !known.iter().any(|d| d == normalize_domain(model.text(import.domain)));
+    let around = model.imports_of(body).iter().filter(is_other).map(|import| (model, import));
+    for (from, import) in own.iter().map(|import| (&*function.model, import)).chain(around) {
+        let domain = import.domain.map(|domain| lone.names.intern(&from.names[domain]));
+        lone.header.opset_imports.push(OpsetImport { domain, version: import.version });
     }
     let mut home = Body::default();
     let root = home.graphs.push(Graph { name: Some(lone.names.intern("node")), ..Graph::default() });
