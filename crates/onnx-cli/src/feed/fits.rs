@@ -5,13 +5,13 @@ use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::{Dim, DimValue, Model, Name, TypeId, TypeKind, type_text};
 use std::collections::HashMap;
 
-/// The extents of symbols, and who said so.
+/// The extents of symbols, and who asked for them. Inputs ask for none: exporters name extents alike that are not.
 #[derive(Default)]
-pub(super) struct Extents(HashMap<Name, (usize, String)>);
+pub(super) struct Extents(HashMap<Name, (usize, Option<String>)>);
 
 impl Extents {
     pub(super) fn set(&mut self, symbol: Name, extent: usize, source: String) {
-        self.0.entry(symbol).or_insert((extent, source));
+        self.0.entry(symbol).or_insert((extent, Some(source)));
     }
 
     pub(super) fn get(&self, symbol: Name) -> Option<usize> {
@@ -27,14 +27,14 @@ impl Extents {
         value: &Value,
         place: impl Into<Place>,
     ) -> Option<Diagnostic> {
-        let because = self.misfit(model, name, ty, value)?;
+        let because = self.misfit(model, ty, value)?;
         let (given, expected) = (shown(value), type_text(model, ty));
         let message = format!("input `{name}` is {given}, expected is {expected}{because}");
         Some(Diagnostic::new(&code::RUN_FAILED, place, message))
     }
 
     /// Why a value does not fit, as far as the types do not say it: `Some("")` where they do.
-    fn misfit(&mut self, model: &Model, name: &str, ty: TypeId, value: &Value) -> Option<String> {
+    fn misfit(&mut self, model: &Model, ty: TypeId, value: &Value) -> Option<String> {
         let plain = || Some(String::new());
         match (&model.types[ty].kind, value) {
             (TypeKind::Tensor(expected) | TypeKind::SparseTensor(expected), Value::Tensor(tensor)) => {
@@ -45,19 +45,16 @@ impl Extents {
                 if shape.len() != tensor.rank() {
                     return plain();
                 }
-                shape
-                    .iter()
-                    .zip(tensor.dims())
-                    .find_map(|(dim, &extent)| self.extent(model, name, dim, extent))
+                shape.iter().zip(tensor.dims()).find_map(|(dim, &extent)| self.extent(model, dim, extent))
             }
             (TypeKind::Sequence(Some(inner)), Value::Sequence(values)) => {
-                values.iter().find_map(|value| self.misfit(model, name, *inner, value))
+                values.iter().find_map(|value| self.misfit(model, *inner, value))
             }
             (TypeKind::Optional(Some(inner)), Value::Optional(Some(value))) => {
-                self.misfit(model, name, *inner, value)
+                self.misfit(model, *inner, value)
             }
             (TypeKind::Optional(Some(inner)), Value::Tensor(_) | Value::Sequence(_)) => {
-                self.misfit(model, name, *inner, value)
+                self.misfit(model, *inner, value)
             }
             (TypeKind::Map { .. }, Value::Map(_))
             | (TypeKind::Optional(_), Value::Optional(_))
@@ -74,15 +71,15 @@ impl Extents {
         }
     }
 
-    fn extent(&mut self, model: &Model, name: &str, dim: &Dim, extent: usize) -> Option<String> {
+    fn extent(&mut self, model: &Model, dim: &Dim, extent: usize) -> Option<String> {
         match dim.value {
-            DimValue::Unknown => None,
+            // Negative numbers stand for what is not known.
+            DimValue::Unknown | DimValue::Value(..0) => None,
             DimValue::Value(expected) => (usize::try_from(expected) != Ok(extent)).then(String::new),
             DimValue::Param(symbol) => {
-                let source = || format!("of input `{name}`");
-                let (known, source) = self.0.entry(symbol).or_insert_with(|| (extent, source()));
-                (*known != extent)
-                    .then(|| format!(", and {} is {known} because {source}", &model.names[symbol]))
+                let (known, source) = self.0.entry(symbol).or_insert((extent, None));
+                let source = source.as_ref().filter(|_| *known != extent)?;
+                Some(format!(", and {} is {known} because {source}", &model.names[symbol]))
             }
         }
     }
