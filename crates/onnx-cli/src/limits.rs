@@ -6,10 +6,10 @@ use onnx_exec::RunOptions;
 /// What commands that run models take.
 #[derive(clap::Args)]
 pub(crate) struct LimitArgs {
-    /// The most memory that tensors may take, such as 512M or 2G; default: what the system has to spare
+    /// The most memory that tensors may take, such as 512M or 2G; default: three quarters of what the system has to spare
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_memory: Option<usize>,
-    /// The most nodes that may be run, each iteration of a loop counted
+    /// The most nodes that may be run, each iteration of a loop counted, and a million steps of each on average
     #[arg(long, value_name = "N", default_value_t = RunOptions::default().fuel)]
     fuel: u64,
     /// The most threads that may be used; so far everything is computed on one
@@ -43,12 +43,26 @@ fn size(text: &str) -> anyhow::Result<usize> {
     number.checked_mul(1 << shift).with_context(|| format!("`{text}` is too large"))
 }
 
-/// The memory that the system says is there, where it says so.
+/// Three quarters of the memory that the system says is there, where it says so: kernels have lists of their own beside their
+/// tensors.
 fn spare() -> Option<usize> {
+    let least = [available(), of_group()].into_iter().flatten().min()?;
+    Some(least / 4 * 3)
+}
+
+fn available() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
+}
+
+/// What the control group of a container leaves, if there is one with a limit.
+fn of_group() -> Option<usize> {
+    let number = |name: &str| -> Option<usize> {
+        std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok()
+    };
+    Some(number("memory.max")?.saturating_sub(number("memory.current")?))
 }
 
 #[cfg(test)]

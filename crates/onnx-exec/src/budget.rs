@@ -1,28 +1,35 @@
-//! How much memory tensors may take: all of a run together.
+//! How much a run may take: the memory of all tensors together, and the steps of long nodes.
 //!
 //! Who runs a model enters a [`Budget`] on the threads that compute; every buffer that is made there is charged to it
-//! until it is dropped, wherever that happens.
+//! until it is dropped, wherever that happens. What takes long says so with [`spend`], and ends where it is cancelled.
 
 use crate::Failure;
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Bytes that may be in use, and those that are.
+/// Bytes that may be in use and those that are; steps that are left.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
     used: AtomicUsize,
     peak: AtomicUsize,
+    steps: AtomicU64,
+    cancel: Option<Arc<AtomicBool>>,
 }
+
+/// What a tensor takes besides its elements: without it, millions of small ones would take much more than they may.
+pub(crate) const TENSOR: usize = 128;
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
 
 impl Budget {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Budget { most, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) })
+    /// So many bytes, and so many steps; `cancel` ends what is asked whether it may go on.
+    pub(crate) fn new(most: usize, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Arc<Self> {
+        let (used, peak) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Budget { most, used, peak, steps: AtomicU64::new(steps), cancel })
     }
 
     /// The most bytes that were in use at a time.
@@ -47,6 +54,29 @@ impl Budget {
         self.peak.fetch_max(now, Ordering::Relaxed);
         Ok(())
     }
+
+    fn spend(&self, steps: usize) -> Result<(), Failure> {
+        if self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(Failure::limit("the run was cancelled"));
+        }
+        let steps = u64::try_from(steps).unwrap_or(u64::MAX);
+        let take = |left: u64| left.checked_sub(steps);
+        match self.steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            Ok(_) => Ok(()),
+            Err(left) => Err(Failure::limit(format!(
+                "{steps} steps are needed, and {left} are left of those of the run"
+            ))),
+        }
+    }
+}
+
+/// Takes so many steps, each of about one operation on numbers: before them, and again and again where they are many, since
+/// this is where a run is cancelled.
+pub(crate) fn spend(steps: usize) -> Result<(), Failure> {
+    CURRENT.with_borrow(|current| match current {
+        None => Ok(()),
+        Some(budget) => budget.spend(steps),
+    })
 }
 
 fn too_large(bytes: usize, left: usize) -> Failure {
@@ -108,13 +138,18 @@ pub(crate) fn has_room(bytes: usize) -> Result<(), Failure> {
     Charge::of(bytes).map(drop)
 }
 
+/// Whether there is room for copies of these strings.
+pub(crate) fn has_room_for_strings<'s>(strings: impl Iterator<Item = &'s String>) -> Result<(), Failure> {
+    has_room(strings.map(|s| size_of::<String>() + s.len()).fold(0, usize::saturating_add))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_dropped_can_be_used_again() {
-        let budget = Budget::new(100);
+        let budget = Budget::new(100, 10, None);
         budget.enter(|| {
             let first = Charge::of(60).expect("60 of 100");
             assert!(Charge::of(60).is_err());
@@ -123,5 +158,19 @@ mod tests {
         });
         assert!(Charge::of(1000).is_ok(), "outside nothing is counted");
         assert_eq!(budget.peak(), 100);
+    }
+
+    #[test]
+    fn steps_are_taken_once_and_not_when_cancelled() {
+        let cancel = Arc::new(AtomicBool::new(false));
+        let budget = Budget::new(0, 10, Some(Arc::clone(&cancel)));
+        budget.enter(|| {
+            assert!(spend(6).is_ok());
+            assert!(spend(6).is_err());
+            assert!(spend(4).is_ok());
+            cancel.store(true, Ordering::Relaxed);
+            assert!(spend(0).is_err());
+        });
+        assert!(spend(usize::MAX).is_ok(), "outside nothing is counted");
     }
 }

@@ -1,5 +1,6 @@
 //! Nodes that are formulas: their definition for the types and extents of their inputs, evaluated.
 
+use crate::budget::{self, Charge};
 use crate::compile::Executable;
 use crate::failure::{Failure, fail};
 use crate::loops::{self, Nest, View};
@@ -152,6 +153,7 @@ impl Prepared {
         }
         tensors.resize(definition.inputs, None);
         for (formula, nest) in definition.formulas.iter().zip(nests) {
+            budget::spend(effort(formula))?;
             let result = match nest {
                 Some(nest) => {
                     // What is too large is refused before it is computed.
@@ -192,6 +194,7 @@ fn effort(formula: &Formula) -> usize {
 /// What a formula gives, element by element.
 fn evaluated(formula: &Formula, tensors: &[Option<Tensor>]) -> Result<Tensor, Failure> {
     let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
+    let _numbers = Charge::of(result.len().saturating_mul(size_of::<Number>()))?;
     let loads: Vec<Option<&dyn Elements>> =
         tensors.iter().map(|t| t.as_ref().map(|t| t as &dyn Elements)).collect();
     let is_number = Number::from_bits(formula.elem, 0).is_some();
@@ -234,6 +237,11 @@ fn moved(
         Some(None) | None => fail!("an input is left out"),
     };
     if elem == ElemType::STRING {
+        let found = |source: &Source| match source {
+            Source::Element(input, at) => of(*input).ok()?.string_slice().ok()?.get(*at),
+            Source::Number(_) => None,
+        };
+        budget::has_room_for_strings(sources.iter().filter_map(found))?;
         let string = |source: &Source| match source {
             Source::Element(input, at) => match of(*input)?.string_slice()?.get(*at) {
                 Some(string) => Ok(string.clone()),

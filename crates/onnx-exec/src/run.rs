@@ -24,7 +24,8 @@ pub struct RunOptions<'o> {
     pub seed: u64,
     /// The most bytes that tensors may take at a time.
     pub max_memory: usize,
-    /// The most nodes that are run, each iteration of a loop counted.
+    /// The most nodes that are run, each iteration of a loop counted; and all together they take no more than a million steps
+    /// for each of these, a step being an operation on numbers.
     pub fuel: u64,
     /// Ends the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
@@ -71,6 +72,9 @@ impl Default for RunOptions<'_> {
     }
 }
 
+/// Steps that a node may take on average.
+const STEPS: u64 = 1_000_000;
+
 /// Function bodies and graphs in one another that are run.
 const MAX_DEPTH: usize = 200;
 
@@ -81,7 +85,8 @@ impl Executable<'_> {
         inputs: Vec<Option<Value>>,
         options: &RunOptions<'_>,
     ) -> Result<Vec<Value>, Box<Diagnostic>> {
-        let budget = Budget::new(options.max_memory);
+        let steps = options.fuel.saturating_mul(STEPS);
+        let budget = Budget::new(options.max_memory, steps, options.cancel.clone());
         let fuel = Cell::new(options.fuel);
         let results = budget.enter(|| Run::new(self, options, &fuel, 0).main(inputs));
         if let Some(peak) = options.peak {

@@ -97,8 +97,8 @@ fn a_run_ends_at_its_limits() {
         fuel.starts_with("m.onnxtxt:6:5: error[E1604]: `Add`, which computes `y`: the run ends"),
         "{fuel}"
     );
-    let memory = finding(&folder, &[&given[..], &["--max-memory", "30"]].concat());
-    assert!(memory.contains("error[E1604]: `Add`, which computes `y`: 24 bytes are needed"), "{memory}");
+    let memory = finding(&folder, &[&given[..], &["--max-memory", "300"]].concat());
+    assert!(memory.contains("error[E1604]: `Add`, which computes `y`: 152 bytes are needed"), "{memory}");
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn map(run: &mut Run<'_, '_>, site: Site, inputs: &[Option<Value>]) -> Result<Ve
     let outputs = run.executable.body().graphs[graph].outputs.len();
     let mut results: Vec<Vec<Value>> = vec![Vec::new(); outputs];
     for i in 0..first.len() {
+        run.limits(site.node)?;
         let given = inputs.iter().flatten().map(|input| match input {
             Value::Sequence(all) => {
                 let short = || {

@@ -88,6 +88,8 @@ fn scan(
     let ports = &run.executable.body().graphs[graph].outputs;
     let mut kept: Vec<Vec<Value>> = vec![Vec::new(); ports.len().saturating_sub(states)];
     for i in 0..length {
+        // Even an empty body is a step.
+        run.limits(site.node)?;
         let mut given = std::mem::take(&mut carried);
         for ((tensor, axis), is_backward) in scanned.iter().zip(backward) {
             let at = if *is_backward { length - 1 - i } else { i };

@@ -1,6 +1,7 @@
 //! NonMaxSuppression: of boxes that overlap, the one with the best score.
 
 use super::{Call, Row};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -81,6 +82,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut kept: Vec<Corners> = Vec::new();
     for (row, scores) in scores.slice::<f32>()?.chunks_exact(count.max(1)).enumerate() {
         let (batch, class) = (row / classes.max(1), row % classes.max(1));
+        spend(count)?;
         candidates.clear();
         candidates.extend((0..count).filter(|&i| least_score.is_none_or(|least| scores[i] > least)));
         // The best first; what is no number is worst.
@@ -91,6 +93,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             if kept.len() >= most {
                 break;
             }
+            spend(kept.len())?;
             let corners = corners[batch * count + candidate];
             if !kept.iter().any(|other| corners.overlaps(*other, threshold)) {
                 kept.push(corners);

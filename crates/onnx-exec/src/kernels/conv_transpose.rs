@@ -2,7 +2,7 @@
 
 use super::window::{dilations, long, longs, output_padding, pads, strides};
 use super::{Call, Row};
-use crate::budget::filled;
+use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, advance, count_of};
 use crate::value::Value;
@@ -119,6 +119,7 @@ fn conv_transpose(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 let y = &mut y[first * plane..][..out_group * plane];
                 let w = &ws[channel * out_group * taps..][..out_group * taps];
                 for tap in 0..taps {
+                    spend(x_plane.saturating_mul(out_group))?;
                     spread(x, y, &axes, tap, |k| w[k * taps + tap]);
                 }
             }

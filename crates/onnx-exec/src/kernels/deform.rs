@@ -2,7 +2,7 @@
 
 use super::window::{dilations, long, longs, pads, strides};
 use super::{Call, Row};
-use crate::budget::filled;
+use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -91,6 +91,7 @@ fn deform_conv(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut seen = filled(count_of(&[taps, places])?, 0.0)?;
     for image in 0..n {
         for channel in 0..c {
+            spend(taps.saturating_mul(places).saturating_mul(out_per_group + 1))?;
             let plane = &x[(image * c + channel) * h * width..][..h * width];
             let part = image * offset_group + channel / per_offset;
             for tap in 0..taps {

@@ -1,6 +1,7 @@
 //! Det: determinants of square matrices.
 
 use super::{Call, Row};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -18,18 +19,20 @@ fn det(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         return Ok(vec![Tensor::of_floats(x.elem(), outer, &crate::budget::filled(count, 1.0)?)?.into()]);
     }
     let mut matrices = x.floats()?;
-    let found: Vec<f64> = matrices.chunks_exact_mut(n * n).map(|matrix| determinant(matrix, *n)).collect();
+    let found: Vec<f64> =
+        matrices.chunks_exact_mut(n * n).map(|matrix| determinant(matrix, *n)).collect::<Result<_, _>>()?;
     Ok(vec![Tensor::of_floats(x.elem(), outer, &found)?.into()])
 }
 
 /// By elimination, the largest element of each column first.
-fn determinant(a: &mut [f64], n: usize) -> f64 {
+fn determinant(a: &mut [f64], n: usize) -> Result<f64, Failure> {
     let mut product = 1.0;
     for k in 0..n {
+        spend((n - k) * (n - k))?;
         let size = |&i: &usize| a[i * n + k].abs();
-        let Some(pivot) = (k..n).max_by(|i, j| size(i).total_cmp(&size(j))) else { return product };
+        let Some(pivot) = (k..n).max_by(|i, j| size(i).total_cmp(&size(j))) else { break };
         if a[pivot * n + k] == 0.0 {
-            return 0.0;
+            return Ok(0.0);
         }
         if pivot != k {
             for j in 0..n {
@@ -47,5 +50,5 @@ fn determinant(a: &mut [f64], n: usize) -> f64 {
             }
         }
     }
-    product
+    Ok(product)
 }

@@ -1,7 +1,7 @@
 //! GridSample: an image at places between its pixels, which data says.
 
 use super::{Call, Row};
-use crate::budget::room_for;
+use crate::budget::{room_for, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{NOWHERE, Tensor, advance, count_of, strides};
 use crate::value::Value;
@@ -197,6 +197,7 @@ fn grid_sample(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         for (p, at) in grid.chunks_exact(axes.len()).enumerate() {
             let taps: Vec<Taps> = (0..axes.len()).map(|i| axes[i].taps(place(at, i), mode)).collect();
             let counts: Vec<usize> = taps.iter().map(|taps| taps.len()).collect();
+            spend(counts.iter().fold(channels, |n, &count| n.saturating_mul(count)))?;
             if counts.contains(&0) {
                 continue;
             }

@@ -4,6 +4,7 @@
 //! looked for with every distance between its items, up to the skips that are allowed; single items once.
 
 use super::{Call, Row};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -77,13 +78,14 @@ impl<'a> Pool<'a> {
         self.branches[at].column = Some(column);
     }
 
-    fn count(&self, row: &[Item<'a>], lengths: &Lengths, counts: &mut [f32]) {
+    fn count(&self, row: &[Item<'a>], lengths: &Lengths, counts: &mut [f32]) -> Result<(), Failure> {
         let mut least = lengths.least;
         for distance in 1..=lengths.skips.saturating_add(1) {
             // With a larger distance even less fits.
             if distance.saturating_mul(least - 1) >= row.len() {
                 break;
             }
+            spend(row.len())?;
             for start in 0..row.len() {
                 let mut at = 0;
                 let items = row[start..].iter().step_by(distance).take(lengths.greatest);
@@ -101,6 +103,7 @@ impl<'a> Pool<'a> {
                 break;
             }
         }
+        Ok(())
     }
 }
 
@@ -158,7 +161,7 @@ fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let all = items(x)?;
     for (row, counts) in counts.words_mut::<f32>().chunks_exact_mut(width).enumerate() {
-        pool.count(&all[row * len..][..len], &lengths, counts);
+        pool.count(&all[row * len..][..len], &lengths, counts)?;
         for (column, count) in counts.iter_mut().enumerate() {
             *count = weigh(*count, weight(column));
         }

@@ -1,6 +1,7 @@
 //! Kernels that pool regions of an image, which data says: RoiAlign, MaxRoiPool.
 
 use super::{Call, Row};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -151,7 +152,9 @@ fn roi_align(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let columns = Side::new(x1, x2, w, images.width, is_exact, ratio, single)?;
         for channel in 0..images.channels {
             let plane = Plane { pixels: images.plane(image, channel), width: images.width };
+            let samples = rows.samples.saturating_mul(columns.samples);
             for (i, j) in (0..h).flat_map(|i| (0..w).map(move |j| (i, j))) {
+                spend(samples)?;
                 y.push(if is_max {
                     plane.most(&rows, &columns, i, j)
                 } else {
@@ -232,6 +235,7 @@ fn max_roi_pool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 let rows = part(y1, y2, i, h, images.height);
                 for j in 0..w {
                     let columns = part(x1, x2, j, w, images.width);
+                    spend(rows.len() * columns.len())?;
                     let row = |r: usize| &plane[r * images.width..][..images.width][columns.clone()];
                     let most = rows.clone().flat_map(row).copied().reduce(f64::max);
                     y.push(most.unwrap_or(0.0));

@@ -50,9 +50,17 @@ fn at(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
 }
 
+/// The elements of the first input, to be changed.
+fn copied(call: &Call<'_>) -> Result<Vec<Value>, Failure> {
+    let elements = call.value(0)?.elements()?;
+    budget::spend(elements.len())?;
+    budget::has_room(elements.len().saturating_mul(size_of::<Value>()))?;
+    Ok(elements.to_vec())
+}
+
 /// Position -1 without one.
 fn erase(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let mut elements = call.value(0)?.elements()?.to_vec();
+    let mut elements = copied(call)?;
     let at = position(call, 1, elements.len())?.unwrap_or(elements.len().wrapping_sub(1));
     if at >= elements.len() {
         fail!("the position is outside of a sequence of {} elements", elements.len());
@@ -63,7 +71,7 @@ fn erase(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 
 /// Before the element at a position; the position behind the last one, and none, is the end.
 fn insert(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let mut elements = call.value(0)?.elements()?.to_vec();
+    let mut elements = copied(call)?;
     let at = position(call, 2, elements.len())?.unwrap_or(elements.len());
     if at > elements.len() {
         fail!("the position is outside of a sequence of {} elements", elements.len());

@@ -3,7 +3,7 @@
 use super::around::Around;
 use super::order::Keys;
 use super::{Call, Row, resolve_axis};
-use crate::budget::{filled, room_for};
+use crate::budget::{filled, room_for, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -42,6 +42,7 @@ fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             let order = keys.compare(at(a), at(b));
             if is_largest { order.reverse() } else { order }.then(a.cmp(&b))
         };
+        spend(around.extent)?;
         line.clear();
         line.extend(0..around.extent);
         if k < line.len() {
@@ -72,6 +73,7 @@ fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let differ = |start| keys.compare(start + a * inner, start + b * inner);
         elements.map(differ).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
+    spend(x.len())?;
     let mut order: Vec<usize> = room_for(around.extent)?;
     order.extend(0..around.extent);
     order.sort_by(compare);

@@ -272,7 +272,7 @@ fn versions<'r>(registry: &'r Registry, row: &Row) -> Vec<&'r Schema> {
 fn nothing_that_a_model_says_ends_the_program() {
     let sets: Vec<&Loaded> = contributed_sets().collect();
     let registry = Registry::with_sets(sets);
-    let budget = Budget::new(MOST_BYTES);
+    let budget = Budget::new(MOST_BYTES, u64::MAX, None);
     for row in FAMILIES.iter().chain(contributed::FAMILIES).flat_map(|rows| rows.iter()) {
         let schemas = versions(&registry, row);
         assert!(!schemas.is_empty(), "{} is no operator", row.1);

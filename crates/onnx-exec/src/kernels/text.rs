@@ -3,6 +3,7 @@
 
 use super::broadcast::Broadcast;
 use super::{Attributes, Call, Row};
+use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -40,6 +41,8 @@ fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let shape = Broadcast::of(a, b)?;
     let count = call.has_room(ElemType::STRING, &shape.dims)?;
     let (left, right) = (a.string_slice()?, b.string_slice()?);
+    let lengths = (0..count).map(|at| left[shape.place(a, at)].len() + right[shape.place(b, at)].len());
+    budget::has_room(lengths.fold(0, usize::saturating_add))?;
     let join = |at: usize| format!("{}{}", left[shape.place(a, at)], right[shape.place(b, at)]);
     Ok(vec![Tensor::of_strings(&shape.dims, (0..count).map(join).collect())?.into()])
 }

@@ -1,6 +1,6 @@
 //! Bytes of tensors: made here, or a slice of a mapped file.
 
-use crate::budget::Charge;
+use crate::budget::{self, Charge};
 use crate::failure::Failure;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct Made {
 
 impl Made {
     fn zeroed(bytes: usize) -> Result<Made, Failure> {
-        let charge = Charge::of(bytes)?;
+        let charge = Charge::of(bytes.saturating_add(budget::TENSOR))?;
         let count = bytes.div_ceil(size_of::<u128>());
         // Zeroed pages come from the system untouched, so that nothing is written twice; what cannot be had is an error.
         let mut words: Vec<u128> = Vec::new();

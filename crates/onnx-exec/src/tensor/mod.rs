@@ -10,7 +10,7 @@ mod store;
 
 pub(crate) use place::NOWHERE;
 
-use crate::budget::Charge;
+use crate::budget::{self, Charge};
 use crate::failure::{Failure, fail};
 use buffer::Buffer;
 use onnx_ir::ElemType;
@@ -351,6 +351,7 @@ impl Tensor {
             Tensor::of_raw(from.elem, dims, &picked)
         }
         if let Data::Strings(strings) = &self.data {
+            budget::has_room_for_strings(positions.iter().filter_map(|&i| strings.0.get(i)))?;
             let picked: Option<Vec<String>> = positions.iter().map(|&i| strings.0.get(i).cloned()).collect();
             let Some(picked) = picked else { fail!("a position lies outside of the tensor") };
             return Tensor::of_strings(dims, picked);

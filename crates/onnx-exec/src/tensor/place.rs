@@ -1,7 +1,7 @@
 //! Elements of any type, moved from one tensor to places of another.
 
 use super::{Data, Tensor};
-use crate::budget::Charge;
+use crate::budget::{self, Charge};
 use crate::failure::{Failure, fail};
 use std::sync::Arc;
 
@@ -40,6 +40,7 @@ impl Tensor {
         }
         if self.is_strings() {
             let (from, filler) = (self.string_slice()?, filler.string_slice()?);
+            budget::has_room_for_strings(positions.iter().filter_map(|&at| from.get(at).or(filler.first())))?;
             let pick = |&at: &usize| match (from.get(at), filler.first()) {
                 (Some(string), _) => Ok(string.clone()),
                 (None, Some(filler)) if at == NOWHERE => Ok(filler.clone()),

@@ -44,7 +44,8 @@ impl Formula {
         let last = self.then.as_ref().map_or(0, Expr::loads);
         total.checked_mul(steps.checked_add(last)?).filter(|n| *n <= most)?;
         let mut point = Point::new(self.dims.len() + over.len(), inputs, mode);
-        let mut numbers = Vec::with_capacity(total);
+        let mut numbers = Vec::new();
+        numbers.try_reserve_exact(total).ok()?;
         for _ in 0..total {
             point.total = None;
             point.at[self.dims.len()..].fill(0);

@@ -2,7 +2,7 @@
 
 use super::super::recurrent::dot;
 use super::super::{Call, Row};
-use crate::budget::filled;
+use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -151,6 +151,7 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let keys = &kept[0][plane * total * d..][..total * d];
         let values = &kept[1][plane * total * v_d..][..total * v_d];
         for i in 0..length {
+            spend(total.saturating_mul(d + v_d))?;
             let query = &projected[(b * length + i) * columns + head * d..][..d];
             for (j, product) in products.iter_mut().enumerate() {
                 *product = dot(query, &keys[j * d..][..d]) * scale;
@@ -193,6 +194,7 @@ fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<Vec<f64>, Failure>
     let mut projected = filled(count_of(&[batch, length, columns])?, 0.0)?;
     let (x, w) = (x.floats()?, w.floats()?);
     for (i, row) in projected.chunks_exact_mut(columns.max(1)).enumerate() {
+        spend(input.saturating_mul(columns))?;
         if let Some(bias) = &bias {
             row.copy_from_slice(bias);
         }

@@ -2,7 +2,7 @@
 
 use super::super::recurrent::dot;
 use super::super::{Call, Row};
-use crate::budget::filled;
+use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -93,6 +93,7 @@ fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut y = filled(count_of(&dims)?, 0.0)?;
     let rows = a.floats()?;
     for (i, y) in y.chunks_exact_mut(n.max(1)).enumerate() {
+        spend(k.saturating_mul(n))?;
         let row = &rows[i * k..][..k];
         for (j, y) in y.iter_mut().enumerate() {
             *y = dot(row, &weights[j * k..][..k]) + bias[j];

@@ -2,7 +2,7 @@
 
 use super::super::around::Around;
 use super::super::{Call, Row};
-use crate::budget::filled;
+use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -78,6 +78,7 @@ fn product(
     let mut y = filled(count_of(&dims)?, 0.0)?;
     let is_shared = b_outer.iter().all(|d| *d == 1);
     for (row, y) in y.chunks_exact_mut((*n).max(1)).enumerate() {
+        spend(k.saturating_mul(*n))?;
         let b = if is_shared { b } else { &b[row / m * rows * n..] };
         for (x, b) in a[row * k..][..*k].iter().zip(b.chunks_exact((*n).max(1))) {
             y.iter_mut().zip(b).for_each(|(y, b)| *y += x * b);

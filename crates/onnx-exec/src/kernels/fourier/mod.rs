@@ -6,7 +6,7 @@ mod fft;
 
 use super::around::Around;
 use super::{Call, Row, resolve_axis};
-use crate::budget::filled;
+use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -73,6 +73,7 @@ fn dft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     // Of a spectrum that is half there, the other half mirrors it.
     let taken = from.extent.min(if is_real_result { n / 2 + 1 } else { n });
     for (outer, inner) in (0..from.outer).flat_map(|o| (0..from.inner).map(move |i| (o, i))) {
+        spend(n)?;
         line.fill([0.0; 2]);
         for (i, to) in line[..taken].iter_mut().enumerate() {
             let at = ((outer * from.extent + i) * from.inner + inner) * width;
@@ -136,6 +137,7 @@ fn stft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let width = if is_complex { 2 } else { 1 };
     let mut line: Vec<Complex> = filled(n, [0.0; 2])?;
     for (row, y) in y.chunks_exact_mut(bins * 2).enumerate() {
+        spend(n)?;
         let start = row / frames * samples + row % frames * step;
         for (i, to) in line.iter_mut().enumerate() {
             // A window that is shorter than the frame has zeros behind it.

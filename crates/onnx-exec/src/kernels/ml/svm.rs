@@ -7,6 +7,7 @@
 use super::machine::Machine;
 use super::scores::{Labels, Transform, best, logistic};
 use super::{Samples, dot, rounded, wide};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::kernels::Call;
 use crate::tensor::Tensor;
@@ -30,6 +31,7 @@ pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let is_one_class = attrs.flag("one_class");
     let transform = Transform::of(attrs)?;
+    spend(steps(call).saturating_mul(samples.count))?;
     let predict = |sample: usize| {
         let row = samples.row(sample);
         let sum = match &machine {
@@ -191,7 +193,9 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let is_positive = call.attrs.floats("coefficients").unwrap_or_default().iter().all(|&c| c >= 0.0);
     let transform = Transform::of(&call.attrs)?;
     let (mut all, mut best_ones, mut of_class) = (Vec::new(), Vec::new(), Vec::new());
+    let steps = steps(call);
     for sample in 0..samples.count {
+        spend(steps)?;
         let row = samples.row(sample);
         let (mut scores, votes) = match &judge {
             Judge::Linear(coefficients) => {
@@ -238,6 +242,11 @@ fn finish(mut scores: Vec<f64>, transform: Transform, is_binary: bool) -> Vec<f6
     }
     transform.apply(&mut scores);
     scores
+}
+
+/// The steps for one sample: each of its features meets each of the support vectors.
+fn steps(call: &Call<'_>) -> usize {
+    call.attrs.floats("support_vectors").map_or(0, |all| all.len())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod cell;
 
 use super::contributed::through_bytes;
 use super::{Call, Row};
-use crate::budget::filled;
+use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -209,6 +209,7 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
         for b in 0..batch {
             let at = |step: usize| if is_batch_first { b * steps + step } else { step * batch + b };
             for step in 0..lengths[b] {
+                spend(0)?;
                 let x = &xs[at(step) * input..][..input];
                 for (row, gate) in gates[step * rows..][..rows].iter_mut().enumerate() {
                     *gate = dot(&w[row * input..][..input], x) + input_bias[row];
@@ -221,6 +222,7 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
                 scratch: filled(hidden, 0.0)?,
             };
             for i in 0..lengths[b] {
+                spend(rows.saturating_mul(input + hidden))?;
                 let step = if is_backward { lengths[b] - 1 - i } else { i };
                 cell.step(&mut gates[step * rows..][..rows], &mut state);
                 y[sizes.of_y(step, direction, b)..][..hidden].copy_from_slice(&state.h);

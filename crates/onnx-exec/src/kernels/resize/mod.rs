@@ -7,7 +7,7 @@ mod axis;
 
 use super::around::Around;
 use super::{Call, Row, resolve_axis};
-use crate::budget::{filled, room_for};
+use crate::budget::{filled, room_for, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{NOWHERE, Tensor, advance, count_of, strides};
 use crate::value::Value;
@@ -227,6 +227,7 @@ fn along(
         for i in 0..axis.to {
             let row = &mut y[i * inner..][..inner];
             for (tap, weight) in weights.of(i, from.extent) {
+                spend(inner)?;
                 for (y, x) in row.iter_mut().zip(&x[tap * inner..][..inner]) {
                     *y += weight * x;
                 }
