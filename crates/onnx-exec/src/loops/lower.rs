@@ -3,6 +3,7 @@
 use super::axes::{Axes, Extents};
 use super::contract::{Contraction, Side, depends};
 use super::program::{Bound, Instr, Program, Reg};
+use super::taps::Taps;
 use super::{Class, LANES, Linear, Nest, Reduction};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
@@ -77,8 +78,10 @@ impl Nest {
             contraction(formula.elem, &axes, factor(a)?, factor(b)?, then.clone())
         });
         let (dims, over) = (axes.dims, axes.over);
+        let outer = reduction.filter(|reduction| !reduction.is_inner && contraction.is_none());
+        let taps = outer.and_then(|reduction| Taps::of(reduction.combine, &body, dims.len(), &over));
         let mut nest =
-            Nest { elem: formula.elem, dims, over, reduction, body, then, contraction, moved: None };
+            Nest { elem: formula.elem, dims, over, reduction, body, then, contraction, taps, moved: None };
         nest.moved = nest.moves();
         Some(nest)
     }
@@ -160,6 +163,7 @@ impl Builder<'_, '_> {
         let class = self.class(expr)?.or(class)?;
         let result = self.expr(expr, class, None)?;
         self.program.result = Some(result);
+        self.program.compact();
         Some(self.program)
     }
 

@@ -27,6 +27,8 @@ mod print;
 mod program;
 mod reduce;
 mod run;
+mod scratch;
+mod taps;
 mod view;
 mod widest;
 
@@ -38,10 +40,12 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
 use program::Program;
 use smallvec::SmallVec;
+use taps::Taps;
 pub(crate) use view::View;
 
-/// The most elements of a strip: registers of 4 bytes a lane take 1 KiB, so that a program's stay in the first cache.
-pub(crate) const LANES: usize = 256;
+/// The most elements of a strip: enough for a step to be more than what it takes to begin it, and so few that the registers of a
+/// program, each of 4 KiB or 8 KiB, stay in the first cache.
+pub(crate) const LANES: usize = 1024;
 
 /// The loops that compute a formula.
 #[derive(Clone, Debug)]
@@ -59,6 +63,8 @@ pub(crate) struct Nest {
     then: Option<Program>,
     /// The matrix product that it is.
     contraction: Option<Contraction>,
+    /// Its reduction, if it is one of single floats with places that are known before.
+    taps: Option<Taps>,
     /// The elements that it only moves.
     moved: Option<Moved>,
 }

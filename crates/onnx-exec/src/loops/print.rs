@@ -49,6 +49,9 @@ impl Display for Nest {
         if let Some(c) = &self.contraction {
             write!(f, " as a matrix product, rows {:?} columns {:?}", c.a.axes, c.b.axes)?;
         }
+        if self.taps.is_some() {
+            write!(f, " in single floats")?;
+        }
         if self.moved.is_some() {
             write!(f, " moved")?;
         }

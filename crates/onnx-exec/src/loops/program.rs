@@ -93,6 +93,44 @@ pub(super) enum Instr {
     },
 }
 
+impl Instr {
+    /// Visits all registers, those that are read first.
+    fn each_reg(&mut self, visit: &mut dyn FnMut(&mut Reg)) {
+        match self {
+            Instr::Load { to, .. } | Instr::LoadWhere { to, .. } | Instr::Ramp { to, .. } => visit(to),
+            Instr::Guard { to, index, mask, .. } => {
+                visit(index);
+                mask.iter_mut().for_each(&mut *visit);
+                visit(to);
+            }
+            Instr::Step { to, sum, index, .. } => {
+                visit(index);
+                sum.iter_mut().for_each(&mut *visit);
+                visit(to);
+            }
+            Instr::Gather { to, places: x, .. }
+            | Instr::Unary { to, x, .. }
+            | Instr::Cast { to, x, .. }
+            | Instr::Widen { to, x }
+            | Instr::Divide { to, x, .. } => {
+                visit(x);
+                visit(to);
+            }
+            Instr::Binary { to, a, b, .. } => {
+                visit(a);
+                visit(b);
+                visit(to);
+            }
+            Instr::Select { to, condition, yes, no } => {
+                visit(condition);
+                visit(yes);
+                visit(no);
+                visit(to);
+            }
+        }
+    }
+}
+
 /// A function that is to be at least the first and less than the second number.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Bound {
@@ -104,9 +142,17 @@ pub(super) struct Bound {
 impl Bound {
     /// The lanes, of `n` from a position on, for which it holds.
     pub(super) fn lanes(&self, at: &[usize], along: usize, n: usize) -> std::ops::Range<usize> {
-        let (base, by) = (self.function.at(at), self.function.by[along]);
+        self.of(self.function.at(at), self.function.by[along], n)
+    }
+
+    /// The lanes, of `n`, for which it holds of a value that each adds something to.
+    pub(super) fn of(&self, base: i64, by: i64, n: usize) -> std::ops::Range<usize> {
         // The first lane whose value is at least `least`, of values that grow.
-        let first = |least: i64, base: i64, by: i64| -(base - least).div_euclid(by);
+        let first = |least: i64, base: i64, by: i64| match by {
+            // Divisions take their time.
+            1 => least - base,
+            _ => -(base - least).div_euclid(by),
+        };
         let (start, end) = match by {
             0 if (self.from..self.to).contains(&base) => (0, i64::MAX),
             0 => (0, 0),
@@ -136,6 +182,84 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// Makes what it was at a position of an axis what it is at the first one.
+    pub(super) fn shift(&mut self, axis: usize, position: usize) {
+        let shift = |function: &mut Linear| function.base += function.by[axis] * position as i64;
+        for instr in &mut self.instrs {
+            match instr {
+                Instr::Load { place, .. } => shift(place),
+                Instr::LoadWhere { place, bounds, .. } => {
+                    shift(place);
+                    bounds.iter_mut().for_each(|bound| shift(&mut bound.function));
+                }
+                Instr::Ramp { function, .. } => shift(function),
+                Instr::Guard { .. }
+                | Instr::Step { .. }
+                | Instr::Gather { .. }
+                | Instr::Unary { .. }
+                | Instr::Binary { .. }
+                | Instr::Select { .. }
+                | Instr::Cast { .. }
+                | Instr::Widen { .. }
+                | Instr::Divide { .. } => {}
+            }
+        }
+    }
+
+    /// Lets registers be used again when nobody reads them any more, so that they all stay in the first cache.
+    pub(super) fn compact(&mut self) {
+        let mut last = [const { Vec::new() }; 3];
+        for (class, count) in self.counts.iter().enumerate() {
+            // What is there before and behind the program keeps its own.
+            last[class] = vec![usize::MAX; *count];
+        }
+        let fixed: Vec<Reg> =
+            self.numbers.iter().map(|(reg, ..)| *reg).chain(self.result).chain(self.total).collect();
+        for (i, instr) in self.instrs.iter_mut().enumerate() {
+            instr.each_reg(&mut |reg| last[reg.class as usize][reg.at] = i);
+        }
+        for reg in &fixed {
+            last[reg.class as usize][reg.at] = usize::MAX;
+        }
+        let mut counts = [0; 3];
+        let mut free = [const { Vec::new() }; 3];
+        let mut moved = last.each_ref().map(|last| vec![None; last.len()]);
+        let mut take = |free: &mut [Vec<usize>; 3], class: usize| {
+            free[class].pop().unwrap_or_else(|| {
+                counts[class] += 1;
+                counts[class] - 1
+            })
+        };
+        for reg in &fixed {
+            let class = reg.class as usize;
+            if moved[class][reg.at].is_none() {
+                moved[class][reg.at] = Some(take(&mut free, class));
+            }
+        }
+        for (i, instr) in self.instrs.iter_mut().enumerate() {
+            let mut dead: Vec<Reg> = Vec::new();
+            instr.each_reg(&mut |reg| {
+                let class = reg.class as usize;
+                let old = reg.at;
+                // A register that is written is never one that is read in the same step.
+                let at = *moved[class][old].get_or_insert_with(|| take(&mut free, class));
+                reg.at = at;
+                if last[class][old] == i && !dead.contains(reg) {
+                    dead.push(*reg);
+                }
+            });
+            dead.iter().for_each(|reg| free[reg.class as usize].push(reg.at));
+        }
+        let to = |reg: &mut Reg| reg.at = moved[reg.class as usize][reg.at].unwrap_or(reg.at);
+        self.numbers
+            .iter_mut()
+            .map(|(reg, ..)| reg)
+            .chain(&mut self.result)
+            .chain(&mut self.total)
+            .for_each(to);
+        self.counts = counts;
+    }
+
     pub(super) fn reg(&mut self, class: Class) -> Reg {
         let count = &mut self.counts[class as usize];
         *count += 1;
@@ -159,6 +283,27 @@ mod tests {
                     assert_eq!(lanes.contains(&lane), is_in, "{base} + {by} * {lane}: {lanes:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn registers_are_used_again_when_nobody_reads_them() {
+        let mut program = Program::default();
+        let number = program.reg(Class::Single);
+        program.numbers.push((number, 1.0, 0));
+        let mut x = number;
+        for _ in 0..9 {
+            let to = program.reg(Class::Single);
+            program.instrs.push(Instr::Binary { to, op: Binary::Add, a: x, b: number });
+            x = to;
+        }
+        program.result = Some(x);
+        program.compact();
+        // The number, the result, and two that take turns.
+        assert_eq!(program.counts, [4, 0, 0]);
+        for instr in &program.instrs {
+            let Instr::Binary { to, a, b, .. } = instr else { panic!("{instr:?}") };
+            assert!(to != a && to != b && *b == program.numbers[0].0);
         }
     }
 }

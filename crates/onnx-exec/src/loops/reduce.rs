@@ -35,12 +35,9 @@ impl Totals {
         }
     }
 
-    /// Begins again.
-    pub(super) fn clear(&mut self) {
-        self.clear_first(LANES);
-    }
-
-    fn clear_first(&mut self, n: usize) {
+    /// Begins again, with so many totals, and at least those that strips are pushed along into.
+    pub(super) fn clear(&mut self, n: usize) {
+        let n = n.max(ALONG);
         self.count = 0;
         let (float, int) = match self.combine {
             Combine::Sum => (0.0, 0),
@@ -52,6 +49,11 @@ impl Totals {
         self.double[..n].fill(float);
         self.int[..n].fill(int);
         self.at[..n].fill(0);
+    }
+
+    /// The first totals, of single floats and of doubles, for who sets them.
+    pub(super) fn first(&mut self, n: usize) -> (&mut [f32], &mut [f64]) {
+        (&mut self.single[..n], &mut self.double[..n])
     }
 
     /// Adds a lane of `x` to each total.
@@ -109,7 +111,7 @@ impl Totals {
             Class::Int => widest(Fold { combine, totals: &mut self.int }),
         }
         self.put(1, regs, total, to);
-        self.clear_first(ALONG);
+        self.clear(ALONG);
     }
 
     /// Puts `n` totals into a register, from a lane on.

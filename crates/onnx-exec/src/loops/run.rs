@@ -13,7 +13,8 @@ use onnx_ops::meaning::Combine;
 use std::ops::Range;
 
 impl Nest {
-    /// Computes some elements of the result, which stand in row-major order; of a matrix product, all.
+    /// Computes some elements of the result, which stand in row-major order; of a matrix product, all at some positions of the
+    /// first axis.
     pub(crate) fn run(
         &self,
         operands: &Operands<'_>,
@@ -25,7 +26,7 @@ impl Nest {
             return Ok(());
         }
         if let Some(contraction) = &self.contraction {
-            return contraction.run(operands, out);
+            return contraction.run(operands, elements, out);
         }
         if let Some(moved) = &self.moved {
             return moved.run(operands, elements, out);
@@ -111,7 +112,14 @@ impl<'w> Work<'w> {
         }
         let split = nest.dims.len();
         let total = nest.then.as_ref().and_then(|then| then.total).unwrap_or(self.total);
-        totals.clear();
+        if !is_empty && let Some(taps) = &nest.taps {
+            at[split..].fill(0);
+            let (single, double) = totals.first(n);
+            taps.run(self.operands, at, single, double)?;
+            totals.put(n, &mut self.then, total, 0);
+            return self.finish(n, total, at);
+        }
+        totals.clear(n);
         if is_empty {
             self.nothing(n, total);
         } else if reduction.is_inner {
@@ -153,7 +161,12 @@ impl<'w> Work<'w> {
             }
         }
         at[split..].fill(0);
-        match &nest.then {
+        self.finish(n, total, at)
+    }
+
+    /// Computes a strip from its totals.
+    fn finish(&mut self, n: usize, total: Reg, at: &[usize]) -> Result<Reg, Failure> {
+        match &self.nest.then {
             None => Ok(total),
             Some(then) => {
                 run(then, &mut self.then, self.operands, n, at)?;

@@ -19,35 +19,35 @@ pub(super) fn is_there() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
 }
 
-/// Adds products to the first `rows` rows and `columns` columns of a tile; those behind, up to a whole register, get something.
-pub(super) fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, rows: usize, columns: usize) {
+/// Adds products to the first rows and columns of a tile; the columns behind, up to a whole register, get something.
+pub(super) fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
     assert!(is_there(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
     unsafe {
-        match columns {
+        match size[1] {
             0 => {}
-            1..=LANES => rows_of::<1>(a, b, c, stride, rows),
-            _ => rows_of::<2>(a, b, c, stride, rows),
+            1..=LANES => rows_of::<1>(a, b, c, stride, size[0], is_first),
+            _ => rows_of::<2>(a, b, c, stride, size[0], is_first),
         }
     }
 }
 
 #[target_feature(enable = "avx2,fma")]
-fn rows_of<const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, rows: usize) {
+fn rows_of<const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, rows: usize, is_first: bool) {
     match rows {
         0 => {}
-        1 => tile::<1, V>(a, b, c, stride),
-        2 => tile::<2, V>(a, b, c, stride),
-        3 => tile::<3, V>(a, b, c, stride),
-        4 => tile::<4, V>(a, b, c, stride),
-        5 => tile::<5, V>(a, b, c, stride),
-        _ => tile::<ROWS, V>(a, b, c, stride),
+        1 => tile::<1, V>(a, b, c, stride, is_first),
+        2 => tile::<2, V>(a, b, c, stride, is_first),
+        3 => tile::<3, V>(a, b, c, stride, is_first),
+        4 => tile::<4, V>(a, b, c, stride, is_first),
+        5 => tile::<5, V>(a, b, c, stride, is_first),
+        _ => tile::<ROWS, V>(a, b, c, stride, is_first),
     }
 }
 
 /// `R` rows by `V` registers.
 #[target_feature(enable = "avx2,fma")]
-fn tile<const R: usize, const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], stride: usize) {
+fn tile<const R: usize, const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, is_first: bool) {
     const { assert!(R >= 1 && R <= ROWS && V * LANES <= COLUMNS) };
     let steps = (a.len() / ROWS).min(b.len() / COLUMNS);
     assert!(c.len() >= (R - 1) * stride + V * LANES, "a tile that is not all there");
@@ -74,7 +74,8 @@ fn tile<const R: usize, const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], str
             // SAFETY: the last row, and with it every row, has `V * LANES` numbers in `c`, as was asserted.
             unsafe {
                 let to = c.as_mut_ptr().add(r * stride + v * LANES);
-                _mm256_storeu_ps(to, _mm256_add_ps(_mm256_loadu_ps(to), *sum));
+                let sum = if is_first { *sum } else { _mm256_add_ps(_mm256_loadu_ps(to), *sum) };
+                _mm256_storeu_ps(to, sum);
             }
         }
     }

@@ -17,8 +17,8 @@ pub(super) struct Micro {
     run: Kernel,
 }
 
-/// What [`Micro::run`] does, with the number of rows and that of columns.
-type Kernel = fn(&[f32], &[f32], &mut [f32], usize, usize, usize);
+/// What [`Micro::run`] does.
+type Kernel = fn(&[f32], &[f32], &mut [f32], usize, [usize; 2], bool);
 
 impl Micro {
     /// The fastest that this processor has.
@@ -39,11 +39,19 @@ impl Micro {
         Micro { rows: plain::ROWS, columns: plain::COLUMNS, run: plain::run }
     }
 
-    /// Adds the products of as many steps as there are in `a` and `b` to a tile whose rows begin `stride` apart. At least its
-    /// first `rows` rows and `columns` columns are computed; `c` has at least that many rows, each of the columns of a whole
-    /// tile.
-    pub(super) fn run(self, a: &[f32], b: &[f32], c: &mut [f32], stride: usize, [rows, columns]: [usize; 2]) {
-        (self.run)(a, b, c, stride, rows, columns);
+    /// Adds the products of as many steps as there are in `a` and `b` to a tile whose rows begin `stride` apart, or sets it to
+    /// their sums if they are the first. At least `size` rows and columns are computed; `c` has at least that many rows, each of
+    /// the columns of a whole tile.
+    pub(super) fn run(
+        self,
+        a: &[f32],
+        b: &[f32],
+        c: &mut [f32],
+        stride: usize,
+        size: [usize; 2],
+        is_first: bool,
+    ) {
+        (self.run)(a, b, c, stride, size, is_first);
     }
 }
 
@@ -75,13 +83,17 @@ mod tests {
             for (rows, columns) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
                 let stride = all_columns + 3;
                 let mut c = vec![1.0; all_rows * stride];
-                micro.run(&a, &b, &mut c, stride, [rows, columns]);
+                micro.run(&a, &b, &mut c, stride, [rows, columns], false);
                 for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
                     let product = |k: usize| a[k * all_rows + row] * b[k * all_columns + column];
                     let sum: f32 = (0..steps).map(product).sum();
                     assert_eq!(c[row * stride + column], 1.0 + sum, "{micro:?} {row} {column}");
                 }
                 assert!(c[rows * stride..].iter().all(|c| *c == 1.0), "{micro:?} {rows}");
+                let mut first = vec![f32::NAN; all_rows * stride];
+                micro.run(&a, &b, &mut first, stride, [rows, columns], true);
+                let is_one_less = |i: usize| first[i] == c[i] - 1.0;
+                assert!((0..rows * stride).filter(|i| i % stride < columns).all(is_one_less), "{micro:?}");
             }
         }
     }

@@ -3,9 +3,9 @@
 pub(super) const ROWS: usize = 4;
 pub(super) const COLUMNS: usize = 8;
 
-/// Adds products to the first `rows` rows of a tile.
-pub(super) fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, rows: usize, columns: usize) {
-    if columns == 0 {
+/// Adds products to the first rows of a tile.
+pub(super) fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
+    if size[1] == 0 {
         return;
     }
     let mut sums = [[0.0f32; COLUMNS]; ROWS];
@@ -16,9 +16,9 @@ pub(super) fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, rows: usiz
             }
         }
     }
-    for (c, sums) in c.chunks_mut(stride).zip(&sums).take(rows) {
+    for (c, sums) in c.chunks_mut(stride).zip(&sums).take(size[0]) {
         for (c, sum) in c.iter_mut().zip(sums) {
-            *c += sum;
+            *c = if is_first { *sum } else { *c + sum };
         }
     }
 }

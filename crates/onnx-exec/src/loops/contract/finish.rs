@@ -1,0 +1,88 @@
+//! From totals to elements of the result.
+
+use super::{Contraction, place};
+use crate::failure::{Failure, fail};
+use crate::loops::lanes::Registers;
+use crate::loops::memory::store;
+use crate::loops::program::Reg;
+use crate::loops::run::{numbers, run};
+use crate::loops::view::Operands;
+use crate::loops::{Class, LANES};
+use crate::tensor::{strides, width};
+use onnx_ir::ElemType;
+use std::ops::Range;
+
+/// Stores what is computed from totals.
+pub(super) struct Finish<'f> {
+    contraction: &'f Contraction,
+    extents: &'f [usize],
+    regs: Registers,
+    total: Reg,
+    /// How far apart rows of totals are.
+    stride: usize,
+    /// How far apart the elements of the result are along its axes.
+    strides: Vec<usize>,
+}
+
+impl<'f> Finish<'f> {
+    pub(super) fn new(contraction: &'f Contraction, extents: &'f [usize], stride: usize) -> Self {
+        let mut counts = contraction.then.as_ref().map_or([0; 3], |then| then.counts);
+        let class = Class::Double;
+        counts[class as usize] += 1;
+        let own = Reg { class, at: counts[class as usize] - 1 };
+        let total = contraction.then.as_ref().and_then(|then| then.total).unwrap_or(own);
+        let mut regs = Registers::new(counts);
+        if let Some(then) = &contraction.then {
+            numbers(then, &mut regs);
+        }
+        Finish { contraction, extents, regs, total, stride, strides: strides(&contraction.dims) }
+    }
+
+    /// The totals of a block of rows and columns.
+    pub(super) fn store(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        rows: Range<usize>,
+        columns: Range<usize>,
+        totals: &[f32],
+        result: &mut [u8],
+    ) -> Result<(), Failure> {
+        let Contraction { a, b, dims, elem, then, .. } = self.contraction;
+        let Some(width) = width(*elem) else { fail!("the result is of no number") };
+        let last = dims.len() - 1;
+        at[dims.len()..].fill(0);
+        for (row, totals) in rows.zip(totals.chunks_exact(self.stride)) {
+            place(at, &a.axes, self.extents, row);
+            let mut column = columns.start;
+            while column < columns.end {
+                place(at, &b.axes, self.extents, column);
+                let n = LANES.min(columns.end - column).min(dims[last] - at[last]);
+                let from = &totals[column - columns.start..][..n];
+                let offset: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
+                let out = &mut result[offset * width..][..n * width];
+                if then.is_none() && *elem == ElemType::FLOAT {
+                    bytemuck::cast_slice_mut(out).copy_from_slice(from);
+                } else {
+                    match self.total.class {
+                        Class::Single => self.regs.single[self.total.at][..n].copy_from_slice(from),
+                        Class::Double => {
+                            for (to, x) in self.regs.double[self.total.at].iter_mut().zip(from) {
+                                *to = (*x).into();
+                            }
+                        }
+                        Class::Int => fail!("a total is no float"),
+                    }
+                    let mut from = self.total;
+                    if let Some(then) = then {
+                        run(then, &mut self.regs, operands, n, at)?;
+                        from = then.result.unwrap_or(from);
+                    }
+                    store(out, *elem, &self.regs, from);
+                }
+                column += n;
+            }
+        }
+        Ok(())
+    }
+}

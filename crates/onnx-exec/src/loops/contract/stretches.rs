@@ -1,0 +1,286 @@
+//! Packing of elements of an operand, in stretches.
+//!
+//! The place of an element is a sum: one part depends on its own position, one on the step. So is what bounds are asked of, as
+//! beside an image. Steps that are in the same place with respect to all bounds (those of a convolution that differ in the
+//! channel) find the same positions of a tile inside; these are found once for all of them, as stretches that are copied.
+
+use super::{Side, place};
+use crate::failure::{Failure, fail};
+use crate::loops::Linear;
+use crate::loops::program::{Bound, Instr};
+use crate::loops::view::Operands;
+use onnx_ir::ElemType;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// A factor that is an element of an operand, or a number where it is out of bounds.
+pub(super) struct Loaded<'l> {
+    from: &'l [f32],
+    /// The place of the first of them.
+    first: i64,
+    place: &'l Linear,
+    bounds: &'l [Bound],
+    otherwise: f32,
+}
+
+impl<'l> Loaded<'l> {
+    /// What a factor is, if it is that.
+    pub(super) fn of(side: &'l Side, operands: &Operands<'l>) -> Option<Self> {
+        let [instr] = &side.program.instrs[..] else { return None };
+        let (to, operand, elem, place, bounds, otherwise) = match instr {
+            Instr::Load { to, operand, elem, place } => (to, operand, elem, place, &[][..], 0.0),
+            Instr::LoadWhere { to, operand, elem, place, bounds, otherwise } => {
+                (to, operand, elem, place, &bounds[..], otherwise.0)
+            }
+            _ => return None,
+        };
+        let view = operands.get(*operand).copied().flatten()?;
+        let is_it = side.program.result == Some(*to) && *elem == ElemType::FLOAT && view.elem == *elem;
+        let (from, first, otherwise) = (view.words(), view.first, otherwise as f32);
+        is_it.then_some(Loaded { from, first, place, bounds, otherwise })
+    }
+}
+
+/// A factor to be packed. What stands behind its last position is left as it is.
+pub(super) struct Stretches<'s> {
+    pub(super) loaded: Loaded<'s>,
+    pub(super) side: &'s Side,
+    pub(super) extents: &'s [usize],
+    pub(super) step_axes: &'s [usize],
+    /// Rows or columns of a tile.
+    pub(super) tile: usize,
+}
+
+/// Values that bounds are asked of.
+type Values = SmallVec<[i64; 3]>;
+
+/// A step.
+pub(super) struct Step {
+    at: usize,
+    /// What it adds to places.
+    place: i64,
+}
+
+/// Steps that add the same to what bounds are asked of.
+pub(super) type Groups = Vec<(Values, Vec<Step>)>;
+
+/// Positions of a tile one after the other along an axis.
+struct Run {
+    /// The first in the tile.
+    at: usize,
+    length: usize,
+    place: i64,
+    /// The values that bounds are asked of.
+    values: Values,
+}
+
+/// What a step finds in a tile.
+#[derive(Default)]
+struct Pieces {
+    /// Positions of the tile, and the place of the first.
+    inside: Vec<(Range<usize>, i64)>,
+    /// Positions that are out of bounds.
+    outside: Vec<Range<usize>>,
+}
+
+impl Stretches<'_> {
+    /// Packs some of its own positions and `n` steps, see [`Packer`](super::pack::Packer).
+    pub(super) fn pack(
+        &self,
+        at: &mut [usize],
+        own: Range<usize>,
+        n: usize,
+        alike: &Groups,
+        out: &mut [f32],
+    ) -> Result<(), Failure> {
+        for &axis in self.step_axes {
+            at[axis] = 0;
+        }
+        let mut pieces = Pieces::default();
+        for (first, out) in own.clone().step_by(self.tile).zip(out.chunks_exact_mut(n * self.tile)) {
+            let last = own.end.min(first + self.tile);
+            let runs = self.runs(at, first..last);
+            for (values, steps) in alike {
+                if self.loaded.bounds.is_empty() && runs.iter().all(|run| run.length == 1) {
+                    self.across(&runs, steps, out)?;
+                } else {
+                    self.along(&runs, values, steps, &mut pieces, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps in groups of those for which bounds are asked of the same.
+    pub(super) fn alike(&self, at: &mut [usize], steps: Range<usize>) -> Groups {
+        for &axis in self.step_axes {
+            at[axis] = 0;
+        }
+        let bounds = self.loaded.bounds;
+        let origin = self.loaded.place.at(at);
+        let origins: Values = bounds.iter().map(|bound| bound.function.at(at)).collect();
+        let mut groups: Groups = Vec::new();
+        let mut group = 0;
+        for (i, step) in steps.enumerate() {
+            place(at, self.step_axes, self.extents, step);
+            let values = bounds.iter().zip(&origins).map(|(bound, origin)| bound.function.at(at) - origin);
+            let values: Values = values.collect();
+            if groups.get(group).is_none_or(|(known, _)| *known != values) {
+                group = groups.iter().position(|(known, _)| *known == values).unwrap_or(groups.len());
+            }
+            if group == groups.len() {
+                groups.push((values, Vec::new()));
+            }
+            groups[group].1.push(Step { at: i, place: self.loaded.place.at(at) - origin });
+        }
+        groups
+    }
+
+    /// The positions of a tile.
+    fn runs(&self, at: &mut [usize], own: Range<usize>) -> Vec<Run> {
+        let last = self.side.axes.last().copied();
+        let mut runs = Vec::new();
+        let mut position = own.start;
+        while position < own.end {
+            place(at, &self.side.axes, self.extents, position);
+            let left = last.map_or(1, |axis| self.extents[axis] - at[axis]);
+            let is_along = last.is_some_and(|axis| self.along_axis(axis));
+            let length = if is_along { left.min(own.end - position) } else { 1 };
+            let values = self.loaded.bounds.iter().map(|bound| bound.function.at(at)).collect();
+            let place = self.loaded.place.at(at) - self.loaded.first;
+            runs.push(Run { at: position - own.start, length, place, values });
+            position += length;
+        }
+        runs
+    }
+
+    /// Whether stretches along an axis are worth it.
+    fn along_axis(&self, axis: usize) -> bool {
+        self.loaded.place.by[axis].abs() <= 4 || !self.loaded.bounds.is_empty()
+    }
+
+    /// Copies stretches of positions, step after step.
+    fn along(
+        &self,
+        runs: &[Run],
+        values: &[i64],
+        steps: &[Step],
+        pieces: &mut Pieces,
+        out: &mut [f32],
+    ) -> Result<(), Failure> {
+        let Loaded { from, bounds, place, otherwise, .. } = &self.loaded;
+        let last = self.side.axes.last().copied();
+        let by = last.map_or(1, |axis| place.by[axis]);
+        pieces.inside.clear();
+        pieces.outside.clear();
+        let mut end = 0;
+        for run in runs {
+            let mut lanes = 0..run.length;
+            for ((bound, value), own) in bounds.iter().zip(values).zip(&run.values) {
+                let mine = bound.of(value + own, last.map_or(0, |axis| bound.function.by[axis]), run.length);
+                lanes = lanes.start.max(mine.start)..lanes.end.min(mine.end);
+            }
+            if !lanes.is_empty() {
+                let at = run.at + lanes.start;
+                pieces.outside.push(end..at);
+                end = at + lanes.len();
+                pieces.inside.push((at..end, run.place + by * lanes.start as i64));
+            }
+        }
+        pieces.outside.push(end..runs.last().map_or(end, |run| run.at + run.length));
+        pieces.outside.retain(|gap| !gap.is_empty());
+        for step in steps {
+            let out = &mut out[step.at * self.tile..][..self.tile];
+            for (at, place) in &pieces.inside {
+                if !copy(from, place + step.place, by, out, at.clone()) {
+                    fail!("an index is out of bounds")
+                }
+            }
+            // Copies may have gone too far.
+            for gap in &pieces.outside {
+                out[gap.clone()].fill(*otherwise);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies stretches of steps, position after position.
+    fn across(&self, runs: &[Run], steps: &[Step], out: &mut [f32]) -> Result<(), Failure> {
+        let Loaded { from, .. } = &self.loaded;
+        let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(()) };
+        let is_one = last.place - first.place == steps.len() as i64 - 1
+            && steps.windows(2).all(|pair| pair[1].place == pair[0].place + 1);
+        for run in runs {
+            let start = usize::try_from(run.place + first.place).ok();
+            let stretch = start.and_then(|start| from.get(start..)?.get(..steps.len()));
+            match stretch.filter(|_| is_one) {
+                Some(stretch) => {
+                    for (out, x) in out.chunks_exact_mut(self.tile).zip(stretch) {
+                        out[run.at] = *x;
+                    }
+                }
+                None => {
+                    for step in steps {
+                        let place = usize::try_from(run.place + step.place).ok();
+                        let Some(x) = place.and_then(|place| from.get(place)) else {
+                            fail!("an index is out of bounds")
+                        };
+                        out[step.at * self.tile + run.at] = *x;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Numbers that are copied at once.
+const CHUNK: usize = 16;
+
+/// Copies a stretch to some positions, and perhaps something to those behind it; whether it is all there.
+#[inline]
+fn copy(from: &[f32], start: i64, by: i64, out: &mut [f32], at: Range<usize>) -> bool {
+    let n = at.len();
+    let (Ok(start), Ok(by)) = (usize::try_from(start), usize::try_from(by)) else {
+        return copy_back(from, start, by, &mut out[at]);
+    };
+    let Some(from) = from.get(start..) else { return false };
+    let Some(stretch) = from.get(..(n - 1) * by + 1) else { return false };
+    if by == 1 {
+        // Of a length that is known, it is no call.
+        if let (Some(from), Some(to)) =
+            (from.first_chunk::<CHUNK>(), out[at.start..].first_chunk_mut::<CHUNK>())
+        {
+            *to = *from;
+            if n <= CHUNK {
+                return true;
+            }
+            if n <= 2 * CHUNK
+                && let Some(from) = stretch.last_chunk::<CHUNK>()
+                && let Some(to) = out[at.clone()].last_chunk_mut::<CHUNK>()
+            {
+                *to = *from;
+                return true;
+            }
+        }
+        out[at].copy_from_slice(stretch);
+    } else if by == 0 {
+        out[at].fill(stretch[0]);
+    } else {
+        out[at].iter_mut().zip(stretch.iter().step_by(by)).for_each(|(out, x)| *out = *x);
+    }
+    true
+}
+
+/// The same backward.
+fn copy_back(from: &[f32], start: i64, by: i64, out: &mut [f32]) -> bool {
+    let mut place = start;
+    for out in out {
+        match usize::try_from(place).ok().and_then(|place| from.get(place)) {
+            Some(x) => *out = *x,
+            None => return false,
+        }
+        place += by;
+    }
+    true
+}

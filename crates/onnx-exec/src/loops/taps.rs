@@ -1,0 +1,254 @@
+//! Reductions of strips in single floats: sums of products with one number for the whole strip, and greatest elements.
+//!
+//! Convolutions of a channel with itself, products of a row with a matrix and pools are such. What each step adds to the places
+//! is known before, so that for a strip nothing is left but to find the stretch that lies within bounds and to combine it.
+
+use super::program::{Bound, Instr, Program};
+use super::view::{Operands, View};
+use super::widest::{Job, widest};
+use super::{Class, Linear};
+use crate::failure::{Failure, fail};
+use crate::tensor::advance;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Combine};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// The most steps whose places are kept.
+const MOST_STEPS: usize = 1 << 16;
+/// Products that are added up in single floats before they are added to a double.
+const BLOCK: usize = 256;
+
+/// Such a reduction.
+#[derive(Clone, Debug)]
+pub(super) struct Taps {
+    x: Source,
+    /// What elements are multiplied with.
+    factor: Option<Source>,
+    combine: Combine,
+    /// The axis of the strips.
+    along: usize,
+    steps: Vec<Step>,
+}
+
+/// What is loaded.
+#[derive(Clone, Debug)]
+struct Source {
+    operand: usize,
+    place: Linear,
+    bounds: Vec<Bound>,
+    otherwise: f32,
+}
+
+/// What a step adds to places, and to what bounds are asked of.
+#[derive(Clone, Debug)]
+struct Step {
+    x: i64,
+    factor: i64,
+    bounds: SmallVec<[i64; 2]>,
+}
+
+impl Source {
+    fn of(instr: &Instr) -> Option<Source> {
+        let (to, operand, elem, place, bounds, otherwise) = match instr {
+            Instr::Load { to, operand, elem, place } => (to, operand, elem, place, Vec::new(), 0.0),
+            Instr::LoadWhere { to, operand, elem, place, bounds, otherwise } => {
+                (to, operand, elem, place, bounds.clone(), otherwise.0)
+            }
+            _ => return None,
+        };
+        let is_it = *elem == ElemType::FLOAT && to.class == Class::Single;
+        let (operand, place, otherwise) = (*operand, place.clone(), otherwise as f32);
+        is_it.then_some(Source { operand, place, bounds, otherwise })
+    }
+
+    fn view<'v>(&self, operands: &Operands<'v>) -> Result<View<'v>, Failure> {
+        match operands.get(self.operand).copied().flatten() {
+            Some(view) => Ok(view),
+            None => fail!("input {} is left out", self.operand),
+        }
+    }
+}
+
+impl Taps {
+    /// The reduction of a body over axes behind those of the result, if it is such a one.
+    pub(super) fn of(combine: Combine, body: &Program, split: usize, over: &[usize]) -> Option<Taps> {
+        let along = body.along;
+        let (x, factor) = match (&body.instrs[..], combine) {
+            ([x], Combine::Max | Combine::Min) => (Source::of(x)?, None),
+            ([a, b, Instr::Binary { to, op: Binary::Mul, a: left, b: right }], Combine::Sum) => {
+                let is_all = body.result == Some(*to) && left != right;
+                let (a, b) = (Source::of(a)?, Source::of(b)?);
+                let stands = |source: &Source| source.bounds.is_empty() && source.place.by[along] == 0;
+                match (stands(&a), stands(&b)) {
+                    (_, true) if is_all => (a, Some(b)),
+                    (true, _) if is_all => (b, Some(a)),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let neutral = match combine {
+            Combine::Sum => 0.0,
+            Combine::Max => f32::NEG_INFINITY,
+            _ => f32::INFINITY,
+        };
+        let is_backward = x.place.by[along] < 0;
+        let is_neutral = x.bounds.is_empty() || x.otherwise == neutral;
+        let count = over.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
+        if is_backward || !is_neutral || !(1..=MOST_STEPS).contains(&count) {
+            return None;
+        }
+        let mut at = vec![0; split + over.len()];
+        let mut steps = Vec::with_capacity(count);
+        let from = |function: &Linear, at: &[usize]| function.at(at) - function.base;
+        loop {
+            steps.push(Step {
+                x: from(&x.place, &at),
+                factor: factor.as_ref().map_or(0, |factor| from(&factor.place, &at)),
+                bounds: x.bounds.iter().map(|bound| from(&bound.function, &at)).collect(),
+            });
+            if !advance(&mut at[split..], over) {
+                break;
+            }
+        }
+        Some(Taps { x, factor, combine, along, steps })
+    }
+
+    /// Combines all steps for the strip from a position on; single floats if there is no sum, else doubles.
+    pub(super) fn run(
+        &self,
+        operands: &Operands<'_>,
+        at: &[usize],
+        single: &mut [f32],
+        double: &mut [f64],
+    ) -> Result<(), Failure> {
+        let x = self.x.view(operands)?;
+        let factors = self.factor.as_ref().map(|factor| Ok((factor.view(operands)?, factor.place.at(at))));
+        let factors = factors.transpose()?;
+        let of = Elements {
+            taps: self,
+            x: x.words(),
+            start: self.x.place.at(at) - x.first,
+            values: self.x.bounds.iter().map(|bound| bound.function.at(at)).collect(),
+        };
+        let is_in = widest(Strip {
+            of,
+            factors: factors.as_ref().map(|(view, _)| view.words()).unwrap_or_default(),
+            first: factors.as_ref().map_or(0, |(view, start)| start - view.first),
+            single,
+            double,
+        });
+        if is_in { Ok(()) } else { fail!("an index is out of bounds") }
+    }
+}
+
+/// What is loaded for a strip.
+struct Elements<'s> {
+    taps: &'s Taps,
+    x: &'s [f32],
+    start: i64,
+    /// What bounds are asked of.
+    values: SmallVec<[i64; 4]>,
+}
+
+/// A strip that is reduced; whether all that it loads is there.
+struct Strip<'s> {
+    of: Elements<'s>,
+    factors: &'s [f32],
+    first: i64,
+    single: &'s mut [f32],
+    double: &'s mut [f64],
+}
+
+impl Job for Strip<'_> {
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> bool {
+        match self.of.taps.combine {
+            Combine::Sum => self.sum::<FUSED>(),
+            Combine::Max => self.best(f32::NEG_INFINITY, |x, best| x > best),
+            _ => self.best(f32::INFINITY, |x, best| x < best),
+        }
+    }
+}
+
+impl Elements<'_> {
+    /// The lanes of `n` that a step is within bounds for, and the stretch of elements for them.
+    #[inline(always)]
+    fn stretch(&self, step: &Step, n: usize) -> Option<(Range<usize>, &[f32], usize)> {
+        let Taps { x, along, .. } = self.taps;
+        let mut lanes = 0..n;
+        for ((bound, value), add) in x.bounds.iter().zip(&self.values).zip(&step.bounds) {
+            let mine = bound.of(value + add, bound.function.by[*along], n);
+            lanes = lanes.start.max(mine.start)..lanes.end.min(mine.end);
+        }
+        if lanes.is_empty() {
+            return Some((0..0, &[], 1));
+        }
+        let by = usize::try_from(x.place.by[*along]).ok()?;
+        let start = self.start + step.x + (by * lanes.start) as i64;
+        let length = (lanes.len() - 1) * by + 1;
+        let stretch = self.x.get(usize::try_from(start).ok()?..)?.get(..length)?;
+        Some((lanes, stretch, by))
+    }
+}
+
+impl Strip<'_> {
+    #[inline(always)]
+    fn sum<const FUSED: bool>(self) -> bool {
+        let n = self.double.len();
+        let sums = &mut *self.single;
+        let mut is_first = true;
+        for steps in self.of.taps.steps.chunks(BLOCK) {
+            sums.fill(0.0);
+            for step in steps {
+                let factor =
+                    usize::try_from(self.first + step.factor).ok().and_then(|at| self.factors.get(at));
+                let (Some(&factor), Some((lanes, stretch, by))) = (factor, self.of.stretch(step, n)) else {
+                    return false;
+                };
+                let add = |sum: f32, x: f32| if FUSED { x.mul_add(factor, sum) } else { x * factor + sum };
+                each(&mut sums[lanes], stretch, by, add);
+            }
+            for (total, sum) in self.double.iter_mut().zip(&*sums) {
+                *total = if is_first { f64::from(*sum) } else { *total + f64::from(*sum) };
+            }
+            is_first = false;
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn best(self, worst: f32, is_better: impl Fn(f32, f32) -> bool) -> bool {
+        let n = self.single.len();
+        let best = self.single;
+        best.fill(worst);
+        for step in &self.of.taps.steps {
+            let Some((lanes, stretch, by)) = self.of.stretch(step, n) else { return false };
+            let choose = |best: f32, x: f32| if is_better(x, best) | x.is_nan() { x } else { best };
+            each(&mut best[lanes], stretch, by, choose);
+        }
+        true
+    }
+}
+
+/// Combines totals with every so many elements.
+#[inline(always)]
+fn each(totals: &mut [f32], x: &[f32], by: usize, combine: impl Fn(f32, f32) -> f32) {
+    match by {
+        1 => totals.iter_mut().zip(x).for_each(|(total, x)| *total = combine(*total, *x)),
+        2 => {
+            let (pairs, last) = x.as_chunks::<2>();
+            let (now, later) = totals.split_at_mut(pairs.len().min(totals.len()));
+            now.iter_mut().zip(pairs).for_each(|(total, [x, _])| *total = combine(*total, *x));
+            later.iter_mut().zip(last).for_each(|(total, x)| *total = combine(*total, *x));
+        }
+        0 => {
+            let Some(x) = x.first() else { return };
+            totals.iter_mut().for_each(|total| *total = combine(*total, *x));
+        }
+        _ => totals.iter_mut().zip(x.iter().step_by(by)).for_each(|(total, x)| *total = combine(*total, *x)),
+    }
+}
