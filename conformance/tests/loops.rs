@@ -1,9 +1,9 @@
 //! Loops give what formulas say: each formula of ONNX's own tests is computed both ways.
 #![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
 
-use conformance::convert::read_wire;
+use conformance::convert::{read_text, read_wire};
 use conformance::corpus::{CorpusModel, in_parallel, models};
-use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
+use onnx_exec::{CompileOptions, Executable, RunOptions, Tensor, Value, compile};
 use onnx_ir::Names;
 use onnx_ops::opset::registry_of;
 use onnx_proto::{FileKind, file, read_data};
@@ -54,4 +54,73 @@ fn inputs(from: &CorpusModel, executable: &Executable<'_>) -> Vec<Option<Value>>
         Value::stored(data?.held()).ok()
     };
     executable.inputs().iter().map(input).collect()
+}
+
+/// Nodes of each kind of loops, and the extents of what they are given; large enough to be shared out.
+const SHARED: &[(&str, &[&[usize]])] = &[
+    ("(float[512,300] x) => (float[512,300] y) { y = Sin(x) }", &[&[512, 300]]),
+    ("(float[200003] x) => (float[200003] y) { y = Cos(x) }", &[&[200_003]]),
+    ("(float[300,700] x) => (float[300,700] y) { y = Softmax(x) }", &[&[300, 700]]),
+    ("(float[64,30,50] x) => (float[50,64,30] y) { y = Transpose <perm = [2, 0, 1]> (x) }", &[&[64, 30, 50]]),
+    (
+        "(float[300,200] a, float[200,130] b) => (float[300,130] y) { y = MatMul(a, b) }",
+        &[&[300, 200], &[200, 130]],
+    ),
+    (
+        "(float[3,70,80] a, float[3,80,90] b) => (float[3,70,90] y) { y = MatMul(a, b) }",
+        &[&[3, 70, 80], &[3, 80, 90]],
+    ),
+    (
+        "(float[2,16,33,35] x, float[24,16,3,3] w, float[24] b) => (float[2,24,33,35] y)
+         { y = Conv <pads = [1, 1, 1, 1]> (x, w, b) }",
+        &[&[2, 16, 33, 35], &[24, 16, 3, 3], &[24]],
+    ),
+    (
+        "(float[1,16,33,35] x, float[24,16,5,3] w) => (float[1,24,16,34] y)
+         { y = Conv <pads = [1, 1, 1, 1], strides = [2, 1], dilations = [1, 1]> (x, w) }",
+        &[&[1, 16, 33, 35], &[24, 16, 5, 3]],
+    ),
+    (
+        "(float[1,40,61,63] x, float[40,1,3,3] w) => (float[1,40,61,63] y)
+         { y = Conv <group = 40, pads = [1, 1, 1, 1]> (x, w) }",
+        &[&[1, 40, 61, 63], &[40, 1, 3, 3]],
+    ),
+    (
+        "(float[1,40,61,63] x) => (float[1,40,31,32] y)
+         { y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }",
+        &[&[1, 40, 61, 63]],
+    ),
+    (
+        "(float[1,900] a, float[900,700] b) => (float[1,700] y) { y = MatMul(a, b) }",
+        &[&[1, 900], &[900, 700]],
+    ),
+];
+
+#[test]
+fn results_depend_on_no_number_of_threads() {
+    for (graph, extents) in SHARED {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 21]>\nlarge {graph}\n");
+        let model = read_text(&text).unwrap_or_else(|why| panic!("{graph}: {why}"));
+        let executable =
+            compile(&model, registry_of(&model), &CompileOptions::default()).expect("operators that are run");
+        let inputs: Vec<Option<Value>> =
+            (extents.iter().enumerate()).map(|(i, dims)| Some(Value::Tensor(waves(dims, i)))).collect();
+        let run = |threads: usize| {
+            let options = RunOptions { threads, ..RunOptions::default() };
+            let results =
+                executable.run(inputs.clone(), &options).unwrap_or_else(|why| panic!("{graph}: {why:?}"));
+            results[0].tensor().expect("a tensor").bytes().to_vec()
+        };
+        let alone = run(1);
+        for threads in [2, 3, 8] {
+            assert!(run(threads) == alone, "{graph}: {threads} threads give something else");
+        }
+    }
+}
+
+/// Numbers that differ.
+fn waves(dims: &[usize], phase: usize) -> Tensor {
+    let numbers: Vec<f32> =
+        (0..dims.iter().product()).map(|i: usize| ((i * 7 + phase) as f32 * 0.37).sin()).collect();
+    Tensor::of(dims, &numbers).expect("small tensors")
 }

@@ -12,7 +12,7 @@ pub(crate) struct LimitArgs {
     /// The most nodes that may be run, each iteration of a loop counted, and a million steps of each on average
     #[arg(long, value_name = "N", default_value_t = RunOptions::default().fuel)]
     fuel: u64,
-    /// The most threads that may be used; so far everything is computed on one
+    /// The threads that compute; default: one for each core. Results do not depend on it
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 }
@@ -21,9 +21,8 @@ impl LimitArgs {
     /// How a model is run within these.
     pub(crate) fn options(&self, seed: u64) -> RunOptions<'static> {
         let most = self.max_memory.or_else(spare).unwrap_or(usize::MAX);
-        // One thread is within every number of them.
-        _ = self.threads;
-        RunOptions { seed, max_memory: most, fuel: self.fuel, ..RunOptions::default() }
+        let threads = self.threads.map_or_else(|| RunOptions::default().threads, usize::from);
+        RunOptions { seed, max_memory: most, fuel: self.fuel, threads, ..RunOptions::default() }
     }
 }
 

@@ -32,6 +32,11 @@ impl Budget {
         Arc::new(Budget { most, used, peak, steps: AtomicU64::new(steps), cancel })
     }
 
+    /// The one that this thread is in.
+    pub(crate) fn here() -> Option<Arc<Self>> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
     /// The most bytes that were in use at a time.
     pub(crate) fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)

@@ -160,7 +160,7 @@ impl Prepared {
                     let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
                     let loads: Vec<Option<View<'_>>> =
                         tensors.iter().map(|t| t.as_ref().map(View::of)).collect();
-                    nest.run(&loads, 0..result.len(), result.bytes_mut())?;
+                    nest.run_all(&loads, result.bytes_mut())?;
                     if is_checked && effort(formula) <= MOST_CHECKED {
                         loops::agree(&result, &evaluated(formula, &tensors)?)?;
                     }

@@ -23,6 +23,7 @@ mod formula;
 mod kernels;
 mod liveness;
 mod loops;
+mod pool;
 mod random;
 mod run;
 mod tensor;

@@ -5,6 +5,7 @@ use crate::compile::{Action, Executable, compile_function};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
 use crate::formula::{self, Prepared};
+use crate::pool;
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -27,6 +28,8 @@ pub struct RunOptions<'o> {
     /// The most nodes that are run, each iteration of a loop counted; and all together they take no more than a million steps
     /// for each of these, a step being an operation on numbers.
     pub fuel: u64,
+    /// How many threads compute. What is computed does not depend on it.
+    pub threads: usize,
     /// Ends the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Is told every result of the main graph, under its name.
@@ -64,6 +67,7 @@ impl Default for RunOptions<'_> {
             seed: 0,
             max_memory: usize::MAX,
             fuel: 100_000_000,
+            threads: pool::cores(),
             cancel: None,
             observe: None,
             time: None,
@@ -88,7 +92,8 @@ impl Executable<'_> {
         let steps = options.fuel.saturating_mul(STEPS);
         let budget = Budget::new(options.max_memory, steps, options.cancel.clone());
         let fuel = Cell::new(options.fuel);
-        let results = budget.enter(|| Run::new(self, options, &fuel, 0).main(inputs));
+        let work = || Run::new(self, options, &fuel, 0).main(inputs);
+        let results = pool::with_threads(options.threads, || budget.enter(work));
         if let Some(peak) = options.peak {
             peak.fetch_max(budget.peak(), Ordering::Relaxed);
         }

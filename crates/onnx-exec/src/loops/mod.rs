@@ -23,6 +23,7 @@ mod math;
 mod memory;
 mod micro;
 mod moved;
+mod parallel;
 mod print;
 mod program;
 mod reduce;

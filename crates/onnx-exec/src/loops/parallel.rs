@@ -1,0 +1,82 @@
+//! A nest on several threads, each of which computes a part of the result.
+//!
+//! Parts begin where strips begin, and a strip is computed in the same way whatever part it is in: so results do not depend on
+//! the number of threads.
+
+use super::view::Operands;
+use super::{LANES, Nest};
+use crate::budget::Budget;
+use crate::failure::Failure;
+use crate::pool;
+use crate::tensor::width;
+use std::sync::{Mutex, PoisonError};
+
+/// Steps for which it is not worth it to ask others.
+const LEAST_STEPS: usize = 1 << 16;
+/// Products, of which a thread does many at once.
+const LEAST_PRODUCTS: usize = 1 << 19;
+
+impl Nest {
+    /// Computes all elements of the result, on the threads that there are.
+    pub(crate) fn run_all(&self, operands: &Operands<'_>, out: &mut [u8]) -> Result<(), Failure> {
+        let count: usize = self.dims.iter().product();
+        let threads = pool::threads();
+        let unit = self.unit(threads);
+        let units = count.div_ceil(unit);
+        if threads < 2 || units < 2 || self.is_little(count) {
+            return self.run(operands, 0..count, out);
+        }
+        let width = width(self.elem).unwrap_or(1);
+        let threads = threads.min(units);
+        let mut parts = Vec::with_capacity(threads);
+        let (mut rest, mut first) = (out, 0);
+        for thread in 1..=threads {
+            let last = (units * thread / threads * unit).min(count);
+            let (now, later) = rest.split_at_mut(((last - first) * width).min(rest.len()));
+            parts.push((first..last, now));
+            (rest, first) = (later, last);
+        }
+        let budget = Budget::here();
+        let failure = Mutex::new(None);
+        pool::each(parts, &|(elements, out)| {
+            let first = elements.start;
+            let work = || self.run(operands, elements, out);
+            let result = match &budget {
+                Some(budget) => budget.enter(work),
+                None => work(),
+            };
+            if let Err(why) = result {
+                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                // Of the first part that fails, whenever that is.
+                if failure.as_ref().is_none_or(|(known, _)| first < *known) {
+                    *failure = Some((first, why));
+                }
+            }
+        });
+        let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failure.map_or(Ok(()), |(_, why)| Err(why))
+    }
+
+    /// The elements of which a part has a whole number.
+    fn unit(&self, threads: usize) -> usize {
+        let behind: usize = self.dims[1..].iter().product();
+        let is_one = self.dims.len() == 1;
+        match (&self.contraction, self.dims.last()) {
+            // Whole tiles of any processor.
+            (Some(_), _) if is_one => 32,
+            (Some(_), _) => behind.max(1),
+            (None, _) if is_one => LANES,
+            (None, Some(_)) if self.dims[0] >= threads => behind.max(1),
+            (None, last) => last.copied().unwrap_or(1).max(1),
+        }
+    }
+
+    fn is_little(&self, count: usize) -> bool {
+        let over = self.over.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
+        let steps = count.saturating_mul(over);
+        match self.contraction {
+            Some(_) => steps < LEAST_PRODUCTS,
+            None => steps.saturating_mul(self.body.instrs.len()) < LEAST_STEPS,
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Threads that compute together.
+//!
+//! They are started once and stay: waking a thread that sleeps costs as much as millions of products, so that each waits awake for
+//! a while before it sleeps. [`run`] gives each thread, the one that calls it included, its part of some tasks: which part
+//! depends on the numbers alone. What tasks compute must not depend on which thread runs them.
+
+#![allow(
+    unsafe_code,
+    reason = "a task is borrowed by threads that live longer; `run` waits for them before the borrow ends"
+)]
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
+use std::thread::{self, Thread};
+
+/// How often a thread looks for a task before it sleeps: some tens of microseconds.
+const LOOKS: u32 = 4_000;
+/// More threads are never started.
+const MOST: usize = 256;
+
+thread_local! {
+    /// How many threads compute what this one is asked for.
+    static THREADS: Cell<usize> = const { Cell::new(1) };
+}
+
+/// Does some work in which [`run`] uses so many threads.
+pub(crate) fn with_threads<T>(threads: usize, work: impl FnOnce() -> T) -> T {
+    struct Restore(usize);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            THREADS.set(self.0);
+        }
+    }
+    let _restore = Restore(THREADS.replace(threads.clamp(1, MOST)));
+    work()
+}
+
+/// How many threads [`run`] uses.
+pub(crate) fn threads() -> usize {
+    THREADS.get()
+}
+
+/// How many there are if nothing is said: one for each core that this process may use.
+pub(crate) fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Runs tasks from 0 on; within one of them, all on the thread that runs it. Where a task panics, so does this, when all are done.
+pub(crate) fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+    let threads = threads().min(tasks);
+    let all = || (0..tasks).for_each(task);
+    if threads < 2 {
+        return all();
+    }
+    static POOL: Mutex<Vec<Arc<Worker>>> = Mutex::new(Vec::new());
+    let mut workers = match POOL.try_lock() {
+        Ok(workers) => workers,
+        Err(TryLockError::Poisoned(workers)) => workers.into_inner(),
+        // Another run has them: it is not slower to do it here.
+        Err(TryLockError::WouldBlock) => return all(),
+    };
+    while workers.len() < threads - 1 {
+        match Worker::start() {
+            Some(worker) => workers.push(worker),
+            None => return all(),
+        }
+    }
+    let workers = &workers[..threads - 1];
+    let part = |thread: usize| tasks * thread / threads..tasks * (thread + 1) / threads;
+    // SAFETY: the borrow that is lengthened is used by workers only between `give` and the end of `wait`, and nothing in between
+    // leaves this function: `give` does not panic, and what the own part panics with is held until all have been waited for.
+    let shared =
+        unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(task) };
+    for (i, worker) in workers.iter().enumerate() {
+        worker.give(shared, part(i + 1));
+    }
+    let own = with_threads(1, || catch_unwind(AssertUnwindSafe(|| part(0).for_each(task))));
+    let mut has_panicked = false;
+    for worker in workers {
+        has_panicked |= worker.wait();
+    }
+    if let Err(panic) = own {
+        resume_unwind(panic);
+    }
+    assert!(!has_panicked, "a task has panicked on another thread");
+}
+
+/// Runs a task for each part.
+pub(crate) fn each<T: Send>(parts: Vec<T>, task: &(dyn Fn(T) + Sync)) {
+    let parts: Vec<Mutex<Option<T>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    run(parts.len(), &|i| {
+        let part = parts[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(part) = part {
+            task(part);
+        }
+    });
+}
+
+/// A thread of the pool.
+struct Worker {
+    state: AtomicU32,
+    sleeps: AtomicBool,
+    has_panicked: AtomicBool,
+    given: Mutex<Option<Given>>,
+    thread: OnceLock<Thread>,
+}
+
+/// Tasks that a worker is to run.
+struct Given {
+    task: &'static (dyn Fn(usize) + Sync),
+    tasks: Range<usize>,
+}
+
+/// States of a worker.
+const IDLE: u32 = 0;
+const BUSY: u32 = 1;
+
+impl Worker {
+    fn start() -> Option<Arc<Worker>> {
+        let worker = Arc::new(Worker {
+            state: AtomicU32::new(IDLE),
+            sleeps: AtomicBool::new(false),
+            has_panicked: AtomicBool::new(false),
+            given: Mutex::new(None),
+            thread: OnceLock::new(),
+        });
+        let mine = Arc::clone(&worker);
+        let started = thread::Builder::new().name("onnxtxt".to_owned()).spawn(move || mine.live()).ok()?;
+        _ = worker.thread.set(started.thread().clone());
+        Some(worker)
+    }
+
+    fn given(&self) -> std::sync::MutexGuard<'_, Option<Given>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give(&self, task: &'static (dyn Fn(usize) + Sync), tasks: Range<usize>) {
+        *self.given() = Some(Given { task, tasks });
+        self.state.store(BUSY, Ordering::SeqCst);
+        if self.sleeps.load(Ordering::SeqCst)
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    /// Waits until all is done; whether a task has panicked.
+    fn wait(&self) -> bool {
+        let mut looks = 0;
+        while self.state.load(Ordering::SeqCst) == BUSY {
+            looks += 1;
+            // With fewer cores than threads, this one is in the way.
+            if looks < LOOKS { std::hint::spin_loop() } else { thread::yield_now() }
+        }
+        self.has_panicked.swap(false, Ordering::SeqCst)
+    }
+
+    fn live(&self) {
+        loop {
+            let mut looks = 0;
+            while self.state.load(Ordering::SeqCst) != BUSY {
+                looks += 1;
+                if looks < LOOKS {
+                    std::hint::spin_loop();
+                    continue;
+                }
+                self.sleeps.store(true, Ordering::SeqCst);
+                // Whoever gives a task now sees that it sleeps, or is seen here.
+                if self.state.load(Ordering::SeqCst) != BUSY {
+                    thread::park();
+                }
+                self.sleeps.store(false, Ordering::SeqCst);
+            }
+            let given = self.given().take();
+            if let Some(Given { task, tasks }) = given
+                && catch_unwind(AssertUnwindSafe(|| tasks.for_each(task))).is_err()
+            {
+                self.has_panicked.store(true, Ordering::SeqCst);
+            }
+            self.state.store(IDLE, Ordering::SeqCst);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn every_task_is_run_once() {
+        for threads in [1, 2, 3, 7] {
+            for tasks in [0, 1, 2, 5, 100] {
+                let counts: Vec<AtomicUsize> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
+                with_threads(threads, || {
+                    run(tasks, &|task| {
+                        counts[task].fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+                assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1), "{threads} {tasks}");
+            }
+        }
+    }
+
+    #[test]
+    fn tasks_may_have_tasks_and_panic() {
+        with_threads(3, || {
+            let sum = AtomicUsize::new(0);
+            run(4, &|a| {
+                run(4, &|b| {
+                    sum.fetch_add(a * b, Ordering::Relaxed);
+                })
+            });
+            assert_eq!(sum.load(Ordering::Relaxed), 36);
+            for bad in 0..3 {
+                let caught = catch_unwind(|| run(3, &|task| assert_ne!(task, bad)));
+                assert!(caught.is_err(), "{bad}");
+            }
+            let parts = vec![1, 2, 3];
+            let sum = AtomicUsize::new(0);
+            each(parts, &|part| {
+                sum.fetch_add(part, Ordering::Relaxed);
+            });
+            assert_eq!(sum.load(Ordering::Relaxed), 6);
+        });
+    }
+}
