@@ -7,10 +7,12 @@
 //! - [`random`]: models with anything in any field.
 //! - [`trial`]: models that are changed and have to compute the same.
 //! - [`formulas`]: nodes evaluated by their formulas.
+//! - [`chains`]: random nodes in a row.
 //! - [`comments`]: comments between the tokens of a text. [`texts`]: what is done with any text.
 
 #![forbid(unsafe_code)]
 
+pub mod chains;
 pub mod comments;
 pub mod convert;
 pub mod corpus;

@@ -19,6 +19,9 @@ fn tolerance(elem: ElemType) -> f64 {
     }
 }
 
+/// What is left of numbers around 1 that cancel out.
+const NOTHING: f64 = 1e-9;
+
 /// Fails unless two tensors are the same but for rounding.
 pub(crate) fn agree(loops: &Tensor, formula: &Tensor) -> Result<(), Failure> {
     let elem = loops.elem();
@@ -33,7 +36,9 @@ pub(crate) fn agree(loops: &Tensor, formula: &Tensor) -> Result<(), Failure> {
         let is_same = match (a, b) {
             (Some(Number::Float(a)), Some(Number::Float(b))) => {
                 let apart = (a - b).abs();
-                a == b || a.is_nan() && b.is_nan() || apart <= tolerance(elem) * (b.abs() + 1e-2 * scale)
+                a == b
+                    || a.is_nan() && b.is_nan()
+                    || apart <= tolerance(elem) * (b.abs() + 1e-2 * scale + NOTHING)
             }
             // A quotient that is rounded may be just at the edge.
             (Some(Number::Int(a)), Some(Number::Int(b))) => {
