@@ -7,11 +7,13 @@
 //! - [`random`]: models with anything in any field.
 //! - [`trial`]: models that are changed and have to compute the same.
 //! - [`formulas`]: nodes evaluated by their formulas.
+//! - [`bodies`]: function bodies in place of nodes.
 //! - [`chains`]: random nodes in a row.
 //! - [`comments`]: comments between the tokens of a text. [`texts`]: what is done with any text.
 
 #![forbid(unsafe_code)]
 
+pub mod bodies;
 pub mod chains;
 pub mod comments;
 pub mod convert;

@@ -1,41 +1,18 @@
 //! Our bodies of operators do what the operators do, and none is missing.
 
+use conformance::bodies::expand;
 use conformance::corpus;
 use conformance::oracle::Oracle;
-use onnx_ir::pass::{Foreign, Inline, inline};
-use onnx_ir::{Diagnostic, Model, normalize_domain};
+use onnx_ir::{Diagnostic, Model};
 use onnx_ops::dims::Dim;
-use onnx_ops::functions::{body_of, has_body};
+use onnx_ops::functions::has_body;
 use onnx_ops::infer::{InferOptions, Inference, Ty, infer};
-use onnx_ops::schema::{Lookup, Registry};
+use onnx_ops::schema::Registry;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Backend tests of operators with bodies that are not to be compared, with the reason.
 const NOT_COMPARED: [(&str, &str); 1] = [("node+test_bernoulli_seed", "random numbers")];
-
-/// Replaces the nodes of function operators by their bodies; how many.
-fn expand(model: &mut Model, used: &mut BTreeSet<(String, u32)>) -> usize {
-    let registry = Registry::builtin();
-    let facts = infer(model, registry, &InferOptions::default()).facts;
-    let mut count = 0;
-    let mut bodies = |model: &Model, body, node| {
-        let found = body_of(model, registry, &facts, body, node)?;
-        let n = &model.bodies[body].nodes[node];
-        let domain = normalize_domain(model.text(n.domain));
-        let version = model.opset_version(model.imports_of(body), domain)?;
-        if let Lookup::Found(id) = registry.lookup(domain, model.text(n.op), version) {
-            used.insert((model.text(n.op).to_owned(), registry.get(id).since));
-        }
-        count += 1;
-        Some(Foreign { model: found.model, function: found.id })
-    };
-    // One level: what a body uses has its own tests.
-    let options = Inline { depth: Some(1), others: Some(&mut bodies), ..Inline::default() };
-    let report = inline(model, registry, options);
-    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
-    count
-}
 
 /// Every operator and version that the reference package has a body of.
 #[test]
