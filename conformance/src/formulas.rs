@@ -138,7 +138,11 @@ pub fn only_node(version: i64, values: &str, node: &str) -> Model {
 }
 
 /// `float[2,3] x` as `float[2,3] x = {-2.0, …}`.
-fn filled(values: &str) -> String {
+///
+/// # Panics
+///
+/// The text is not sound.
+pub fn filled(values: &str) -> String {
     let mut all: Vec<String> = Vec::new();
     for part in values.split(", ") {
         // A comma in front of a type begins the next one.

@@ -77,12 +77,17 @@ fn store(model: &mut Model, chain: &Chain, names: &[&str]) {
     *inputs = kept.iter().map(|&i| inputs[i].clone()).collect();
 }
 
-fn run(model: &Model, given: Vec<Option<Value>>, check_loops: bool) -> Result<Vec<Value>, String> {
+fn run(
+    model: &Model,
+    given: Vec<Option<Value>>,
+    check_loops: bool,
+    max_memory: usize,
+) -> Result<Vec<Value>, String> {
     let options = CompileOptions { check_loops };
     let told = |found: Vec<onnx_ir::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();
     let executable = compile(model, Registry::builtin(), &options).map_err(told)?;
     let given = given.into_iter().flatten().map(Some).collect();
-    let options = RunOptions { max_memory: MOST_BYTES, fuel: 10_000, ..RunOptions::default() };
+    let options = RunOptions { max_memory, fuel: 10_000, ..RunOptions::default() };
     executable.run(given, &options).map_err(|finding| finding.message.clone())
 }
 
@@ -106,7 +111,7 @@ fn chain(seed: u64) -> Outcome {
         let outputs = [line.output.clone()];
         let (model, given) =
             model(&chain, std::slice::from_ref(&line), &outputs, chain.nodes.len().is_multiple_of(2));
-        match run(&model, given, true) {
+        match run(&model, given, true, MOST_BYTES) {
             Ok(results) => {
                 let op = line.text.split(' ').next().unwrap_or_default().to_owned();
                 *outcome.nodes.entry(op).or_default() += 1;
@@ -128,7 +133,7 @@ fn chain(seed: u64) -> Outcome {
     let is_open = chain.below(2) == 0;
     let lines = chain.nodes.clone();
     let (model, given) = model(&chain, &lines, &outputs, is_open);
-    outcome.wrong = match run(&model, given, false) {
+    outcome.wrong = match run(&model, given, false, usize::MAX) {
         Err(why) => Some(why),
         Ok(results) => outputs.iter().zip(&results).find_map(|(name, result)| {
             let expected = &chain.get(name).expect("it has been run").tensor;

@@ -133,6 +133,10 @@ impl<'a> Site<'a> {
         self.attrs.ints(name).map(<[i64]>::to_vec)
     }
 
+    pub(super) fn floats(&self, name: &str) -> Option<Vec<f32>> {
+        self.attrs.floats(name).map(<[f32]>::to_vec)
+    }
+
     /// An attribute that names an element type by its number.
     pub(super) fn elem_attr(&self, name: &str) -> Option<ElemType> {
         self.attrs.elem(name)

@@ -6,7 +6,7 @@
 use super::draft::Draft;
 use super::site::Site;
 use super::{Row, Source};
-use super::{attention, elements, graphs, layout, losses, norms, recurrent, rotary};
+use super::{attention, elements, fused, graphs, heads, layout, losses, norms, recurrent, rotary};
 
 /// A body that is a file.
 macro_rules! text {
@@ -25,7 +25,18 @@ const fn draft(name: &'static str, since: i64, draft: fn(&Site<'_>) -> Option<Dr
     Row { domain: "", name, since, source: Source::Draft(draft) }
 }
 
+/// A body of an operator that ONNX Runtime adds.
+const fn added(name: &'static str, draft: fn(&Site<'_>) -> Option<Draft>) -> Row {
+    Row { domain: "com.microsoft", name, since: 13, source: Source::Draft(draft) }
+}
+
 pub(super) const ROWS: &[Row] = &[
+    added("FusedConv", fused::conv),
+    added("FusedGemm", fused::gemm),
+    added("MultiHeadAttention", heads::multi_head),
+    added("NhwcMaxPool", fused::max_pool),
+    added("QLinearAveragePool", fused::average_pool),
+    added("QLinearSoftmax", fused::softmax),
     text!("AffineGrid", 20),
     draft("Attention", 23, attention::attention),
     draft("Bernoulli", 15, elements::bernoulli),

@@ -1,0 +1,155 @@
+//! Operators that ONNX Runtime adds: what we compute is what it computes.
+#![allow(clippy::print_stderr, reason = "counts, for who wants to see them")]
+
+use conformance::convert::read_text;
+use conformance::oracle::Oracle;
+use conformance::trial::{Trial, judge};
+use onnx_exec::{CompileOptions, RunOptions, Value, compile};
+use onnx_ir::{Attr, AttrValue, Model, Node, OpsetImport};
+use onnx_ops::opset::registry_of;
+use serde_json::json;
+
+/// Initializers without elements get some; and the node, whose domain is com.microsoft.
+const CASES: &[(&str, &str)] = &[
+    ("float[1,2,5,5] x, float[3,2,3,3] w, float[3] b", "y = FusedConv <activation = \"Relu\"> (x, w, b)"),
+    (
+        "float[1,2,5,5] x, float[3,2,3,3] w",
+        "y = FusedConv <activation = \"Tanh\", pads = [1, 1, 1, 1], strides = [2, 2]> (x, w)",
+    ),
+    (
+        "float[1,4,5,5] x, float[4,2,3,3] w, float[4] b",
+        "y = FusedConv <activation = \"LeakyRelu\", activation_params = [0.125], group = 2> (x, w, b)",
+    ),
+    (
+        "float[1,2,5,5] x, float[3,2,3,3] w, float[3] b, float[1,3,3,3] z",
+        "y = FusedConv <activation = \"Relu\"> (x, w, b, z)",
+    ),
+    (
+        "float[1,2,5,5] x, float[3,2,3,3] w, float[3] b",
+        "y = FusedConv <activation = \"Clip\", activation_params = [-0.5, 1.5]> (x, w, b)",
+    ),
+    (
+        "float[1,2,5,5] x, float[3,2,3,3] w, float[3] b",
+        "y = FusedConv <activation = \"HardSigmoid\", activation_params = [0.25, 0.5], dilations = [2, 2]> (x, w, b)",
+    ),
+    (
+        "float[1,2,5] x, float[3,2,3] w, float[3] b",
+        "y = FusedConv <activation = \"Sigmoid\", auto_pad = \"SAME_UPPER\"> (x, w, b)",
+    ),
+    ("float[2,3] a, float[3,4] b", "y = FusedGemm <activation = \"Relu\"> (a, b)"),
+    (
+        "float[3,2] a, float[4,3] b, float[4] c",
+        "y = FusedGemm <activation = \"LeakyRelu\", activation_alpha = 0.25, transA = 1, transB = 1, alpha = 0.5, beta = 2.0> (a, b, c)",
+    ),
+    ("float[2,3] a, float[3,4] b, float[4] c", "y = FusedGemm <activation = \"Sigmoid\"> (a, b, c)"),
+    ("uint8[1,5,5,2] x", "y = NhwcMaxPool <kernel_shape = [2, 2]> (x)"),
+    ("int8[2,5,6,3] x", "y = NhwcMaxPool <kernel_shape = [3, 2], strides = [2, 1], pads = [1, 0, 1, 1]> (x)"),
+    (
+        "uint8[1,2,5,5] x, float s = {0.5}, uint8 z = {3}, float t = {0.25}, uint8 u = {2}",
+        "y = QLinearAveragePool <kernel_shape = [2, 2]> (x, s, z, t, u)",
+    ),
+    (
+        "int8[1,2,5,5] x, float s = {0.5}, int8 z = {3}, float t = {0.7}, int8 u = {-2}",
+        "y = QLinearAveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1> (x, s, z, t, u)",
+    ),
+    (
+        "uint8[1,5,5,2] x, float s = {0.5}, uint8 z = {3}, float t = {0.25}, uint8 u = {2}",
+        "y = QLinearAveragePool <kernel_shape = [2, 2], channels_last = 1> (x, s, z, t, u)",
+    ),
+    (
+        "uint8[2,3,4] x, float s = {0.125}, uint8 z = {7}, float t = {0.00390625}, uint8 u = {0}",
+        "y = QLinearSoftmax <opset = 13, axis = -1> (x, s, z, t, u)",
+    ),
+    (
+        "uint8[2,3,4] x, float s = {0.125}, uint8 z = {7}, float t = {0.00390625}, uint8 u = {0}",
+        "y = QLinearSoftmax <opset = 11, axis = 1> (x, s, z, t, u)",
+    ),
+    ("float[2,3,8] q, float[2,5,8] k, float[2,5,8] v", "y = MultiHeadAttention <num_heads = 2> (q, k, v)"),
+    (
+        "float[2,3,8] q, float[2,5,8] k, float[2,5,8] v, float[24] b",
+        "y = MultiHeadAttention <num_heads = 4, scale = 0.25> (q, k, v, b)",
+    ),
+    (
+        "float[2,3,8] q, float[2,5,8] k, float[2,5,8] v, float[2,2,3,5] m",
+        "y = MultiHeadAttention <num_heads = 2> (q, k, v, , , m)",
+    ),
+    (
+        "float[2,3,8] q, float[2,5,8] k, float[2,5,8] v, int32[2,5] m = {1, 1, 1, 0, 0, 1, 1, 1, 1, 0}",
+        "y = MultiHeadAttention <num_heads = 2> (q, k, v, , m)",
+    ),
+    (
+        "float[2,3,8] q, float[2,5,8] k, float[2,5,8] v, int32[2] m = {3, 5}",
+        "y = MultiHeadAttention <num_heads = 2> (q, k, v, , m)",
+    ),
+    (
+        "float[2,4,8] q, float[2,4,8] k, float[2,4,8] v",
+        "y = MultiHeadAttention <num_heads = 2, unidirectional = 1> (q, k, v)",
+    ),
+    (
+        "float[2,3,8] q, float[2,3,8] k, float[2,3,8] v, float[2,2,4,4] p, float[2,2,4,4] r",
+        "y, a, b = MultiHeadAttention <num_heads = 2, unidirectional = 1> (q, k, v, , , , p, r)",
+    ),
+    (
+        "float[2,3,8] q, float[2,2,5,4] k, float[2,2,5,4] v",
+        "y = MultiHeadAttention <num_heads = 2> (q, k, v)",
+    ),
+];
+
+/// A model of one node, whose outputs are those of the graph.
+fn model(values: &str, node: &str) -> Model {
+    let (outputs, rest) = node.split_once(" = ").expect("a node has outputs");
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 17, \"com.microsoft\": 1]> g () => ({outputs}) <{}> {{ {outputs} = com.microsoft.{rest} }}",
+        conformance::formulas::filled(values)
+    );
+    read_text(&text).unwrap_or_else(|how| panic!("{text}: {how}"))
+}
+
+/// The model with what we compute in place of its node.
+fn with_results(model: &Model) -> Result<Model, String> {
+    let executable = compile(model, registry_of(model), &CompileOptions::default())
+        .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())?;
+    let results =
+        executable.run(Vec::new(), &RunOptions::default()).map_err(|finding| finding.message.clone())?;
+    let mut model = model.clone();
+    let (op, attr) = (model.names.intern("Constant"), model.names.intern("value"));
+    let body = &mut model.bodies[model.main.ok_or("no graph")?];
+    let root = body.root().ok_or("no graph")?;
+    body.graphs[root].nodes.clear();
+    for (i, result) in results.iter().enumerate() {
+        let Value::Tensor(tensor) = result else { return Err("no tensor".to_owned()) };
+        let output = body.graphs[root].outputs[i].value;
+        let tensor = body.tensors.push(tensor.to_stored());
+        let constant = body.nodes.push(Node {
+            op: Some(op),
+            outputs: [output].into_iter().collect(),
+            attrs: vec![Attr::new(attr, AttrValue::Tensor(tensor))],
+            ..Node::default()
+        });
+        body.graphs[root].nodes.push(constant);
+    }
+    model.header.opset_imports = vec![OpsetImport { domain: None, version: Some(17) }];
+    Ok(model)
+}
+
+#[test]
+fn added_operators_are_as_in_onnx_runtime() {
+    let Some(oracle) = Oracle::find("contributed operators") else { return };
+    let (mut trials, mut failures) = (Vec::new(), Vec::new());
+    for (values, node) in CASES {
+        let model = model(values, node);
+        match with_results(&model) {
+            Ok(ours) => {
+                let mut trial = Trial::new(node, &model, None);
+                trial.add("as we compute it", &ours);
+                trials.push(trial);
+            }
+            Err(why) => failures.push(format!("{node}: {why}")),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let judged =
+        judge(&oracle, "contributed_run", &trials, &json!({ "rtol": 1e-4, "engine": "onnxruntime" }));
+    eprintln!("added operators: {judged} of {} nodes as in ONNX Runtime", CASES.len());
+    assert_eq!(judged, CASES.len());
+}
