@@ -7,8 +7,8 @@ use crate::model::Function;
 use crate::names::Name;
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let mut seen = Seen::new(scene.model);
-    let mut parameters: Seen<Option<AttrType>> = Seen::new(scene.model);
+    let mut seen = Seen::new();
+    let mut parameters: Seen<Option<AttrType>> = Seen::new();
     for view in &scene.bodies {
         let function = match view.role {
             Role::Function(f) => {
@@ -23,12 +23,14 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         };
         for node in view.layout.nodes() {
             let attrs = &view.body.nodes[node].attrs;
-            seen.clear();
+            if attrs.len() > FEW {
+                seen.clear();
+            }
             for (i, attr) in attrs.iter().enumerate() {
                 let place = Entity::Attr(view.id, node, index(i));
                 let name = attr.name.unwrap_or(Name::empty());
                 if !name.is_empty()
-                    && let Some(first) = seen.first(name, index(i))
+                    && let Some(first) = first_of(attrs, i, name, &mut seen)
                 {
                     let message = format!("attribute `{}` is given twice", scene.text(name));
                     let is_same = attrs[first as usize] == *attr;
@@ -45,6 +47,17 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             }
         }
     }
+}
+
+/// Attributes of a node that are looked through one by one.
+const FEW: usize = 8;
+
+/// The position of the first attribute of this name, if attribute `i` is not it.
+fn first_of(attrs: &[Attr], i: usize, name: Name, seen: &mut Seen<u32>) -> Option<u32> {
+    if attrs.len() > FEW {
+        return seen.first(name, index(i));
+    }
+    attrs[..i].iter().position(|attr| attr.name == Some(name)).map(index)
 }
 
 /// Remembers the attribute parameters of a function, with the type of those that have a default.

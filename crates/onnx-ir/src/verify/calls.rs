@@ -24,12 +24,16 @@ type Calls = SecondaryMap<FunctionId, Vec<Call>>;
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let functions = by_key(scene);
-    let mut with_functions: Seen<()> = Seen::new(scene.model);
+    let mut with_functions: Seen<()> = Seen::new();
     functions.keys().for_each(|k| with_functions.set(k.0, ()));
     let mut calls = Calls::default();
     let mut parameters = Parameters { of: SecondaryMap::default() };
     for view in &scene.bodies {
-        for id in view.layout.nodes() {
+        let (special, all) = match functions.is_empty() {
+            true => (Some(view.layout.special_nodes()), None),
+            false => (None, Some(view.layout.nodes())),
+        };
+        for id in special.into_iter().flatten().chain(all.into_iter().flatten()) {
             let node = &view.body.nodes[id];
             let overload = node.overload.unwrap_or(Name::empty());
             if functions.is_empty() && overload.is_empty() {

@@ -10,6 +10,7 @@ use crate::entity::SecondaryMap;
 use crate::names::Name;
 use crate::show::{tensor_type, type_text};
 use crate::types::{DimValue, ElemType, TypeId};
+use std::collections::{HashMap, HashSet};
 
 /// What an initializer gives: where, with which element type and shape.
 struct Given<'m> {
@@ -38,9 +39,9 @@ struct Declarations<'s, 'm> {
     seen: Seen<u32>,
     outputs: Seen<()>,
     /// What each symbol stands for, and where that was said; of functions in `local`.
-    symbols: Seen<Option<(i64, Entity)>>,
-    local: Seen<Option<(i64, Entity)>>,
-    contradicted: Seen<()>,
+    symbols: HashMap<Name, (i64, Entity)>,
+    local: HashMap<Name, (i64, Entity)>,
+    contradicted: HashSet<Name>,
 }
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
@@ -48,11 +49,11 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let mut d = Declarations {
         scene,
         found,
-        seen: Seen::new(model),
-        outputs: Seen::new(model),
-        symbols: Seen::new(model),
-        local: Seen::new(model),
-        contradicted: Seen::new(model),
+        seen: Seen::new(),
+        outputs: Seen::new(),
+        symbols: HashMap::new(),
+        local: HashMap::new(),
+        contradicted: HashSet::new(),
     };
     for view in &scene.bodies {
         d.local.clear();
@@ -64,7 +65,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             d.value_info(view, graph);
             d.agreement(view, graph, &mut declared);
         }
-        for node in view.layout.nodes() {
+        for node in view.layout.special_nodes() {
             if view.body.nodes[node].outputs.is_empty() {
                 let message = format!("node `{}` has no output", model.text(view.body.nodes[node].op));
                 let place = Entity::Node(view.id, node);
@@ -267,8 +268,8 @@ impl<'m> Declarations<'_, 'm> {
             return;
         }
         let symbols = if view.role.is_function() { &mut self.local } else { &mut self.symbols };
-        let Some(Some((m, first))) = symbols.first(symbol, Some((n, place))) else { return };
-        if m != n && self.contradicted.first(symbol, ()).is_none() {
+        let (m, first) = *symbols.entry(symbol).or_insert((n, place));
+        if m != n && self.contradicted.insert(symbol) {
             let message = format!("dimension `{}` is {n} here and {m} elsewhere", self.scene.text(symbol));
             self.found.push(
                 Diagnostic::new(&code::DIM_PARAM_CONTRADICTION, place, message)

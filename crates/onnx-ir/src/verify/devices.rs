@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 type Ranks = SecondaryMap<ValueId, Option<usize>>;
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let mut configurations: Seen<u32> = Seen::new(scene.model);
+    let mut configurations: Seen<u32> = Seen::new();
     for (i, configuration) in scene.model.configurations.iter().enumerate() {
         let at = |i| Entity::Configuration(i);
         let new = |message: String| Diagnostic::new(&code::DEVICE_CONFIGURATION, at(index(i)), message);
@@ -35,10 +35,10 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             found.push(new(format!("device configuration `{text}` has {devices}, but {names} of devices")));
         }
     }
-    let mut seen = Seen::new(scene.model);
+    let mut seen = Seen::new();
     for view in &scene.bodies {
         let mut ranks = None;
-        for node in view.layout.nodes() {
+        for node in view.layout.special_nodes() {
             let devices = &view.body.nodes[node].extra().devices;
             if devices.is_empty() {
                 continue;

@@ -46,7 +46,7 @@ pub(super) fn text(scene: &Scene<'_>, key: Key) -> String {
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let functions = &scene.model.functions;
     let firsts = by_key(scene);
-    let mut seen = Seen::new(scene.model);
+    let mut seen = Seen::new();
     for (f, function) in functions.iter() {
         let place = Entity::Function(f);
         let key = key(scene, function);

@@ -7,13 +7,21 @@ use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, index};
 use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
-use crate::entity::SecondaryMap;
+use crate::entity;
+use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::names::Name;
 use crate::pass::Order;
 
 mod interface;
 #[cfg(test)]
 mod tests;
+
+entity!(
+    #[allow(unreachable_pub, reason = "the macro declares ids of a public API")]
+    /// A definition of a name.
+    DefId,
+    "def"
+);
 
 /// What a name stands for.
 #[derive(Clone, Copy)]
@@ -35,9 +43,10 @@ struct Walker<'s, 'm> {
     scene: &'s Scene<'m>,
     view: &'s View<'m>,
     found: &'s mut Findings,
-    visible: &'s mut SecondaryMap<Name, Option<Def>>,
+    visible: &'s mut SecondaryMap<Name, Option<DefId>>,
+    definitions: PrimaryMap<DefId, Def>,
     /// Names that became visible, with what they stood for before.
-    log: Vec<(Name, Option<Def>)>,
+    log: Vec<(Name, Option<DefId>)>,
     /// Where the log of each open graph begins.
     open: Vec<(GraphId, usize)>,
     reported: SecondaryMap<ValueId, bool>,
@@ -58,13 +67,14 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         collect_root_names(view, &mut step_names);
     }
     let mut visible = SecondaryMap::with_len(None, scene.model.names.len());
-    let mut outputs = Seen::new(scene.model);
+    let mut outputs = Seen::new();
     for view in &scene.bodies {
         let mut walker = Walker {
             scene,
             view,
             found,
             visible: &mut visible,
+            definitions: PrimaryMap::new(),
             log: Vec::new(),
             open: Vec::new(),
             reported: SecondaryMap::default(),
@@ -142,8 +152,13 @@ impl<'m> Walker<'_, 'm> {
     }
 
     fn show(&mut self, name: Name, def: Def) {
-        let before = self.visible[name].replace(def);
+        let before = self.visible[name].replace(self.definitions.push(def));
         self.log.push((name, before));
+    }
+
+    /// What a name stands for here.
+    fn definition(&self, name: Name) -> Option<Def> {
+        self.visible[name].map(|def| self.definitions[def])
     }
 
     /// `did you mean …?` among the names that are visible here.
@@ -295,7 +310,7 @@ impl<'m> Walker<'_, 'm> {
             }
             let text = self.scene.text(name);
             let place = Entity::NodeOutput(self.view.id, node, index(i));
-            match self.visible[name] {
+            match self.definition(name) {
                 Some(first) if first.graph == here => {
                     let (message, label) = match first.kind {
                         Kind::Node => (format!("`{text}` is defined a second time"), "first defined here"),

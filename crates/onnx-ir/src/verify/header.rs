@@ -1,6 +1,5 @@
 //! Header and operator-set imports: M02–M04, O01–O06, D04, and the imports of functions, F08.
 
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, index};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::model::{FunctionId, OpsetImport};
@@ -55,7 +54,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     }
     recommended(scene, found);
 
-    let mut domains = Seen::new(scene.model);
+    let mut domains = Seen::new();
     imported(scene, found, imports, &mut domains, None);
     opset_and_ir(scene, found);
     used_domains(scene, found, &mut domains);
@@ -150,7 +149,7 @@ fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
 /// model imports.
 pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mut Seen<u32>) {
     let model_imports = &scene.model.header.opset_imports;
-    let mut own = Seen::new(scene.model);
+    let mut own = Seen::new();
     for view in &scene.bodies {
         let (imports, domains, code) = match view.role {
             Role::Function(f) => {
@@ -170,8 +169,7 @@ pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mu
             Role::Function(f) => Some(f),
             Role::Main | Role::Initialization(_) | Role::Algorithm(_) => None,
         };
-        for step in view.layout.steps() {
-            let Step::Node(node) = step else { continue };
+        for node in view.layout.special_nodes() {
             let domain = scene.domain(view.body.nodes[node].domain);
             if domains.first(domain, u32::MAX).is_some() {
                 continue;

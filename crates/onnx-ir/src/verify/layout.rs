@@ -7,8 +7,9 @@
 //! ```
 //! The position of a step in the sequence tells order and nesting apart by comparison alone.
 
-use crate::body::{Body, GraphId, NodeId};
+use crate::body::{AttrValue, Body, GraphId, Node, NodeId};
 use crate::entity::SecondaryMap;
+use crate::names::Name;
 
 /// How many graphs may nest, the outermost included. Protobuf decoders stop at 100 nested messages: a level takes
 /// three (graph, node, attribute), and a declaration with its shape in the innermost graph takes five more.
@@ -37,8 +38,11 @@ struct Range {
 /// The walk through a body, with the place of each graph and node in it.
 pub(super) struct Layout {
     steps: Vec<Step>,
+    special: Vec<Step>,
     graphs: SecondaryMap<GraphId, Range>,
-    nodes: SecondaryMap<NodeId, Range>,
+    ranges: SecondaryMap<NodeId, Range>,
+    /// Whether there was a node of the default domain.
+    has_plain: bool,
     owners: SecondaryMap<NodeId, Option<GraphId>>,
     holders: SecondaryMap<GraphId, Option<NodeId>>,
     /// Nodes that hold graphs beyond the limit; those graphs are no part of the walk.
@@ -48,16 +52,19 @@ pub(super) struct Layout {
 /// What is left to do, the last first.
 enum Task {
     Graph(GraphId, Option<NodeId>, usize),
-    Step(Step),
-    Node(NodeId, GraphId, usize),
+    /// The nodes of a graph from this position on.
+    Nodes(GraphId, usize, usize),
+    NodeEnd(NodeId),
 }
 
 impl Layout {
     pub(super) fn new(body: &Body) -> Self {
         let mut layout = Layout {
             steps: Vec::with_capacity(2 * (body.nodes.len() + body.graphs.len())),
+            special: Vec::new(),
             graphs: SecondaryMap::with_len(Range::default(), body.graphs.len()),
-            nodes: SecondaryMap::with_len(Range::default(), body.nodes.len()),
+            ranges: SecondaryMap::with_len(Range::default(), body.nodes.len()),
+            has_plain: false,
             owners: SecondaryMap::with_len(None, body.nodes.len()),
             holders: SecondaryMap::default(),
             too_deep: Vec::new(),
@@ -65,32 +72,48 @@ impl Layout {
         let mut tasks: Vec<Task> = body.root().map(|g| Task::Graph(g, None, 1)).into_iter().collect();
         while let Some(task) = tasks.pop() {
             match task {
-                Task::Step(step) => layout.step(step),
+                Task::NodeEnd(node) => layout.step(Step::NodeEnd(node)),
                 // A graph that two attributes hold, or that holds itself, is walked once.
                 Task::Graph(graph, _, _) if layout.graphs[graph].begin != 0 => {}
                 Task::Graph(graph, holder, level) => {
                     layout.holders[graph] = holder;
                     layout.step(Step::Enter(graph));
-                    tasks.push(Task::Step(Step::Leave(graph)));
-                    let nodes = body.graphs[graph].nodes.iter().rev();
-                    tasks.extend(nodes.map(|&node| Task::Node(node, graph, level)));
+                    layout.special.push(Step::Enter(graph));
+                    tasks.push(Task::Nodes(graph, 0, level));
                 }
-                Task::Node(node, _, _) if layout.nodes[node].begin != 0 => {}
-                Task::Node(node, graph, level) => {
-                    layout.owners[node] = Some(graph);
-                    layout.step(Step::Node(node));
-                    tasks.push(Task::Step(Step::NodeEnd(node)));
-                    let first = tasks.len();
-                    tasks.extend(body.subgraphs(node).map(|g| Task::Graph(g, Some(node), level + 1)));
-                    if level >= MAX_LEVELS && tasks.len() > first {
-                        tasks.truncate(first);
-                        layout.too_deep.push(node);
-                    }
-                    tasks[first..].reverse();
-                }
+                Task::Nodes(graph, from, level) => layout.walk(body, (graph, from, level), &mut tasks),
             }
         }
         layout
+    }
+
+    /// Walks the nodes of a graph up to one that holds graphs, which come first.
+    fn walk(&mut self, body: &Body, (graph, from, level): (GraphId, usize, usize), tasks: &mut Vec<Task>) {
+        for (i, &node) in body.graphs[graph].nodes.iter().enumerate().skip(from) {
+            if self.ranges[node].begin != 0 {
+                continue;
+            }
+            self.owners[node] = Some(graph);
+            self.step(Step::Node(node));
+            let content = Content::of(&body.nodes[node]);
+            let is_first = !content.has_domain && !std::mem::replace(&mut self.has_plain, true);
+            if content.is_special || is_first {
+                self.special.push(Step::Node(node));
+            }
+            if content.has_graphs && level < MAX_LEVELS {
+                tasks.push(Task::Nodes(graph, i + 1, level));
+                tasks.push(Task::NodeEnd(node));
+                let first = tasks.len();
+                tasks.extend(body.subgraphs(node).map(|g| Task::Graph(g, Some(node), level + 1)));
+                tasks[first..].reverse();
+                return;
+            }
+            if content.has_graphs && body.subgraphs(node).next().is_some() {
+                self.too_deep.push(node);
+            }
+            self.step(Step::NodeEnd(node));
+        }
+        self.step(Step::Leave(graph));
     }
 
     fn step(&mut self, step: Step) {
@@ -100,8 +123,8 @@ impl Layout {
         match step {
             Step::Enter(graph) => self.graphs[graph].begin = at,
             Step::Leave(graph) => self.graphs[graph].end = at,
-            Step::Node(node) => self.nodes[node].begin = at,
-            Step::NodeEnd(node) => self.nodes[node].end = at,
+            Step::Node(node) => self.ranges[node].begin = at,
+            Step::NodeEnd(node) => self.ranges[node].end = at,
         }
     }
 
@@ -110,9 +133,20 @@ impl Layout {
         self.steps.iter().copied()
     }
 
+    /// What begins in order: all graphs, and of the nodes those with more than operands, results and attributes that are
+    /// numbers or strings; and the first node of the default domain. Most chapters have nothing to say of other nodes.
+    pub(super) fn special(&self) -> impl Iterator<Item = Step> + '_ {
+        self.special.iter().copied()
+    }
+
     /// All graphs in order, an enclosing one before those in it.
     pub(super) fn graphs(&self) -> impl Iterator<Item = GraphId> + '_ {
-        self.steps().filter_map(|s| if let Step::Enter(graph) = s { Some(graph) } else { None })
+        self.special().filter_map(|s| if let Step::Enter(graph) = s { Some(graph) } else { None })
+    }
+
+    /// The nodes of [`special`](Self::special).
+    pub(super) fn special_nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.special().filter_map(|s| if let Step::Node(node) = s { Some(node) } else { None })
     }
 
     /// All nodes in order, a holder before the nodes of the graphs that it holds.
@@ -127,7 +161,7 @@ impl Layout {
 
     /// Where a node begins; 0 if it is not part of the body.
     pub(super) fn node_position(&self, node: NodeId) -> u32 {
-        self.nodes[node].begin
+        self.ranges[node].begin
     }
 
     /// The graph that lists a node.
@@ -148,13 +182,54 @@ impl Layout {
 
     /// Whether `first` has ended when `then` begins.
     pub(super) fn precedes(&self, first: NodeId, then: NodeId) -> bool {
-        self.nodes[first].end != 0 && self.nodes[first].end < self.nodes[then].begin
+        self.ranges[first].end != 0 && self.ranges[first].end < self.ranges[then].begin
     }
 
     /// Whether `inner` is `outer` or nested in a graph of it.
     pub(super) fn contains(&self, outer: NodeId, inner: NodeId) -> bool {
-        let (outer, inner) = (self.nodes[outer], self.nodes[inner]);
+        let (outer, inner) = (self.ranges[outer], self.ranges[inner]);
         outer.begin != 0 && outer.begin <= inner.begin && inner.end <= outer.end
+    }
+}
+
+/// What a node has.
+struct Content {
+    has_graphs: bool,
+    /// Whether it states a domain, by whatever spelling.
+    has_domain: bool,
+    is_special: bool,
+}
+
+impl Content {
+    fn of(node: &Node) -> Content {
+        let is_given = |name: Option<Name>| name.is_some_and(|name| !name.is_empty());
+        let has_domain = is_given(node.domain);
+        let mut content = Content {
+            has_graphs: false,
+            has_domain,
+            is_special: has_domain
+                || node.extra.is_some()
+                || is_given(node.overload)
+                || node.outputs.is_empty(),
+        };
+        for value in node.attrs.iter().flat_map(|attr| &attr.values) {
+            match value {
+                AttrValue::Graph(_) | AttrValue::Graphs(_) => content.has_graphs = true,
+                AttrValue::Tensor(_)
+                | AttrValue::Tensors(_)
+                | AttrValue::SparseTensor(_)
+                | AttrValue::SparseTensors(_)
+                | AttrValue::Type(_)
+                | AttrValue::Types(_) => content.is_special = true,
+                AttrValue::Float(_)
+                | AttrValue::Int(_)
+                | AttrValue::String(_)
+                | AttrValue::Floats(_)
+                | AttrValue::Ints(_)
+                | AttrValue::Strings(_) => {}
+            }
+        }
+        content
     }
 }
 

@@ -111,7 +111,7 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
 
 fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
     let model = scene.model;
-    let mut domains: Seen<()> = Seen::new(model);
+    let mut domains: Seen<()> = Seen::new();
     let mut called = std::collections::HashSet::new();
     for view in &scene.bodies {
         for node in view.layout.nodes() {
@@ -148,7 +148,7 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
 }
 
 fn names(scene: &Scene<'_>, found: &mut Findings) {
-    let mut graphs: Seen<Option<Entity>> = Seen::new(scene.model);
+    let mut graphs: Seen<Option<Entity>> = Seen::new();
     for view in &scene.bodies {
         let (id, body) = (view.id, view.body);
         for graph in view.layout.graphs() {

@@ -21,13 +21,13 @@ const STANDARD: [&str; 2] = ["model_author", "model_license"];
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let model = scene.model;
-    let mut lists = Lists { scene, found, seen: Seen::new(model) };
+    let mut lists = Lists { scene, found, seen: Seen::new() };
     lists.distinct(&model.header.metadata, |i| Entity::ModelMetadata(index(i)));
     for (f, function) in model.functions.iter() {
         lists.distinct(&function.metadata, |_| Entity::Function(f));
     }
     for view in &scene.bodies {
-        for step in view.layout.steps() {
+        for step in view.layout.special() {
             match step {
                 Step::Enter(graph) => lists.graph(view.id, graph, &view.body.graphs[graph]),
                 Step::Node(node) => {

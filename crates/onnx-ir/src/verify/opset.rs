@@ -43,7 +43,7 @@ pub fn verify_operator_set(
 
 /// The chapters on functions.
 fn bodies(scene: &Scene<'_>, found: &mut Findings) {
-    header::used_domains(scene, found, &mut Seen::new(scene.model));
+    header::used_domains(scene, found, &mut Seen::new());
     strings::check(scene, found);
     metadata::check(scene, found);
     versions::check(scene, found);

@@ -9,9 +9,9 @@ use crate::names::Name;
 const KEYS: [&str; 2] = ["SCALE_TENSOR", "ZERO_POINT_TENSOR"];
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
-    let mut names = Seen::new(scene.model);
-    let mut seen = Seen::new(scene.model);
-    let mut keys = Seen::new(scene.model);
+    let mut names = Seen::new();
+    let mut seen = Seen::new();
+    let mut keys = Seen::new();
     for view in &scene.bodies {
         for graph in view.layout.graphs() {
             if !view.body.graphs[graph].quantization.is_empty() {

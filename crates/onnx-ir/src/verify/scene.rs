@@ -144,14 +144,16 @@ impl Findings {
 }
 
 /// Remembers, for names, a fact since the last [`clear`](Self::clear), which takes no time.
+///
+/// It grows with the names that are remembered: most chapters have few to remember, of models with many names.
 pub(super) struct Seen<T> {
     marks: Vec<(u32, T)>,
     epoch: u32,
 }
 
 impl<T: Copy + Default> Seen<T> {
-    pub(super) fn new(model: &Model) -> Self {
-        Seen { marks: vec![(0, T::default()); model.names.len()], epoch: 1 }
+    pub(super) fn new() -> Self {
+        Seen { marks: Vec::new(), epoch: 1 }
     }
 
     /// Forgets everything.
@@ -179,9 +181,10 @@ impl<T: Copy + Default> Seen<T> {
 
     /// Remembers a fact about a name.
     pub(super) fn set(&mut self, name: Name, fact: T) {
-        if let Some(mark) = self.marks.get_mut(name.index()) {
-            *mark = (self.epoch, fact);
+        if self.marks.len() <= name.index() {
+            self.marks.resize(name.index() + 1, (0, T::default()));
         }
+        self.marks[name.index()] = (self.epoch, fact);
     }
 }
 

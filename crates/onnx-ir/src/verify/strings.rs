@@ -13,7 +13,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     if scene.model.names.all_utf8() {
         return;
     }
-    let mut search = Search { scene, found, seen: Seen::new(scene.model) };
+    let mut search = Search { scene, found, seen: Seen::new() };
     search.header();
     search.functions();
     for view in &scene.bodies {

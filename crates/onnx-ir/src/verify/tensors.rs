@@ -94,7 +94,7 @@ pub(super) fn visit<'m>(scene: &Scene<'m>, mut look: impl FnMut(At<'m>, Stored<'
                 stored(attr).for_each(|s| look(At { body, place, attribute: attr.name }, s));
             }
         }
-        for step in view.layout.steps() {
+        for step in view.layout.special() {
             match step {
                 Step::Enter(graph) => {
                     let g = &body.graphs[graph];

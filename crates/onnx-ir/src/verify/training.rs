@@ -19,8 +19,8 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     if scene.model.training.is_empty() {
         return;
     }
-    let mut updated: Seen<u32> = Seen::new(scene.model);
-    let mut initialized: Seen<u32> = Seen::new(scene.model);
+    let mut updated: Seen<u32> = Seen::new();
+    let mut initialized: Seen<u32> = Seen::new();
     for (i, training) in scene.model.training.iter().enumerate() {
         let view = |role| scene.bodies.iter().find(|v| v.role == role);
         let initialization = view(Role::Initialization(index(i)));

@@ -186,10 +186,10 @@ impl First {
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let verdicts = verdicts(scene);
-    let mut denotations = Seen::new(scene.model);
+    let mut denotations = Seen::new();
     for view in &scene.bodies {
         let mut unset = First::default();
-        for step in view.layout.steps() {
+        for step in view.layout.special() {
             match step {
                 Step::Enter(graph) => {
                     of_graph(scene, found, view, graph, &verdicts, &mut denotations, &mut unset);

@@ -44,7 +44,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let mut v = Versions { scene, found, ml, reported: BTreeSet::new(), elems: BTreeSet::new(), types };
     v.functions();
     for view in &scene.bodies {
-        for step in view.layout.steps() {
+        for step in view.layout.special() {
             match step {
                 Step::Enter(graph) => v.graph(view, graph),
                 Step::Node(node) => v.node(view, node),

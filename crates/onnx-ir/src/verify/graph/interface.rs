@@ -43,7 +43,7 @@ impl<'m> Walker<'_, 'm> {
     fn declare(&mut self, name: Name, graph: GraphId, place: Entity) {
         let text = self.scene.text(name);
         let def = Def { graph, place, kind: Kind::Input, initializer: None };
-        match self.visible[name] {
+        match self.definition(name) {
             Some(first) if first.graph == graph => {
                 let (code, what) = match self.is_function_root() {
                     true => (&code::FUNCTION_FORMALS_REPEATED, "function input"),
@@ -72,7 +72,7 @@ impl<'m> Walker<'_, 'm> {
             return self.nameless("initializer", place);
         }
         let text = self.scene.text(name);
-        match self.visible[name] {
+        match self.definition(name) {
             Some(def) if def.graph == graph => {
                 if let Some(first) = def.initializer {
                     let message = format!("`{text}` is initialized twice");
@@ -85,7 +85,8 @@ impl<'m> Walker<'_, 'm> {
                     self.found.push(diagnostic);
                     return;
                 }
-                self.visible[name] = Some(Def { initializer: Some(place), ..def });
+                let def_with = Def { initializer: Some(place), ..def };
+                self.visible[name] = Some(self.definitions.push(def_with));
                 if nested && self.scene.ir_version >= 4 && self.held_by_standard_operator(graph) {
                     let message = format!("`{text}` is both an input and an initializer of a nested graph");
                     self.found.push(
@@ -119,7 +120,7 @@ impl<'m> Walker<'_, 'm> {
     fn defaults_last(&mut self, graph: GraphId) {
         let mut default = None;
         for (i, port) in self.graph(graph).inputs.iter().enumerate() {
-            let Some(def) = port.name.and_then(|n| self.visible[n]).filter(|d| d.graph == graph) else {
+            let Some(def) = port.name.and_then(|n| self.definition(n)).filter(|d| d.graph == graph) else {
                 continue;
             };
             match (default, def.initializer) {
@@ -215,7 +216,7 @@ impl<'m> Walker<'_, 'm> {
             let message = format!("nested graph returns `{text}` of the enclosing graph");
             let mut diagnostic = Diagnostic::new(&code::SUBGRAPH_OUTPUT_FROM_OUTSIDE, place, message)
                 .help(format!("pass `{text}` through an `Identity` node"));
-            if let Some(outer) = self.visible[name] {
+            if let Some(outer) = self.definition(name) {
                 diagnostic = diagnostic.related(outer.place, "defined outside");
             }
             self.found.push(diagnostic);
