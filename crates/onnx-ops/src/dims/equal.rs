@@ -205,15 +205,29 @@ impl Dims {
         if a == b {
             return Some(true);
         }
-        let difference = match self.sub(a, b) {
-            Dim::Unknown => return None,
-            Dim::Const(difference) => return Some(difference == 0),
-            difference @ Dim::Expr(_) => difference,
-        };
-        if !self.arena.interval(difference).contains(0) {
+        match self.sub(a, b) {
+            Dim::Unknown => None,
+            Dim::Const(difference) => Some(difference == 0),
+            Dim::Expr(difference) => {
+                if let Some(&known) = self.zeros.get(&difference) {
+                    return known;
+                }
+                let is_zero = self.is_zero(difference);
+                // Where a limit is near, less is found.
+                if self.depth == 0 {
+                    self.zeros.insert(difference, is_zero);
+                }
+                is_zero
+            }
+        }
+    }
+
+    /// Whether an expression is 0 for all values of its symbols, or for none.
+    fn is_zero(&mut self, difference: ExprId) -> Option<bool> {
+        if !self.arena.interval(Dim::Expr(difference)).contains(0) {
             return Some(false);
         }
-        let sum = self.poly(difference)?;
+        let sum = self.arena.exprs[difference].poly.clone();
         for sum in [self.expand_products(&sum), Some(sum)].into_iter().flatten() {
             match sum.as_constant() {
                 Some(difference) => return Some(difference == 0),

@@ -1,5 +1,6 @@
 //! Expressions and what they are made of, each stored once.
 
+use super::bounds::Interval;
 use super::facts::Facts;
 use super::poly::Poly;
 use super::{Dim, ExprId};
@@ -9,6 +10,7 @@ use onnx_ir::{EntityId, PrimaryMap, entity};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
 entity!(
     /// What sums are made of: a symbol or a function of expressions.
@@ -46,6 +48,8 @@ pub(super) enum Atom {
 pub(super) struct AtomData {
     pub(super) atom: Atom,
     pub(super) facts: Facts,
+    /// Between which numbers it lies, once somebody has asked.
+    pub(super) interval: OnceLock<Interval>,
 }
 
 /// A sum with at least one atom.
@@ -53,8 +57,10 @@ pub(super) struct AtomData {
 pub(super) struct Expr {
     pub(super) poly: Poly,
     pub(super) facts: Facts,
-    /// The terms in the order of [`order`](super::order).
-    pub(super) order: SmallVec<[u8; 8]>,
+    /// Between which numbers it lies, once somebody has asked: most sums are looked at and not taken.
+    pub(super) interval: OnceLock<Interval>,
+    /// The terms in the order of [`order`](super::order), likewise.
+    pub(super) order: OnceLock<SmallVec<[u8; 8]>>,
 }
 
 /// A symbol.
@@ -118,10 +124,9 @@ impl Arena {
         if let Some(&id) = self.expr_table.find(hash, |&id| self.exprs[id].poly == poly) {
             return id;
         }
-        let mut facts = self.facts_of_poly(&poly);
-        facts.interval = self.relaxed(&poly, facts.interval);
-        let order = self.order_of_terms(&poly);
-        let id = self.exprs.push(Expr { poly, facts, order });
+        let facts = self.facts_of_poly(&poly);
+        let (interval, order) = (OnceLock::new(), OnceLock::new());
+        let id = self.exprs.push(Expr { poly, facts, interval, order });
         let (exprs, hasher) = (&self.exprs, &self.hasher);
         self.expr_table.insert_unique(hash, id, |&id| hasher.hash_one(&exprs[id].poly));
         id
@@ -134,7 +139,7 @@ impl Arena {
         }
         let mut facts = self.facts_of_atom(&atom);
         facts.atoms |= bit(AtomId::from_index(self.atoms.len()));
-        let id = self.atoms.push(AtomData { atom, facts });
+        let id = self.atoms.push(AtomData { atom, facts, interval: OnceLock::new() });
         let (atoms, hasher) = (&self.atoms, &self.hasher);
         self.atom_table.insert_unique(hash, id, |&id| hasher.hash_one(&atoms[id].atom));
         id
@@ -177,6 +182,12 @@ impl Arena {
                 return name.into();
             }
         }
+    }
+
+    /// The terms of an expression, first the highest degrees.
+    pub(super) fn order(&self, id: ExprId) -> &[u8] {
+        let expr = &self.exprs[id];
+        expr.order.get_or_init(|| self.order_of_terms(&expr.poly))
     }
 
     /// The terms of a sum, first the highest degrees.

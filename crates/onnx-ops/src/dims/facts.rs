@@ -1,15 +1,14 @@
 //! What is known of expressions without looking into them again.
 
-use super::Dim;
 use super::bounds::Interval;
-use super::expr::{Arena, Atom, MAX_DEGREE};
+use super::expr::{Arena, Atom, AtomData, AtomId, Expr, MAX_DEGREE};
 use super::poly::{Factor, Monomial, Poly};
+use super::{Dim, ExprId};
 use onnx_ir::EntityId;
 
 /// What is known of an expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
-    pub(super) interval: Interval,
     /// How deep functions nest; 0 for sums of symbols.
     pub(super) level: u32,
     /// How many atoms there are to write; what walks through an expression takes as long.
@@ -18,19 +17,21 @@ pub(super) struct Facts {
     pub(super) atoms: u64,
     /// One more than the newest anonymous symbol inside; 0 without one.
     pub(super) newest: u32,
+    /// Whether there is a broadcast anywhere inside.
+    pub(super) is_open: bool,
 }
 
 impl Facts {
-    const NUMBER: Self = Self { interval: Interval::ANY, level: 0, size: 1, atoms: 0, newest: 0 };
+    const NUMBER: Self = Self { level: 0, size: 1, atoms: 0, newest: 0, is_open: false };
 
-    /// Of something made of two parts, but for the interval.
+    /// Of something made of two parts.
     fn with(self, other: Self) -> Self {
         Self {
-            interval: self.interval,
             level: self.level.max(other.level),
             size: self.size.saturating_add(other.size),
             atoms: self.atoms | other.atoms,
             newest: self.newest.max(other.newest),
+            is_open: self.is_open | other.is_open,
         }
     }
 }
@@ -38,14 +39,29 @@ impl Facts {
 impl Arena {
     pub(super) fn facts(&self, dim: Dim) -> Facts {
         match dim {
-            Dim::Unknown => Facts::NUMBER,
-            Dim::Const(value) => Facts { interval: Interval::point(value), ..Facts::NUMBER },
+            Dim::Unknown | Dim::Const(_) => Facts::NUMBER,
             Dim::Expr(id) => self.exprs[id].facts,
         }
     }
 
+    /// Between which numbers an extent lies.
     pub(super) fn interval(&self, dim: Dim) -> Interval {
-        self.facts(dim).interval
+        match dim {
+            Dim::Unknown => Interval::ANY,
+            Dim::Const(value) => Interval::point(value),
+            Dim::Expr(id) => self.interval_of_expr(id),
+        }
+    }
+
+    fn interval_of_expr(&self, id: ExprId) -> Interval {
+        let Expr { poly, interval, .. } = &self.exprs[id];
+        *interval.get_or_init(|| self.relaxed(poly, self.interval_of_poly(poly)))
+    }
+
+    /// Between which numbers an atom lies.
+    pub(super) fn interval_of_atom(&self, id: AtomId) -> Interval {
+        let AtomData { atom, interval, .. } = &self.atoms[id];
+        *interval.get_or_init(|| self.find_interval(atom))
     }
 
     pub(super) fn interval_of_poly(&self, poly: &Poly) -> Interval {
@@ -58,19 +74,19 @@ impl Arena {
 
     fn interval_of_product(&self, factors: &Monomial) -> Interval {
         if let [Factor { atom, power: 1 }] = factors[..] {
-            return self.atoms[atom].facts.interval;
+            return self.interval_of_atom(atom);
         }
         let mut product = Interval::point(1);
         for factor in factors {
             for _ in 0..factor.power.min(MAX_DEGREE + 1) {
-                product = product.times(self.atoms[factor.atom].facts.interval);
+                product = product.times(self.interval_of_atom(factor.atom));
             }
         }
         product
     }
 
     pub(super) fn facts_of_poly(&self, poly: &Poly) -> Facts {
-        let mut facts = Facts { interval: self.interval_of_poly(poly), size: 0, ..Facts::NUMBER };
+        let mut facts = Facts { size: 0, ..Facts::NUMBER };
         for factor in poly.terms.iter().flat_map(|term| &term.factors) {
             facts = facts.with(self.atoms[factor.atom].facts);
         }
@@ -78,39 +94,53 @@ impl Arena {
     }
 
     pub(super) fn facts_of_atom(&self, atom: &Atom) -> Facts {
-        let (args, interval): (&[Dim], Interval) = match atom {
+        let (pair, sum);
+        let args: &[Dim] = match atom {
             Atom::Symbol(id) => {
                 let newest = match self.symbols[*id].hint {
                     Some(_) => u32::try_from(id.index() + 1).unwrap_or(u32::MAX),
                     None => 0,
                 };
-                return Facts { interval: Interval::EXTENT, newest, ..Facts::NUMBER };
+                return Facts { newest, ..Facts::NUMBER };
             }
-            Atom::Floor(a, b) => (&[*a, *b], self.interval(*a).floor_div(self.interval(*b))),
-            Atom::Mod(a, b) => (&[*a, *b], self.interval(*a).modulo(self.interval(*b))),
-            Atom::Max(args) => {
-                let mut interval = self.fold(args, Interval::max);
-                interval.low = interval.low.max(self.mean(args).low);
-                (args, interval)
+            Atom::Floor(a, b) | Atom::Mod(a, b) => {
+                pair = [*a, *b];
+                &pair
             }
-            Atom::Min(args) => {
-                let mut interval = self.fold(args, Interval::min);
-                interval.high = interval.high.min(self.mean(args).high);
-                (args, interval)
+            Atom::Max(args) | Atom::Min(args) | Atom::Broadcast(args) => args,
+            Atom::BaseFloor(a, _) | Atom::BaseMax(a) => {
+                sum = [Dim::Expr(*a)];
+                &sum
             }
-            Atom::Broadcast(args) => (args, self.fold(args, Interval::either)),
-            Atom::BaseFloor(a, b) => {
-                let interval = self.exprs[*a].facts.interval.floor_div(Interval::point(*b));
-                (&[Dim::Expr(*a)], interval)
-            }
-            Atom::BaseMax(a) => (&[Dim::Expr(*a)], self.exprs[*a].facts.interval.max(Interval::point(0))),
         };
-        let mut facts = Facts { interval, ..Facts::NUMBER };
+        let mut facts = Facts::NUMBER;
         for arg in args {
             facts = facts.with(self.facts(*arg));
         }
         facts.level += 1;
+        facts.is_open |= matches!(atom, Atom::Broadcast(_));
         facts
+    }
+
+    fn find_interval(&self, atom: &Atom) -> Interval {
+        match atom {
+            Atom::Symbol(_) => Interval::EXTENT,
+            Atom::Floor(a, b) => self.interval(*a).floor_div(self.interval(*b)),
+            Atom::Mod(a, b) => self.interval(*a).modulo(self.interval(*b)),
+            Atom::Max(args) => {
+                let mut interval = self.fold(args, Interval::max);
+                interval.low = interval.low.max(self.mean(args).low);
+                interval
+            }
+            Atom::Min(args) => {
+                let mut interval = self.fold(args, Interval::min);
+                interval.high = interval.high.min(self.mean(args).high);
+                interval
+            }
+            Atom::Broadcast(args) => self.fold(args, Interval::either),
+            Atom::BaseFloor(a, b) => self.interval_of_expr(*a).floor_div(Interval::point(*b)),
+            Atom::BaseMax(a) => self.interval_of_expr(*a).max(Interval::point(0)),
+        }
     }
 
     fn fold(&self, args: &[Dim], join: impl Fn(Interval, Interval) -> Interval) -> Interval {

@@ -79,6 +79,8 @@ pub struct Dims {
     bases: HashMap<AtomId, Option<Poly>, RandomState>,
     /// Sums of that basis in the form that is shown.
     shown: HashMap<ExprId, Dim, RandomState>,
+    /// Whether expressions are 0: always, never, or it depends.
+    zeros: HashMap<ExprId, Option<bool>, RandomState>,
     texts: HashMap<Box<str>, Dim, RandomState>,
     equalities: Equalities,
     /// How many operations and searches for a form are inside of one another now.
@@ -121,6 +123,11 @@ impl Dims {
     /// Whether all symbols of [`Dims::fresh`] in an extent are older than another such symbol.
     pub fn is_older(&self, d: Dim, symbol: Dim) -> bool {
         self.arena.facts(d).newest < self.arena.facts(symbol).newest
+    }
+
+    /// Whether an extent leaves open which of several extents it is, as one axis of a broadcast does.
+    pub(crate) fn is_open(&self, d: Dim) -> bool {
+        self.arena.facts(d).is_open
     }
 
     fn as_symbol(&self, d: Dim) -> Option<expr::SymbolId> {

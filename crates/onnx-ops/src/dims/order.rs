@@ -25,8 +25,9 @@ impl Arena {
         if a == b {
             return Ordering::Equal;
         }
+        let (a_order, b_order) = (self.order(a), self.order(b));
         let (a, b) = (&self.exprs[a], &self.exprs[b]);
-        for (&i, &j) in a.order.iter().zip(&b.order) {
+        for (&i, &j) in a_order.iter().zip(b_order) {
             let (x, y) = (&a.poly.terms[usize::from(i)], &b.poly.terms[usize::from(j)]);
             let order =
                 self.compare_products(&x.factors, &y.factors).then_with(|| x.coefficient.cmp(&y.coefficient));
@@ -34,7 +35,7 @@ impl Arena {
                 return order;
             }
         }
-        a.order.len().cmp(&b.order.len()).then_with(|| a.poly.constant.cmp(&b.poly.constant))
+        a_order.len().cmp(&b_order.len()).then_with(|| a.poly.constant.cmp(&b.poly.constant))
     }
 
     /// Higher degrees are first; then an order that multiplication keeps.

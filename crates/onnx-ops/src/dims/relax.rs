@@ -54,7 +54,7 @@ impl Arena {
             }
             Atom::Floor(..) | Atom::Mod(..) | Atom::Symbol(_) | Atom::Broadcast(_) => None,
         };
-        let interval = self.atoms[atom].facts.interval;
+        let interval = self.interval_of_atom(atom);
         let end = if times > 0 { interval.lower() } else { interval.upper() };
         least.max(end.and_then(|end| with(&Poly::constant(end))))
     }

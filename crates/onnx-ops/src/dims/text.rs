@@ -1,9 +1,9 @@
 //! Expressions as people write them: `N*4+1`, `1-N`, `floor((H+1)/3)`, `ceil(H/2)`, `max(N-1, 0)`.
 
-use super::expr::{Atom, AtomId, Expr};
+use super::expr::{Atom, AtomId};
 use super::poly::Term;
 use super::read::{self, Tree};
-use super::{Dim, Dims};
+use super::{Dim, Dims, ExprId};
 use std::fmt::Write as _;
 
 impl Dims {
@@ -32,15 +32,15 @@ impl Dims {
             Dim::Unknown => out.push('?'),
             Dim::Const(value) => push(out, value),
             Dim::Expr(id) => {
-                let expr = &self.arena.exprs[id];
-                self.write_sum(expr, expr.poly.constant, out);
+                self.write_sum(id, self.arena.exprs[id].poly.constant, out);
             }
         }
     }
 
     /// The terms of a sum and a number: positive terms are first, numbers are last.
-    fn write_sum(&self, expr: &Expr, constant: i64, out: &mut String) {
-        let terms = || expr.order.iter().map(|&i| &expr.poly.terms[usize::from(i)]);
+    fn write_sum(&self, id: ExprId, constant: i64, out: &mut String) {
+        let expr = &self.arena.exprs[id];
+        let terms = || self.arena.order(id).iter().map(|&i| &expr.poly.terms[usize::from(i)]);
         let start = out.len();
         for term in terms().filter(|term| term.coefficient > 0) {
             if out.len() > start {
@@ -105,7 +105,7 @@ impl Dims {
     fn magnitude(&self, args: &[Dim]) -> Option<Dim> {
         let [Dim::Expr(a), Dim::Expr(b)] = args[..] else { return None };
         let (first, second) = (&self.arena.exprs[a], &self.arena.exprs[b]);
-        let begins = first.poly.terms[usize::from(*first.order.first()?)].coefficient;
+        let begins = first.poly.terms[usize::from(*self.arena.order(a).first()?)].coefficient;
         (first.poly.scaled(-1)? == second.poly).then_some(Dim::Expr(if begins < 0 { b } else { a }))
     }
 
@@ -139,7 +139,7 @@ impl Dims {
                 }
                 let is_product = expr.poly.terms.len() == 1 && constant == 0;
                 out.push_str(if is_product { "" } else { "(" });
-                self.write_sum(expr, constant, out);
+                self.write_sum(id, constant, out);
                 out.push_str(if is_product { "" } else { ")" });
             }
         }
