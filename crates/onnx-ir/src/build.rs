@@ -29,7 +29,6 @@ use crate::model::{BodyId, Model};
 use crate::names::{Name, Names};
 use crate::tensor::{SparseTensor, Tensor, TensorId};
 use crate::types::{TypeId, Types};
-use smallvec::SmallVec;
 
 /// What names a node and its operator.
 #[derive(Clone, Copy, Default, Debug)]
@@ -134,7 +133,12 @@ impl<'m> BodyBuilder<'m> {
     /// enclosing one.
     pub fn end_graph(&mut self) {
         let Some(scope) = self.scopes.pop() else { return };
-        let outer = self.scopes.last().map(|s| s.graph);
+        let Some(outer) = self.scopes.last().map(|s| s.graph) else {
+            // Nothing was visible before the root began.
+            self.visible = Visible::default();
+            self.log.clear();
+            return;
+        };
         let mut kept = Vec::new();
         // From the newest to the oldest, so that a name logged twice gets its first value back.
         while self.log.len() > scope.log_start
@@ -144,7 +148,7 @@ impl<'m> BodyBuilder<'m> {
                 .visible
                 .slot(name)
                 .filter(|&v| self.body.values[v].def == ValueDef::Unbound(scope.graph) && before.is_none());
-            if let (Some(value), Some(outer)) = (unbound, outer) {
+            if let Some(value) = unbound {
                 self.body.values[value].def = ValueDef::Unbound(outer);
                 kept.push((name, None));
             } else {
@@ -296,8 +300,12 @@ impl<'m> BodyBuilder<'m> {
     /// [`end_node`](Self::end_node).
     pub fn begin_node(&mut self, spec: NodeSpec, inputs: impl IntoIterator<Item = Name>) -> NodeId {
         let NodeSpec { name, op, domain, overload, origin } = spec;
-        let inputs: SmallVec<_> = inputs.into_iter().map(|n| self.resolve(n)).collect();
-        let node = self.body.nodes.push(Node { name, op, domain, overload, inputs, ..Node::default() });
+        let make = || Node { name, op, domain, overload, ..Node::default() };
+        let node = self.body.nodes.push_with(make);
+        for name in inputs {
+            let value = self.resolve(name);
+            self.body.nodes[node].inputs.push(value);
+        }
         if origin != Origin::NONE {
             self.body.origins[node] = origin;
         }
@@ -307,12 +315,12 @@ impl<'m> BodyBuilder<'m> {
 
     /// Ends a node: its outputs become visible to the nodes that follow. An empty name is an output nobody wants.
     pub fn end_node(&mut self, node: NodeId, outputs: impl IntoIterator<Item = Name>) {
-        let mut ids = SmallVec::new();
+        self.body.nodes[node].outputs.clear();
         for (i, name) in outputs.into_iter().enumerate() {
             let position = u32::try_from(i).expect("a node has fewer than 2^32 outputs");
-            ids.push((!name.is_empty()).then(|| self.define(name, ValueDef::Output(node, position))));
+            let value = (!name.is_empty()).then(|| self.define(name, ValueDef::Output(node, position)));
+            self.body.nodes[node].outputs.push(value);
         }
-        self.body.nodes[node].outputs = ids;
     }
 
     /// Adds an attribute to a node.

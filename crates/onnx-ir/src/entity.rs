@@ -68,6 +68,14 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         id
     }
 
+    /// Adds an entity that is made where it stays. [`push`](Self::push) makes it elsewhere and copies it, and where many are
+    /// added the copy of what was just written has to wait for it.
+    pub(crate) fn push_with(&mut self, make: impl Fn() -> V) -> K {
+        let id = K::from_index(self.items.len());
+        self.items.extend((0..1).map(|_| make()));
+        id
+    }
+
     /// The id that the next [`push`](Self::push) will return.
     pub fn next_id(&self) -> K {
         K::from_index(self.items.len())

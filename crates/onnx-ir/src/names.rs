@@ -65,10 +65,10 @@ impl Names {
 
     /// The id of UTF-8 that occurs.
     fn known(&self, hash: u32, text: &[u8]) -> Option<Name> {
-        let (pool, starts) = (self.pool.as_bytes(), &self.starts);
-        let same = |&(known, id): &(u32, Name)| {
-            known == hash && pool[starts[id.index()]..starts[id.index() + 1]] == *text && self.is_utf8(id)
-        };
+        // The pool is looked at where hashes are equal only: its length may just have been written, and waiting for that
+        // takes longer than the rest.
+        let same =
+            |&(known, id): &(u32, Name)| known == hash && self[id].as_bytes() == text && self.is_utf8(id);
         self.table.find(spread(hash), same).map(|&(_, id)| id)
     }
 

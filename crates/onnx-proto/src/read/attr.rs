@@ -43,22 +43,22 @@ impl GraphReader<'_, '_> {
                 (I, Value::Number(int)) => i = Some(int as i64),
                 (S, Value::Bytes(string)) => s = Some(whole.slice_ref(string)),
                 (FLOATS, Value::Fixed32(bits)) => {
-                    floats.push(f32::from_le_bytes(bits));
-                    fields.more_floats(FLOATS as u8, &mut floats);
+                    fields.floats(FLOATS as u8, f32::from_le_bytes(bits), &mut floats);
                 }
                 (FLOATS, Value::Bytes(packed)) => {
                     go.unusual();
                     floats.extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
                 }
                 (INTS, Value::Number(int)) => {
-                    ints.push(int as i64);
-                    fields.more_ints(INTS as u8, &mut ints);
+                    fields.ints(INTS as u8, int as i64, &mut ints);
                 }
                 (INTS, Value::Bytes(packed)) => {
                     go.unusual();
                     ints.extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
-                (STRINGS, Value::Bytes(string)) => strings.push(whole.slice_ref(string)),
+                (STRINGS, Value::Bytes(string)) => {
+                    strings.push(frequent(string).unwrap_or_else(|| whole.slice_ref(string)));
+                }
                 (DOC_STRING, Value::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
                 (TYPE, Value::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
                 (REF_ATTR_NAME, Value::Bytes(name)) => attr.reference = Some(names.intern_bytes(name)),
@@ -136,6 +136,14 @@ impl<'a> Messages<'a> {
     fn list<T>(&self, number: u32, mut read: impl FnMut(Bytes) -> T) -> Option<Vec<T>> {
         list(self.of(number).map(|message| read(self.whole.slice_ref(message))).collect())
     }
+}
+
+/// A string that lists of ensembles of trees repeat for each node, which may be a hundred thousand. Such a one needs no
+/// reference to the file, which would be counted up and down each time.
+fn frequent(string: &[u8]) -> Option<Bytes> {
+    const MODES: [&[u8]; 7] =
+        [b"LEAF", b"BRANCH_LEQ", b"BRANCH_LT", b"BRANCH_GTE", b"BRANCH_GT", b"BRANCH_EQ", b"BRANCH_NEQ"];
+    MODES.into_iter().find(|mode| *mode == string).map(Bytes::from_static)
 }
 
 /// A list, unless it is empty: lists have no presence.

@@ -92,19 +92,21 @@ impl<'a> Iterator for Fields<'a> {
 const SPARE: usize = 16;
 
 impl Fields<'_> {
-    /// The numbers of a list that come next, each with its key.
-    pub(super) fn more_ints(&mut self, number: u8, ints: &mut Vec<i64>) {
+    /// A number of a list, and those that come next, each with its key.
+    pub(super) fn ints(&mut self, number: u8, first: i64, ints: &mut Vec<i64>) {
         // Each takes two bytes at least.
-        ints.reserve(self.rest.len() / 2);
+        ints.reserve(1 + self.rest.len() / 2);
+        ints.push(first);
         let mut cursor = Cursor::new(self.rest, 0);
-        cursor.varint_run(number << NUMBER, |int| ints.push(int as i64));
+        cursor.varint_run(number << NUMBER, ints);
         self.rest = cursor.rest();
         ints.shrink_to(ints.len() + SPARE);
     }
 
     /// The same for floats.
-    pub(super) fn more_floats(&mut self, number: u8, floats: &mut Vec<f32>) {
-        floats.reserve(self.rest.len() / 5);
+    pub(super) fn floats(&mut self, number: u8, first: f32, floats: &mut Vec<f32>) {
+        floats.reserve(1 + self.rest.len() / 5);
+        floats.push(first);
         let mut cursor = Cursor::new(self.rest, 0);
         let key = number << NUMBER | WireType::Fixed32 as u8;
         cursor.fixed32_run(key, |bits| floats.push(f32::from_le_bytes(bits)));

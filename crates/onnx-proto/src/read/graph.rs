@@ -61,6 +61,8 @@ impl GraphReader<'_, '_> {
             self.b.sparse_initializer(tensor);
         }
         let nodes = late.slices(NODE).count();
+        // Each has a name of its own, and so has what it computes.
+        self.b.names.reserve(2 * nodes);
         self.b.body_mut().nodes.reserve(nodes);
         self.b.body_mut().values.reserve(nodes);
         for node in late.slices(NODE) {

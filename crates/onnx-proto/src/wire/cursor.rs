@@ -98,6 +98,29 @@ fn short_varint(bytes: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
+/// The numbers of four fields of this key, if the eight bytes are such fields of a byte each.
+#[inline]
+fn four_varints(word: u64, key: u8) -> Option<[i64; 4]> {
+    const ONES: u64 = 0x0001_0001_0001_0001;
+    let number = |i: u32| (word >> (16 * i + 8) & 0x7f) as i64;
+    let is_so = word & (0x80ff * ONES) == u64::from(key) * ONES;
+    is_so.then(|| [number(0), number(1), number(2), number(3)])
+}
+
+/// The numbers of two fields of this key, if the first six bytes are such fields of two bytes each, as short as they
+/// can be.
+#[inline]
+fn two_varints(word: u64, key: u8) -> Option<[i64; 2]> {
+    const ONES: u64 = 0x0100_0001;
+    let number = |i: u32| {
+        let field = word >> (24 * i);
+        (field >> 8 & 0x7f | (field >> 16 & 0x7f) << 7) as i64
+    };
+    let numbers = [number(0), number(1)];
+    let is_so = word & (0x80_80ff * ONES) == (u64::from(key) | 0x8000) * ONES;
+    (is_so && numbers.iter().all(|&number| number >= 0x80)).then_some(numbers)
+}
+
 impl<'a> Cursor<'a> {
     /// Reads `bytes` from `at` to their end.
     pub(crate) fn new(bytes: &'a [u8], at: usize) -> Cursor<'a> {
@@ -200,15 +223,32 @@ impl<'a> Cursor<'a> {
         count
     }
 
-    /// The numbers of a field of one key each that come next, as far as they are short.
-    pub(crate) fn varint_run(&mut self, key: u8, mut number: impl FnMut(u64)) {
+    /// The numbers of a field of one key each that come next, as far as they are short. Four numbers of a byte, or two
+    /// of two bytes, are read at once where they are one after the other.
+    pub(crate) fn varint_run(&mut self, key: u8, numbers: &mut Vec<i64>) {
         let mut rest = self.rest();
-        while let [first, behind @ ..] = rest
-            && *first == key
-            && let Some((value, size)) = short_varint(behind)
-        {
-            number(value);
-            rest = &behind[size..];
+        loop {
+            if let Some((word, _)) = rest.split_first_chunk() {
+                let word = u64::from_le_bytes(*word);
+                if let Some(four) = four_varints(word, key) {
+                    numbers.extend(four);
+                    rest = &rest[8..];
+                    continue;
+                }
+                if let Some(two) = two_varints(word, key) {
+                    numbers.extend(two);
+                    rest = &rest[6..];
+                    continue;
+                }
+            }
+            match rest {
+                [first, behind @ ..] if *first == key => {
+                    let Some((value, size)) = short_varint(behind) else { break };
+                    numbers.push(value as i64);
+                    rest = &behind[size..];
+                }
+                _ => break,
+            }
         }
         self.at = self.bytes.len() - rest.len();
     }
@@ -295,6 +335,38 @@ mod tests {
         assert_eq!(read(&[0xff; 11]), Err(Reason::LongVarint));
         assert_eq!(read(&[0xff; 9]), Err(Reason::Truncated));
         assert_eq!(read(&[]), Err(Reason::Truncated));
+    }
+
+    #[test]
+    fn runs_of_numbers_are_read_as_one_by_one() {
+        let numbers =
+            [0, 1, 127, 128, 300, 16_383, 16_384, 2_097_151, 2_097_152, 5, 6, 7, 8, 9, 200, 201, 202];
+        let longer = |byte: u8| vec![8, byte | 0x80, 0];
+        let push = |mut number: u64, bytes: &mut Vec<u8>| {
+            bytes.push(8);
+            while number >= 0x80 {
+                bytes.push(number as u8 | 0x80);
+                number >>= 7;
+            }
+            bytes.push(number as u8);
+        };
+        for start in 0..numbers.len() {
+            for odd in [Vec::new(), longer(3), vec![8, 3, 10, 0], vec![8], vec![8, 0x80]] {
+                let mut bytes = Vec::new();
+                numbers[start..].iter().for_each(|&number| push(number, &mut bytes));
+                bytes.extend_from_slice(&odd);
+                let (mut one, mut expected) = (Cursor::new(&bytes, 0), Vec::new());
+                while let [8, behind @ ..] = one.rest()
+                    && let Some((value, size)) = short_varint(behind)
+                {
+                    expected.push(value as i64);
+                    one.at += 1 + size;
+                }
+                let (mut run, mut found) = (Cursor::new(&bytes, 0), Vec::new());
+                run.varint_run(8, &mut found);
+                assert_eq!((found, run.at), (expected, one.at), "{bytes:?}");
+            }
+        }
     }
 
     #[test]
