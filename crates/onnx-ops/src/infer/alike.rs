@@ -6,7 +6,7 @@
 //! no equality and told nothing, and they hold until something is learned.
 
 use super::engine::Engine;
-use super::facts::Fact;
+use super::facts::{Fact, Outputs};
 use super::ty::Ty;
 use super::value::{Elem, Value};
 use crate::dims::Dim;
@@ -14,7 +14,6 @@ use crate::schema::SchemaId;
 use foldhash::HashMap;
 use onnx_ir::{AttrValue, BodyId, EntityId, Node, NodeId};
 use smallvec::SmallVec;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Elements of a list of an attribute or of an operand, beyond which nodes are not compared.
@@ -23,8 +22,7 @@ const MOST: usize = 64;
 /// What is remembered of nodes.
 #[derive(Default)]
 pub(super) struct Alike {
-    /// The first node of a kind leaves its key only: most have no second one.
-    nodes: HashMap<u64, Option<Box<Known>>>,
+    nodes: HashMap<u64, Box<Known>>,
 }
 
 struct Known {
@@ -32,7 +30,7 @@ struct Known {
     node: NodeId,
     schema: SchemaId,
     operands: SmallVec<[(Ty, Option<Arc<Value>>); 2]>,
-    outputs: SmallVec<[Fact; 2]>,
+    outputs: Outputs,
     generation: u64,
 }
 
@@ -132,13 +130,8 @@ pub(super) fn key(engine: &Engine<'_>, node: &Node, schema: SchemaId) -> Option<
 }
 
 /// What the rule gave for a node like this one.
-pub(super) fn outputs_of(
-    engine: &Engine<'_>,
-    key: u64,
-    node: &Node,
-    schema: SchemaId,
-) -> Option<SmallVec<[Fact; 2]>> {
-    let known = engine.alike.nodes.get(&key)?.as_ref().filter(|known| known.body == engine.frame.body)?;
+pub(super) fn outputs_of(engine: &Engine<'_>, key: u64, node: &Node, schema: SchemaId) -> Option<Outputs> {
+    let known = engine.alike.nodes.get(&key).filter(|known| known.body == engine.frame.body)?;
     let other = &engine.body().nodes[known.node];
     let is_same = known.generation == engine.dims.generation()
         && known.schema == schema
@@ -170,10 +163,6 @@ pub(super) fn remember(
     if State::of(engine) != before {
         return;
     }
-    if let Entry::Vacant(vacant) = engine.alike.nodes.entry(key) {
-        vacant.insert(None);
-        return;
-    }
     let node = &engine.body().nodes[id];
     let operand = |&input| {
         let fact = engine.operand(input);
@@ -187,5 +176,5 @@ pub(super) fn remember(
         outputs: outputs.into(),
         generation: before.generation,
     };
-    engine.alike.nodes.insert(key, Some(Box::new(known)));
+    engine.alike.nodes.insert(key, Box::new(known));
 }

@@ -3,7 +3,7 @@
 use super::alike::{self, Alike};
 use super::attrs::{Bindings, Scope};
 use super::call::Memo;
-use super::facts::{Fact, Facts, Source};
+use super::facts::{Fact, Facts, Outputs, Source};
 use super::fitting::Fitting;
 use super::merge::{Conflict, meet};
 use super::node::NodeCx;
@@ -20,7 +20,6 @@ use onnx_ir::{
     Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, Port, SecondaryMap, TypeId,
     ValueDef, ValueId, normalize_domain,
 };
-use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -373,7 +372,7 @@ impl<'m> Engine<'m> {
     }
 
     /// What schema and rule say of the outputs of a node.
-    fn judge(&mut self, node: NodeId, id: SchemaId) -> SmallVec<[Fact; 2]> {
+    fn judge(&mut self, node: NodeId, id: SchemaId) -> Outputs {
         let registry: &'m Registry = self.registry;
         let schema = registry.get(id);
         let checked = signature::check(self, node, id, schema);

@@ -4,6 +4,7 @@ use super::ty::Ty;
 use super::value::Value;
 use crate::dims::Dims;
 use onnx_ir::{BodyId, SecondaryMap, ValueId};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What is known of a value.
@@ -16,6 +17,9 @@ pub struct Fact {
     /// How it is known.
     pub source: Source,
 }
+
+/// What is known of the outputs of a node, which mostly has one.
+pub(super) type Outputs = SmallVec<[Fact; 1]>;
 
 impl Fact {
     /// A fact about a type alone.

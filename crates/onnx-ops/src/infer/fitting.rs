@@ -5,7 +5,7 @@
 //! Nothing else counts for [`signature::check`](super::signature::check).
 
 use super::engine::Engine;
-use super::facts::Fact;
+use super::facts::{Fact, Outputs};
 use super::ty::Ty;
 use onnx_ir::{Attr, AttrType, ElemType, Name, Node, ValueId};
 use smallvec::SmallVec;
@@ -15,7 +15,7 @@ pub(super) struct Fitting {
     inputs: SmallVec<[Operand; 4]>,
     has_outputs: SmallVec<[bool; 4]>,
     attrs: SmallVec<[(Option<Name>, Option<AttrType>); 4]>,
-    outputs: SmallVec<[Fact; 2]>,
+    outputs: Outputs,
 }
 
 /// What counts of an input.
@@ -55,7 +55,7 @@ impl Fitting {
     }
 
     /// What the schema says of the outputs of a node, if the node is like this one.
-    pub(super) fn outputs_of(&self, engine: &Engine<'_>, node: &Node) -> Option<SmallVec<[Fact; 2]>> {
+    pub(super) fn outputs_of(&self, engine: &Engine<'_>, node: &Node) -> Option<Outputs> {
         let is_like = self.inputs.len() == node.inputs.len()
             && self.has_outputs.len() == node.outputs.len()
             && self.attrs.len() == node.attrs.len()

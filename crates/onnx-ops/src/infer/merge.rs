@@ -80,7 +80,7 @@ fn better(dims: &Dims, first: Dim, second: Dim) -> Dim {
     let rank = |d: Dim| match d {
         Dim::Unknown => 0,
         Dim::Expr(_) if dims.is_fresh(d) => 1,
-        Dim::Expr(_) if dims.text(d).contains("broadcast(") => 2,
+        Dim::Expr(_) if dims.is_open(d) => 2,
         Dim::Expr(_) => 3,
         Dim::Const(_) => 4,
     };

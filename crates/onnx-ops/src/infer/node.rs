@@ -13,7 +13,7 @@ mod nested;
 
 use super::attrs::{Attrs, Given};
 use super::engine::Engine;
-use super::facts::{Fact, Source};
+use super::facts::{Fact, Outputs, Source};
 use super::merge;
 use super::trace::Looked;
 use super::ty::{Shape, TensorTy, Ty};
@@ -40,7 +40,7 @@ pub struct NodeCx<'e, 'm> {
     id: NodeId,
     node: &'m Node,
     schema: &'m Schema,
-    outputs: SmallVec<[Fact; 2]>,
+    outputs: Outputs,
     has_failed: bool,
 }
 
@@ -61,24 +61,19 @@ pub(super) fn type_of_tensor(tensor: &Tensor) -> Ty {
 }
 
 impl<'e, 'm> NodeCx<'e, 'm> {
-    pub(super) fn new(
-        engine: &'e mut Engine<'m>,
-        id: NodeId,
-        schema: &'m Schema,
-        outputs: SmallVec<[Fact; 2]>,
-    ) -> Self {
+    pub(super) fn new(engine: &'e mut Engine<'m>, id: NodeId, schema: &'m Schema, outputs: Outputs) -> Self {
         let node = &engine.body().nodes[id];
         NodeCx { engine, id, node, schema, outputs, has_failed: false }
     }
 
     /// What the rule says of the outputs; `None` where it told that the node is wrong.
-    pub(super) fn run(mut self, rule: fn(&mut NodeCx<'_, '_>) -> Infer) -> Option<SmallVec<[Fact; 2]>> {
+    pub(super) fn run(mut self, rule: fn(&mut NodeCx<'_, '_>) -> Infer) -> Option<Outputs> {
         let _stopped_early: Infer = rule(&mut self);
         (!self.has_failed).then_some(self.outputs)
     }
 
     /// Infers a function operator without a rule through its body.
-    pub(super) fn run_body(mut self, schema: SchemaId) -> SmallVec<[Fact; 2]> {
+    pub(super) fn run_body(mut self, schema: SchemaId) -> Outputs {
         let Some(function) = crate::functions::body(&self, schema) else { return self.outputs };
         let inputs: Vec<Fact> = (0..self.input_count()).map(|i| self.fact(i).clone()).collect();
         let bindings = self.engine.scope().bind(self.node);

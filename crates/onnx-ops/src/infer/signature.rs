@@ -1,7 +1,7 @@
 //! A node against its schema: numbers, places that may not be empty, attributes, element types (S01–S08, S11, S12).
 
 use super::engine::Engine;
-use super::facts::{Fact, Source};
+use super::facts::{Fact, Outputs, Source};
 use super::fitting::{Fitting, stated_type};
 use super::node::index;
 use super::ty::{Ty, elem_text};
@@ -15,7 +15,7 @@ pub(super) struct Checked {
     /// Whether the rule of the operator can rely on what the schema says.
     pub(super) is_sound: bool,
     /// What the type variables say of the outputs.
-    pub(super) outputs: SmallVec<[Fact; 2]>,
+    pub(super) outputs: Outputs,
 }
 
 /// A type variable with the first input that has it.
@@ -47,8 +47,7 @@ pub(super) fn check(engine: &mut Engine<'_>, id: NodeId, schema_id: SchemaId, sc
     is_sound &= attributes.are_sound;
     let mut bindings: SmallVec<[Binding<'_>; 4]> = SmallVec::new();
     is_sound &= types(engine, id, node, schema, &mut bindings);
-    let outputs: SmallVec<[Fact; 2]> =
-        (0..node.outputs.len()).map(|i| output(schema, i, &bindings)).collect();
+    let outputs: Outputs = (0..node.outputs.len()).map(|i| output(schema, i, &bindings)).collect();
     if is_sound
         && attributes.are_known
         && !schema.deprecated

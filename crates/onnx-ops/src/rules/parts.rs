@@ -7,6 +7,8 @@ use super::{Row, row};
 use crate::dims::Dim;
 use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
 use onnx_ir::diag::{Diagnostic, code};
+use smallvec::SmallVec;
+use std::sync::Arc;
 
 pub(super) const ROWS: &[Row] = &[
     row("CenterCropPad", 18, center_crop_pad),
@@ -63,15 +65,38 @@ fn concat_elements(cx: &mut NodeCx<'_, '_>, axis: usize) -> Infer {
     if ends.len() != values.len() {
         return None;
     }
-    let value = Value::from_fn(extents(cx, 0)?, |at| {
-        let part = ends.partition_point(|&end| end <= at[axis]);
-        let Some(Some(value)) = values.get(part) else { return Elem::Unknown };
-        let mut at = at.to_vec();
-        at[axis] -= if part == 0 { 0 } else { ends[part - 1] };
-        value.broadcast_at(&at).unwrap_or(Elem::Unknown)
-    })?;
+    let extents = extents(cx, 0)?;
+    let value = match extents[..] {
+        [count] if count <= Value::MOST && ends.last() == Some(&count) => {
+            Value::new([count], joined(&values, &ends))?
+        }
+        _ => Value::from_fn(extents, |at| {
+            let part = ends.partition_point(|&end| end <= at[axis]);
+            let Some(Some(value)) = values.get(part) else { return Elem::Unknown };
+            let mut at: SmallVec<[usize; 4]> = SmallVec::from_slice(at);
+            at[axis] -= if part == 0 { 0 } else { ends[part - 1] };
+            value.broadcast_at(&at).unwrap_or(Elem::Unknown)
+        })?,
+    };
     cx.set_value(0, value);
     Some(())
+}
+
+/// The elements of lists one after the other, which end at these positions.
+fn joined(values: &[Option<Arc<Value>>], ends: &[usize]) -> Vec<Elem> {
+    let mut elems = Vec::new();
+    for (value, &end) in values.iter().zip(ends) {
+        let start = elems.len();
+        match value {
+            Some(value) if value.elems.len() == end - start => elems.extend_from_slice(&value.elems),
+            Some(value) => {
+                let elem = |at| value.broadcast_at(&[at]).unwrap_or(Elem::Unknown);
+                elems.extend((0..end - start).map(elem));
+            }
+            None => elems.resize(end, Elem::Unknown),
+        }
+    }
+    elems
 }
 
 const SIZES: Param = Param::new("split", 1);

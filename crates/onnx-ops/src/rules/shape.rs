@@ -9,6 +9,7 @@ use crate::dims::{Dim, Dims};
 use crate::infer::{Elem, Infer, NodeCx, Shape, TensorTy, Ty, Value};
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{ElemType, Tensor};
+use smallvec::SmallVec;
 
 pub(super) const ROWS: &[Row] = &[
     row("Constant", 1, constant),
@@ -68,7 +69,7 @@ const CONSTANTS: &[&str] = &[
 
 /// Exactly one of several attributes says what it is.
 fn constant(cx: &mut NodeCx<'_, '_>) -> Infer {
-    let given: Vec<&str> = CONSTANTS.iter().copied().filter(|name| cx.has_attr(name)).collect();
+    let given: SmallVec<[&str; 2]> = CONSTANTS.iter().copied().filter(|name| cx.has_attr(name)).collect();
     let name = match given[..] {
         [name] => name,
         [] => {
