@@ -123,6 +123,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let (loaded, found) = findings(args, &operators, &input);
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
         locate::report(session, &input, &loaded, &found);
+        if files.last() == Some(path) {
+            // The process ends, and that frees everything at once: a large model is a million small pieces.
+            std::mem::forget(loaded);
+        }
     }
     drop(work);
     session.summary(files.len());
