@@ -118,9 +118,55 @@ fn results_depend_on_no_number_of_threads() {
     }
 }
 
+/// What is stored in the model is prepared once; what is given, in each run.
+#[test]
+fn stored_factors_give_what_given_ones_give() {
+    let list = |count: usize| {
+        let numbers: Vec<String> = wave(count, 5).iter().map(f32::to_string).collect();
+        numbers.join(", ")
+    };
+    let nodes = [
+        ("float[70,40] x", "float[40,50] w", "float[70,50] y", "MatMul(x, w)"),
+        ("float[40,300] x", "float[70,40] w", "float[70,300] y", "MatMul(w, x)"),
+        ("float[3,70,40] x", "float[40,50] w", "float[3,70,50] y", "MatMul(x, w)"),
+        (
+            "float[2,8,19,17] x",
+            "float[30,8,3,3] w",
+            "float[2,30,19,17] y",
+            "Conv <pads = [1, 1, 1, 1]> (x, w)",
+        ),
+    ];
+    let run = |text: &str, inputs: Vec<Option<Value>>, threads: usize| {
+        let model = read_text(text).unwrap_or_else(|why| panic!("{text}: {why}"));
+        let executable =
+            compile(&model, registry_of(&model), &CompileOptions::default()).expect("known operators");
+        let options = RunOptions { threads, ..RunOptions::default() };
+        let results = executable.run(inputs, &options).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        results[0].tensor().expect("a tensor").bytes().to_vec()
+    };
+    let dims = |port: &str| -> Vec<usize> {
+        let inner = port.split(['[', ']']).nth(1).unwrap_or_default();
+        inner.split(',').filter_map(|d| d.parse().ok()).collect()
+    };
+    for (x, w, y, node) in nodes {
+        let head = "<ir_version: 10, opset_import: [\"\": 21]>\n";
+        let given = format!("{head}g ({x}, {w}) => ({y}) {{ y = {node} }}");
+        let count = dims(w).iter().product();
+        let stored = format!("{head}g ({x}) => ({y}) <{w} = {{{}}}> {{ y = {node} }}", list(count));
+        let weights = Tensor::of(&dims(w), &wave(count, 5)).expect("small tensors");
+        let x = Some(Value::Tensor(waves(&dims(x), 1)));
+        let expected = run(&given, vec![x.clone(), Some(Value::Tensor(weights))], 1);
+        for threads in [1, 2, 3] {
+            assert!(run(&stored, vec![x.clone()], threads) == expected, "{node} on {threads} threads");
+        }
+    }
+}
+
 /// Numbers that differ.
 fn waves(dims: &[usize], phase: usize) -> Tensor {
-    let numbers: Vec<f32> =
-        (0..dims.iter().product()).map(|i: usize| ((i * 7 + phase) as f32 * 0.37).sin()).collect();
-    Tensor::of(dims, &numbers).expect("small tensors")
+    Tensor::of(dims, &wave(dims.iter().product(), phase)).expect("small tensors")
+}
+
+fn wave(count: usize, phase: usize) -> Vec<f32> {
+    (0..count).map(|i| ((i * 7 + phase) as f32 * 0.37).sin()).collect()
 }

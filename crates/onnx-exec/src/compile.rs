@@ -9,7 +9,7 @@ use crate::liveness::dead_after;
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Inline};
 use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, Origin, Port, SecondaryMap, ValueId, normalize_domain};
@@ -46,6 +46,8 @@ pub struct Executable<'r> {
     pub(crate) options: CompileOptions,
     /// Loops of nodes that are formulas; `None` of those that are none.
     pub(crate) prepared: Mutex<HashMap<Signature, Option<Arc<Prepared>>>>,
+    /// The nodes whose constants have been prepared, which takes as much memory again, once for all types of inputs.
+    pub(crate) packed: Mutex<HashSet<NodeId>>,
 }
 
 /// Function bodies of nodes that are ready to run.
@@ -92,6 +94,7 @@ pub fn compile<'r>(
         functions: Mutex::default(),
         options: options.clone(),
         prepared: Mutex::default(),
+        packed: Mutex::default(),
     };
     executable.store(&mut found);
     executable.act(&mut found);

@@ -129,15 +129,25 @@ pub(crate) fn signature(
 }
 
 impl Prepared {
-    /// Makes loops of the formulas, for inputs of these types.
-    pub(crate) fn new(definition: Definition, inputs: &[Option<Value>]) -> Prepared {
+    /// Makes loops of the formulas, for inputs of these types; some are the same in all runs, and prepared as well.
+    pub(crate) fn new(definition: Definition, inputs: &[Option<Value>], is_constant: &[bool]) -> Prepared {
+        let constants: Vec<Option<View<'_>>> = (inputs.iter().zip(is_constant))
+            .map(|(v, is_constant)| v.as_ref()?.tensor().ok().filter(|_| *is_constant).map(View::of))
+            .collect();
         let mut operands: Vec<Option<loops::Operand<'_>>> = (inputs.iter())
             .map(|v| v.as_ref()?.tensor().ok().map(|t| loops::Operand { elem: t.elem(), dims: t.dims() }))
             .collect();
         operands.resize(definition.inputs, None);
         let mut nests = Vec::with_capacity(definition.formulas.len());
         for formula in &definition.formulas {
-            nests.push(Nest::of(formula, &operands));
+            let mut nest = Nest::of(formula, &operands);
+            if let Some(nest) = &mut nest
+                && constants.iter().any(Option::is_some)
+            {
+                // Without the memory for it, they are prepared in each run.
+                _ = nest.pack_constants(&constants);
+            }
+            nests.push(nest);
             operands.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims }));
         }
         Prepared { definition, nests }

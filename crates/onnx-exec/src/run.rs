@@ -15,7 +15,7 @@ use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::schema::SchemaId;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How a model is run.
@@ -306,7 +306,8 @@ impl<'x, 'r> Run<'x, 'r> {
         }
         let outputs = self.facts(node, inputs)?;
         let definition = formula::definition(x, node, schema, inputs, &outputs);
-        let made = definition.map(|definition| Arc::new(Prepared::new(definition, inputs)));
+        let are_constant = if lock_of(&x.packed).insert(node) { x.constants(node) } else { Vec::new() };
+        let made = definition.map(|definition| Arc::new(Prepared::new(definition, inputs, &are_constant)));
         let mut kept = lock();
         if kept.len() >= MOST_KEPT {
             kept.clear();
@@ -380,6 +381,21 @@ impl<'x, 'r> Run<'x, 'r> {
             self.failed(node, &code::RUN_FAILED, error.map_or("its inputs do not fit", |d| &d.message))
         })
     }
+}
+
+impl Executable<'_> {
+    /// Which inputs of a node are stored in the model, and cannot be given instead.
+    fn constants(&self, node: NodeId) -> Vec<bool> {
+        let is_given = |value| self.inputs().iter().any(|port| port.value == Some(value));
+        let is_constant = |value: &Option<ValueId>| {
+            value.is_some_and(|value| self.stored[value].is_some() && !is_given(value))
+        };
+        self.body().nodes[node].inputs.iter().map(is_constant).collect()
+    }
+}
+
+fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Loops, and function bodies, that are kept for the types that inputs have had.

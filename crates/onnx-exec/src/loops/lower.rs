@@ -44,14 +44,28 @@ impl Nest {
             }
         }
         let class = body.result?.class;
+        let mut contraction = over.and_then(|over| {
+            let is_float = over.elem == ElemType::FLOAT && class == Class::Single;
+            let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
+            (over.combine == Combine::Sum && is_float).then_some(())?;
+            let factor = |expr: &Expr| builder(last).finish(expr, Some(Class::Single));
+            contraction(formula.elem, &axes, factor(a)?, factor(b)?)
+        });
+        let is_strip = contraction.is_none() && !is_inner;
+        let taps = over
+            .filter(|_| is_strip)
+            .and_then(|over| Taps::of(over.combine, &body, axes.dims.len(), &axes.over));
         let reduction = match over {
             None => None,
             Some(over) => {
                 Class::of(over.elem)?;
-                Some(Reduction { combine: over.combine, elem: over.elem, is_inner })
+                // What is added up in single floats is no double.
+                let is_single = contraction.is_some() || taps.as_ref().is_some_and(Taps::is_single);
+                let total = if is_single { Class::Single } else { total_class(over.combine, class) };
+                Some(Reduction { combine: over.combine, elem: over.elem, total, is_inner })
             }
         };
-        let total = reduction.map(|reduction| total_class(reduction.combine, class));
+        let total = reduction.map(|reduction| reduction.total);
         let then = match &formula.then {
             None => None,
             Some(then) => {
@@ -60,6 +74,9 @@ impl Nest {
                 Some(builder.finish(then, Class::of(formula.elem))?)
             }
         };
+        if let Some(contraction) = &mut contraction {
+            contraction.then.clone_from(&then);
+        }
         let result = match (&then, total) {
             (Some(then), _) => then.result?.class,
             (None, Some(total)) => total,
@@ -70,16 +87,7 @@ impl Nest {
         if !fits {
             return None;
         }
-        let contraction = over.and_then(|over| {
-            let is_float = over.elem == ElemType::FLOAT && class == Class::Single;
-            let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
-            (over.combine == Combine::Sum && is_float).then_some(())?;
-            let factor = |expr: &Expr| builder(last).finish(expr, Some(Class::Single));
-            contraction(formula.elem, &axes, factor(a)?, factor(b)?, then.clone())
-        });
         let (dims, over) = (axes.dims, axes.over);
-        let outer = reduction.filter(|reduction| !reduction.is_inner && contraction.is_none());
-        let taps = outer.and_then(|reduction| Taps::of(reduction.combine, &body, dims.len(), &over));
         let mut nest =
             Nest { elem: formula.elem, dims, over, reduction, body, then, contraction, taps, moved: None };
         nest.moved = nest.moves();
@@ -93,13 +101,7 @@ const LEAST_COLUMNS: usize = 8;
 const LEAST_STEPS: usize = 4;
 
 /// The matrix product of two factors, if there are enough of everything.
-fn contraction(
-    elem: ElemType,
-    axes: &Axes,
-    a: Program,
-    b: Program,
-    then: Option<Program>,
-) -> Option<Contraction> {
+fn contraction(elem: ElemType, axes: &Axes, a: Program, b: Program) -> Option<Contraction> {
     let extents = axes.extents();
     let split = axes.dims.len();
     let (of_a, of_b) = (depends(&a, extents.len()), depends(&b, extents.len()));
@@ -115,18 +117,27 @@ fn contraction(
         let across = Program { along: last, ..program.clone() };
         let along = Program { along: inner, ..program };
         let is_along_steps = cost(&along, extents[inner]) < cost(&across, extents[last]);
-        Some(Side { program: if is_along_steps { along } else { across }, axes: own, is_along_steps })
+        let program = if is_along_steps { along } else { across };
+        Some(Side { program, axes: own, is_along_steps, packed: None })
     };
     let (a, b) = (side(a, &of_a, &of_b)?, side(b, &of_b, &of_a)?);
     let both = (0..split).filter(|axis| of_a[*axis] == of_b[*axis]).collect();
     let count = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
     let steps: usize = axes.over.iter().product();
     let is_one = count(&a.axes) >= LEAST_ROWS && count(&b.axes) >= LEAST_COLUMNS && steps >= LEAST_STEPS;
-    is_one.then(|| Contraction { elem, dims: axes.dims.clone(), over: axes.over.clone(), a, b, both, then })
+    is_one.then(|| Contraction {
+        elem,
+        dims: axes.dims.clone(),
+        over: axes.over.clone(),
+        a,
+        b,
+        both,
+        then: None,
+    })
 }
 
 /// What the total of a reduction is.
-pub(super) fn total_class(combine: Combine, class: Class) -> Class {
+fn total_class(combine: Combine, class: Class) -> Class {
     match combine {
         Combine::ArgMax(_) | Combine::ArgMin(_) => Class::Int,
         Combine::Max | Combine::Min => class,

@@ -76,6 +76,8 @@ struct Reduction {
     combine: Combine,
     /// What totals of integers wrap around in.
     elem: ElemType,
+    /// What the total is.
+    total: Class,
     /// Whether the strips lie along an axis that is reduced.
     is_inner: bool,
 }

@@ -16,6 +16,9 @@ const LEAST_STEPS: usize = 1 << 16;
 /// Products, of which a thread does many at once.
 const LEAST_PRODUCTS: usize = 1 << 19;
 
+/// Rows of a whole number of tiles of any processor.
+const TILE: usize = 12;
+
 impl Nest {
     /// Computes all elements of the result, on the threads that there are.
     pub(crate) fn run_all(&self, operands: &Operands<'_>, out: &mut [u8]) -> Result<(), Failure> {
@@ -64,6 +67,8 @@ impl Nest {
         match (&self.contraction, self.dims.last()) {
             // Whole tiles of any processor.
             (Some(_), _) if is_one => 32,
+            // Whole tiles of rows, which may be packed before.
+            (Some(contraction), _) if contraction.a.axes == [0] => TILE * behind.max(1),
             (Some(_), _) => behind.max(1),
             (None, _) if is_one => LANES,
             (None, Some(_)) if self.dims[0] >= threads => behind.max(1),

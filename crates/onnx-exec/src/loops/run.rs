@@ -1,7 +1,6 @@
 //! Runs a nest.
 
 use super::lanes::{Registers, wrap};
-use super::lower::total_class;
 use super::memory::{Places, gather, load, store};
 use super::program::{Instr, Program, Reg};
 use super::reduce::Totals;
@@ -73,7 +72,7 @@ impl<'w> Work<'w> {
     fn new(nest: &'w Nest, operands: &'w Operands<'w>) -> Self {
         let class = nest.body.result.map_or(Class::Single, |result| result.class);
         let totals = nest.reduction.map(|reduction| Totals::new(reduction.combine));
-        let class = nest.reduction.map_or(class, |reduction| total_class(reduction.combine, class));
+        let class = nest.reduction.map_or(class, |reduction| reduction.total);
         let mut counts = nest.then.as_ref().map_or([0; 3], |then| then.counts);
         counts[class as usize] += 1;
         let total = Reg { class, at: counts[class as usize] - 1 };

@@ -18,6 +18,8 @@ use std::ops::Range;
 const MOST_STEPS: usize = 1 << 16;
 /// Products that are added up in single floats before they are added to a double.
 const BLOCK: usize = 256;
+/// Steps that are done at once, so that what they load comes at once.
+const TOGETHER: usize = 4;
 
 /// Such a reduction.
 #[derive(Clone, Debug)]
@@ -115,7 +117,13 @@ impl Taps {
         Some(Taps { x, factor, combine, along, steps })
     }
 
-    /// Combines all steps for the strip from a position on; single floats if there is no sum, else doubles.
+    /// Whether the total is a single float.
+    pub(super) fn is_single(&self) -> bool {
+        self.combine != Combine::Sum || self.steps.len() <= BLOCK
+    }
+
+    /// Combines all steps for the strip from a position on, into single floats, or into doubles if they are
+    /// not [`is_single`](Self::is_single).
     pub(super) fn run(
         &self,
         operands: &Operands<'_>,
@@ -195,24 +203,60 @@ impl Elements<'_> {
     }
 }
 
+impl Elements<'_> {
+    /// The stretches and factors of some steps that have no bounds.
+    #[inline(always)]
+    fn rows(
+        &self,
+        steps: &[Step; TOGETHER],
+        factors: &[f32],
+        first: i64,
+        n: usize,
+    ) -> Option<[(&[f32], f32); TOGETHER]> {
+        let mut rows = [(&[][..], 0.0); TOGETHER];
+        for (row, step) in rows.iter_mut().zip(steps) {
+            let factor = factors.get(usize::try_from(first + step.factor).ok()?)?;
+            *row = (self.x.get(usize::try_from(self.start + step.x).ok()?..)?.get(..n)?, *factor);
+        }
+        Some(rows)
+    }
+}
+
 impl Strip<'_> {
     #[inline(always)]
     fn sum<const FUSED: bool>(self) -> bool {
         let n = self.double.len();
-        let sums = &mut *self.single;
+        let Strip { of, factors, first, single: sums, double } = self;
         let mut is_first = true;
-        for steps in self.of.taps.steps.chunks(BLOCK) {
+        for steps in of.taps.steps.chunks(BLOCK) {
             sums.fill(0.0);
+            let (together, steps) = match &of.taps.x {
+                Source { bounds, place, .. } if bounds.is_empty() && place.by[of.taps.along] == 1 => {
+                    steps.as_chunks::<TOGETHER>()
+                }
+                _ => (&[][..], steps),
+            };
+            for steps in together {
+                let Some(rows) = of.rows(steps, factors, first, n) else { return false };
+                let [(a, fa), (b, fb), (c, fc), (d, fd)] = rows;
+                let rows = a.iter().zip(b).zip(c).zip(d);
+                for (sum, (((a, b), c), d)) in sums.iter_mut().zip(rows) {
+                    let add = |sum: f32, x: f32, f: f32| if FUSED { x.mul_add(f, sum) } else { x * f + sum };
+                    *sum = add(add(add(add(*sum, *a, fa), *b, fb), *c, fc), *d, fd);
+                }
+            }
             for step in steps {
-                let factor =
-                    usize::try_from(self.first + step.factor).ok().and_then(|at| self.factors.get(at));
-                let (Some(&factor), Some((lanes, stretch, by))) = (factor, self.of.stretch(step, n)) else {
+                let factor = usize::try_from(first + step.factor).ok().and_then(|at| factors.get(at));
+                let (Some(&factor), Some((lanes, stretch, by))) = (factor, of.stretch(step, n)) else {
                     return false;
                 };
                 let add = |sum: f32, x: f32| if FUSED { x.mul_add(factor, sum) } else { x * factor + sum };
                 each(&mut sums[lanes], stretch, by, add);
             }
-            for (total, sum) in self.double.iter_mut().zip(&*sums) {
+            if of.taps.is_single() {
+                return true;
+            }
+            for (total, sum) in double.iter_mut().zip(&*sums) {
                 *total = if is_first { f64::from(*sum) } else { *total + f64::from(*sum) };
             }
             is_first = false;

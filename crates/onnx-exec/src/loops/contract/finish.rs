@@ -27,7 +27,7 @@ pub(super) struct Finish<'f> {
 impl<'f> Finish<'f> {
     pub(super) fn new(contraction: &'f Contraction, extents: &'f [usize], stride: usize) -> Self {
         let mut counts = contraction.then.as_ref().map_or([0; 3], |then| then.counts);
-        let class = Class::Double;
+        let class = Class::Single;
         counts[class as usize] += 1;
         let own = Reg { class, at: counts[class as usize] - 1 };
         let total = contraction.then.as_ref().and_then(|then| then.total).unwrap_or(own);

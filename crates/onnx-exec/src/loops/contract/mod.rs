@@ -21,15 +21,18 @@ mod finish;
 mod pack;
 mod stretches;
 
+use super::Nest;
 use super::micro::Micro;
 use super::program::{Instr, Program};
 use super::scratch::scratch;
 use super::view::Operands;
+use crate::budget::filled;
 use crate::failure::{Failure, fail};
 use finish::Finish;
 use onnx_ir::ElemType;
 use pack::Packer;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Steps of which totals are added up in registers: a tile of columns then stays in the first cache.
 const STEPS: usize = 256;
@@ -63,6 +66,8 @@ pub(super) struct Side {
     /// The axes of the result that only it depends on.
     pub(super) axes: Vec<usize>,
     pub(super) is_along_steps: bool,
+    /// All of it, packed before, if it is made of constants.
+    pub(super) packed: Option<Arc<Vec<f32>>>,
 }
 
 impl Side {
@@ -111,7 +116,7 @@ impl Contraction {
     ) -> Result<(), Failure> {
         let behind: usize = self.dims[1..].iter().product();
         if elements == (0..self.dims[0] * behind) {
-            return self.all(operands, out);
+            return self.part(operands, 0, out);
         }
         if !elements.start.is_multiple_of(behind) || !elements.len().is_multiple_of(behind) {
             fail!("a part of a matrix product is no part of its first axis")
@@ -123,10 +128,11 @@ impl Contraction {
         for program in programs.into_iter().chain(&mut part.then) {
             program.shift(0, first);
         }
-        part.all(operands, out)
+        part.part(operands, first, out)
     }
 
-    fn all(&self, operands: &Operands<'_>, out: &mut [u8]) -> Result<(), Failure> {
+    /// Computes all, which begins at a position of the first axis of what may be packed.
+    fn part(&self, operands: &Operands<'_>, first: usize, out: &mut [u8]) -> Result<(), Failure> {
         let micro = Micro::best();
         let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
         let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
@@ -136,32 +142,39 @@ impl Contraction {
         let mut at = vec![0; extents.len()];
         let mut a = Packer::new(&self.a, &extents, &step_axes, micro.rows);
         let mut b = Packer::new(&self.b, &extents, &step_axes, micro.columns);
-        let tile_rows = rows.next_multiple_of(micro.rows);
-        // As many columns as the cache holds with all their steps, in whole tiles.
-        let block = (CACHED / count).clamp(micro.columns, COLUMNS).min(columns);
-        let block = block.next_multiple_of(micro.columns);
+        let block = block(columns, count, micro);
         let mut finish = Finish::new(self, &extents, block);
-        let group = (ROWS / micro.rows * micro.rows).min(tile_rows);
+        let group = (ROWS / micro.rows * micro.rows).min(rows.next_multiple_of(micro.rows));
         let mut totals = scratch(group * block)?;
-        let mut packed_a = scratch(tile_rows * count)?;
-        let mut packed_b = scratch(block * count)?;
+        // Rows before those of this part.
+        let before = if self.a.axes.contains(&0) { first * (rows / self.dims[0]) } else { 0 };
+        let known_a = self.a.packed.as_deref().filter(|_| before.is_multiple_of(micro.rows));
+        let whole = known_a.map_or(rows.next_multiple_of(micro.rows), |known| known.len() / count);
+        let before = if known_a.is_some() { before } else { 0 };
+        let known_b = self.b.packed.as_deref().filter(|_| !self.b.axes.contains(&0) || first == 0);
+        let known_b = known_b.filter(|known| known.len() == columns.next_multiple_of(micro.columns) * count);
+        let mut packed_a = scratch(if known_a.is_some() { 0 } else { whole * count })?;
+        let mut packed_b = scratch(if known_b.is_some() { 0 } else { block * count })?;
+        let is_same_a = !self.is_of(&self.a, &self.both);
         for batch in 0..batches {
             place(&mut at, &self.both, &extents, batch);
-            // Each block of steps lies together.
-            for steps in blocks(count, STEPS) {
-                let packed = &mut packed_a[steps.start * tile_rows..][..steps.len() * tile_rows];
-                a.pack(operands, &mut at, 0..rows, steps, packed)?;
+            if known_a.is_none() && (batch == 0 || !is_same_a) {
+                pack_rows(&mut a, operands, &mut at, rows, count, &mut packed_a)?;
             }
+            let packed_a: &[f32] = known_a.map_or(&packed_a, |known| known);
             for columns in blocks(columns, block) {
                 let wide = columns.len().next_multiple_of(micro.columns);
-                for steps in blocks(count, STEPS) {
-                    let packed = &mut packed_b[steps.start * wide..][..steps.len() * wide];
-                    b.pack(operands, &mut at, columns.clone(), steps, packed)?;
-                }
+                let packed_b = match known_b {
+                    Some(known) => &known[columns.start * count..][..wide * count],
+                    None => {
+                        pack_columns(&mut b, operands, &mut at, columns.clone(), count, &mut packed_b)?;
+                        &packed_b[..wide * count]
+                    }
+                };
                 for rows in blocks(rows, group) {
                     for steps in blocks(count, STEPS) {
                         let n = steps.len();
-                        let a = &packed_a[steps.start * tile_rows + rows.start * n..];
+                        let a = &packed_a[steps.start * whole + (before + rows.start) * n..];
                         let b = &packed_b[steps.start * wide..][..n * wide];
                         let size = [rows.len(), columns.len()];
                         tiles(micro, n, a, b, &mut totals, block, size, steps.start == 0);
@@ -172,6 +185,100 @@ impl Contraction {
         }
         Ok(())
     }
+}
+
+impl Contraction {
+    /// Packs factors that are made of constants, once for all runs.
+    pub(super) fn pack(&mut self, constants: &Operands<'_>) -> Result<(), Failure> {
+        let micro = Micro::best();
+        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
+        let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
+        let count: usize = self.over.iter().product();
+        let mut at = vec![0; extents.len()];
+        if self.is_constant(&self.a, constants) {
+            let rows = self.a.count(&extents);
+            let mut packed = filled(rows.next_multiple_of(micro.rows) * count, 0.0)?;
+            let mut packer = Packer::new(&self.a, &extents, &step_axes, micro.rows);
+            pack_rows(&mut packer, constants, &mut at, rows, count, &mut packed)?;
+            self.a.packed = Some(Arc::new(packed));
+        }
+        if self.is_constant(&self.b, constants) {
+            let columns = self.b.count(&extents);
+            let mut packed = filled(columns.next_multiple_of(micro.columns) * count, 0.0)?;
+            let mut packer = Packer::new(&self.b, &extents, &step_axes, micro.columns);
+            for columns in blocks(columns, block(columns, count, micro)) {
+                let packed = &mut packed[columns.start * count..];
+                pack_columns(&mut packer, constants, &mut at, columns, count, packed)?;
+            }
+            self.b.packed = Some(Arc::new(packed));
+        }
+        Ok(())
+    }
+
+    /// Whether a factor is the same in all runs and for all positions of the axes that both depend on.
+    fn is_constant(&self, side: &Side, constants: &Operands<'_>) -> bool {
+        let is_known = |operand: usize| constants.get(operand).is_some_and(Option::is_some);
+        let are_known = side.program.instrs.iter().all(|instr| match instr {
+            Instr::Load { operand, .. }
+            | Instr::LoadWhere { operand, .. }
+            | Instr::Gather { operand, .. } => is_known(*operand),
+            _ => true,
+        });
+        are_known && !self.is_of(side, &self.both)
+    }
+
+    /// Whether a factor depends on one of some axes.
+    fn is_of(&self, side: &Side, axes: &[usize]) -> bool {
+        let depends = depends(&side.program, self.dims.len() + self.over.len());
+        axes.iter().any(|&axis| depends[axis])
+    }
+}
+
+impl Nest {
+    /// Packs factors of a matrix product that are made of these operands, which are the same in all runs.
+    pub(crate) fn pack_constants(&mut self, constants: &Operands<'_>) -> Result<(), Failure> {
+        self.contraction.as_mut().map_or(Ok(()), |contraction| contraction.pack(constants))
+    }
+}
+
+/// As many columns as the cache holds with all their steps, in whole tiles.
+fn block(columns: usize, count: usize, micro: Micro) -> usize {
+    let block = (CACHED / count).clamp(micro.columns, COLUMNS);
+    block.min(columns).next_multiple_of(micro.columns)
+}
+
+/// Packs all rows: for each block of steps, tile after tile.
+fn pack_rows(
+    packer: &mut Packer<'_>,
+    operands: &Operands<'_>,
+    at: &mut [usize],
+    rows: usize,
+    count: usize,
+    out: &mut [f32],
+) -> Result<(), Failure> {
+    let whole = out.len() / count;
+    for steps in blocks(count, STEPS) {
+        let out = &mut out[steps.start * whole..][..steps.len() * whole];
+        packer.pack(operands, at, 0..rows, steps, out)?;
+    }
+    Ok(())
+}
+
+/// Packs a block of columns likewise.
+fn pack_columns(
+    packer: &mut Packer<'_>,
+    operands: &Operands<'_>,
+    at: &mut [usize],
+    columns: Range<usize>,
+    count: usize,
+    out: &mut [f32],
+) -> Result<(), Failure> {
+    let wide = columns.len().next_multiple_of(packer.tile());
+    for steps in blocks(count, STEPS) {
+        let out = &mut out[steps.start * wide..][..steps.len() * wide];
+        packer.pack(operands, at, columns.clone(), steps, out)?;
+    }
+    Ok(())
 }
 
 /// All numbers below one in blocks.

@@ -30,6 +30,11 @@ impl<'p> Packer<'p> {
         Packer { side, extents, steps, regs, tile, alike: Vec::new() }
     }
 
+    /// Rows or columns of a tile.
+    pub(super) fn tile(&self) -> usize {
+        self.tile
+    }
+
     /// Packs some of its own positions and some steps: tile after tile, in it step after step, the last tile with zeros.
     pub(super) fn pack(
         &mut self,
