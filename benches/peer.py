@@ -97,7 +97,26 @@ def from_textproto(path):
     return lambda: text_format.Parse(text, onnx.ModelProto()).SerializeToString()
 
 
+def run(path):
+    import numpy
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options)
+
+    def waves(port):
+        if port.type != "tensor(float)":
+            return numpy.zeros(port.shape, dtype=numpy.int64)
+        count = int(numpy.prod(port.shape))
+        return numpy.sin(numpy.arange(count) * 0.37).astype(numpy.float32).reshape(port.shape)
+
+    inputs = {port.name: waves(port) for port in session.get_inputs()}
+    return lambda: session.run(None, inputs)
+
+
 JOBS = {
+    "run": run,
     "parse": parse,
     "print": print_,
     "format": format_,

@@ -1,6 +1,7 @@
 //! The jobs that are measured.
 
 mod check;
+mod exec;
 mod form;
 mod program;
 mod text;
@@ -57,6 +58,16 @@ pub(crate) const CASES: &[Case] = &[
     case("program/version", "program: --version; import onnx", program::version),
     case("program/info", "program: info; onnx.load", program::info),
     case("program/elide", "program: print --elide 4; onnx.load", program::elide),
+    case("exec/matmul", "1024 x 1024 matrices: run; ONNX Runtime", exec::matmul),
+    case("exec/gemv", "a row and a 4096 x 4096 matrix: run; ONNX Runtime", exec::gemv),
+    case("exec/conv3x3", "convolution, 64 channels of 56 x 56: run; ONNX Runtime", exec::conv3x3),
+    case("exec/conv1x1", "convolution of points, 256 channels of 56 x 56: run; ONNX Runtime", exec::conv1x1),
+    case("exec/depthwise", "convolution by channel, 128 of 56 x 56: run; ONNX Runtime", exec::depthwise),
+    case("exec/softmax", "4096 rows of 1024: run; ONNX Runtime", exec::softmax),
+    case("exec/functions", "Erf, Exp, Tanh, Sigmoid of 1M floats: run; ONNX Runtime", exec::functions),
+    case("exec/transpose", "4M floats, the second axis last: run; ONNX Runtime", exec::transpose),
+    case("exec/pool", "greatest of 3 x 3, 64 channels of 112 x 112: run; ONNX Runtime", exec::pool),
+    case("exec/sum", "sums of columns of 2048 x 2048: run; ONNX Runtime", exec::sum),
     case("program/check", "program: check of 100k nodes; parse and check", program::check),
 ];
 
