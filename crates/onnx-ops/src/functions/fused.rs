@@ -4,12 +4,12 @@ use super::draft::{Draft, number};
 use super::site::Site;
 use std::fmt::Display;
 
-/// The attributes of these names that the node has, as another node takes them: `, pads = [1, 1]`.
+/// The attributes of these names that the node has, as another node takes them: `pads: ints = [1, 1]`.
 fn passed_on(site: &Site<'_>, names: &[&str]) -> String {
     let list = |all: Vec<i64>| all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let attribute = |name: &&str| {
         if let Some(list) = site.ints(name).map(list) {
-            return Some(format!("{name} = [{list}]"));
+            return Some(format!("{name}: ints = [{list}]"));
         }
         if let Some(int) = site.int(name) {
             return Some(format!("{name} = {int}"));
