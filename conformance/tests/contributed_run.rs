@@ -93,6 +93,22 @@ const CASES: &[(&str, &str)] = &[
         "float[2,3,8] q, float[2,2,5,4] k, float[2,2,5,4] v",
         "y = MultiHeadAttention <num_heads = 2> (q, k, v)",
     ),
+    (
+        "uint8[1,3,4] x, uint8[4,12] w, float[12] b, float s = {0.05}, float t = {0.02}, int32[1,3] m = {1, 1, 0}, uint8 z = {9}, uint8 u = {8}",
+        "y = QAttention <num_heads = 2> (x, w, b, s, t, m, z, u)",
+    ),
+    (
+        "uint8[1,3,4] x, uint8[4,12] w, float[12] b, float[1] s = {0.05}, float[1] t = {0.02}, uint8[1] z = {9}, uint8[1] u = {8}",
+        "y = QAttention <num_heads = 2, unidirectional = 1> (x, w, b, s, t, , z, u)",
+    ),
+    (
+        "float[2,2,5,6] x, float[3,4] r = {0, 0, 1, 1, 0.25, 0.125, 0.75, 1.5, 0.5, 1, 0.25, -0.25}, int32[3] i = {0, 1, 1}, int32[2] s = {3, 4}",
+        "y = CropAndResize <extrapolation_value = 0.5> (x, r, i, s)",
+    ),
+    (
+        "float[2,2,5,6] x, float[2,4] r = {0, 0, 1, 1, 0.2, 0.1, 0.7, 1.5}, int32[2] i = {0, 1}, int32[2] s = {1, 3}",
+        "y = CropAndResize <mode = \"nearest\"> (x, r, i, s)",
+    ),
 ];
 
 /// A model of one node, whose outputs are those of the graph.

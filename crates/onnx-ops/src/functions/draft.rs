@@ -1,7 +1,7 @@
 //! The text of a function body that is put together.
 
 use super::site::Site;
-use onnx_ir::ElemType;
+use onnx_ir::{ElemType, normalize_domain};
 use std::fmt::{Display, Write as _};
 
 /// Lines of nodes. The names of the schema's inputs and outputs are those of the function; a draft defines all outputs
@@ -108,8 +108,12 @@ impl Draft {
         });
         let params =
             if self.params.is_empty() { String::new() } else { format!(" <{}>", self.params.join(", ")) };
+        let other = match normalize_domain(&schema.domain) {
+            "com.microsoft" => ", \"com.microsoft\": 1",
+            _ => "",
+        };
         format!(
-            "<domain: \"ai.onnx\", opset_import: [\"\": {}]>\n{}{params} ({}) => ({})\n{{\n{}}}\n",
+            "<domain: \"ai.onnx\", opset_import: [\"\": {}{other}]>\n{}{params} ({}) => ({})\n{{\n{}}}\n",
             site.version,
             schema.name,
             inputs.join(", "),

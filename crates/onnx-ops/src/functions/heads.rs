@@ -1,4 +1,4 @@
-//! MultiHeadAttention, as ONNX Runtime has it.
+//! MultiHeadAttention and QAttention, as ONNX Runtime has them.
 //!
 //! Queries, keys and values are `[batch, positions, heads * size]`; or all three in the first input, or the last two in the
 //! second one; or keys and values have their heads already. Positions that a mask forbids get a large negative number.
@@ -146,4 +146,41 @@ fn causal(draft: &mut Draft, elem: ElemType) {
     draft.add("triangle = Trilu <upper = 0> (ones, past)");
     draft.add("is_before = Cast <to = 9> (triangle)");
     draft.minus_infinity("nothing", elem);
+}
+
+/// Attention of what the quantized operands stand for.
+pub(super) fn quantized(site: &Site<'_>) -> Option<Draft> {
+    if site.int("do_rotary")? != 0 {
+        return None;
+    }
+    let mut draft = Draft::new();
+    for (what, scale, name) in [("input", 3, "x"), ("weight", 4, "w")] {
+        // A list of one is one number for all.
+        let is_list = site.rank(scale)? == 1 && site.extent(scale, 0)? == 1;
+        let zero = if site.has_input(scale + 3) { format!("{what}_zero_point") } else { String::new() };
+        if is_list {
+            draft.add(format_args!("{name}_scale = Squeeze ({what}_scale)"));
+            if !zero.is_empty() {
+                draft.add(format_args!("{name}_zero = Squeeze ({zero})"));
+            }
+        } else {
+            draft.add(format_args!("{name}_scale = Identity ({what}_scale)"));
+            if !zero.is_empty() {
+                draft.add(format_args!("{name}_zero = Identity ({zero})"));
+            }
+        }
+        let zero = if zero.is_empty() { String::new() } else { format!(", {name}_zero") };
+        draft.add(format_args!("{name} = DequantizeLinear <axis = 1> ({what}, {name}_scale{zero})"));
+    }
+    let scale = site.float("scale").map(|scale| format!(", scale = {scale:?}")).unwrap_or_default();
+    let (heads, filler) = (site.int("num_heads")?, site.float("mask_filter_value")?);
+    let causal = site.int("unidirectional")?;
+    let outputs = if site.output_count() > 1 { "output, present" } else { "output" };
+    draft.add(format_args!(
+        "{outputs} = com.microsoft.Attention <num_heads = {heads}, unidirectional = {causal}, \
+         mask_filter_value = {filler:?}{scale}> (x, w, bias, {}, {})",
+        if site.has_input(5) { "mask_index" } else { "" },
+        if site.has_input(8) { "past" } else { "" },
+    ));
+    Some(draft)
 }

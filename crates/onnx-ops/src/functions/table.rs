@@ -35,6 +35,7 @@ pub(super) const ROWS: &[Row] = &[
     added("FusedGemm", fused::gemm),
     added("MultiHeadAttention", heads::multi_head),
     added("NhwcMaxPool", fused::max_pool),
+    added("QAttention", heads::quantized),
     added("QLinearAveragePool", fused::average_pool),
     added("QLinearSoftmax", fused::softmax),
     text!("AffineGrid", 20),

@@ -2,6 +2,7 @@
 //! that are added or not, or with elements that are packed. What they mean is what that runtime does with them.
 
 mod attention;
+mod crop;
 mod norm;
 mod packed;
 mod quantized;
@@ -11,4 +12,5 @@ use super::Row;
 pub(super) use quantized::through_bytes;
 
 /// The tables of the families.
-pub(super) const FAMILIES: &[&[Row]] = &[attention::ROWS, norm::ROWS, packed::ROWS, quantized::ROWS];
+pub(super) const FAMILIES: &[&[Row]] =
+    &[attention::ROWS, crop::ROWS, norm::ROWS, packed::ROWS, quantized::ROWS];
