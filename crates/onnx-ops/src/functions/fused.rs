@@ -23,6 +23,10 @@ fn passed_on(site: &Site<'_>, names: &[&str]) -> String {
 fn activated(draft: &mut Draft, site: &Site<'_>, x: &str, parameters: &[Option<f32>]) -> Option<()> {
     let name = site.string("activation").unwrap_or_default();
     let elem = site.elem(0)?;
+    // Text has no form for what is no finite number.
+    if !parameters.iter().flatten().all(|x| x.is_finite()) {
+        return None;
+    }
     let parameter = |i: usize| parameters.get(i).copied().flatten();
     let named = |names: &[&str]| {
         let given =
@@ -65,7 +69,8 @@ pub(super) fn conv(site: &Site<'_>) -> Option<Draft> {
 
 pub(super) fn gemm(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
-    let (alpha, beta) = (site.float("alpha")?, site.float("beta")?);
+    let finite = |name| site.float(name).filter(|x| x.is_finite());
+    let (alpha, beta) = (finite("alpha")?, finite("beta")?);
     let turned = passed_on(site, &["transA", "transB"]);
     let third = if site.has_input(2) { ", C" } else { "" };
     draft.add(format_args!("product = Gemm <alpha = {alpha:?}, beta = {beta:?}, {turned}> (A, B{third})"));
