@@ -19,6 +19,8 @@ pub(crate) enum Directive {
     },
     Roundtrip,
     Infer,
+    /// How it is run.
+    Schedule,
     /// What a runtime does not take.
     Target(String),
     /// What passes do.
@@ -90,6 +92,7 @@ fn directive(line: &str) -> Result<Directive, String> {
         "print" => Ok(Directive::Print { profile, elide, metadata }),
         "roundtrip" => Ok(Directive::Roundtrip),
         "infer" => Ok(Directive::Infer),
+        "schedule" => Ok(Directive::Schedule),
         other => Err(unknown(other)),
     }
 }

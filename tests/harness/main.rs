@@ -11,6 +11,7 @@
 //! | `#! fmt` | the formatted text is the snapshot; formatting it again changes nothing, nor does formatting change the model |
 //! | `#! print [--profile P] [--elide N] [--no-metadata]` | the model as text is the snapshot |
 //! | `#! infer` | the model with its inferred types is the snapshot |
+//! | `#! schedule` | the kernels by which the model is run are the snapshot |
 //! | `#! target NAME` | what this runtime does not take is what the carets of the file claim |
 //! | `#! pass NAME...` | what these passes make of the model is the snapshot, and doing it again changes nothing; what they say is claimed |
 //! | `#! inline [--only F]... [--depth N] [--limit N] [--schema]` | likewise, for the calls of functions, and the nodes of operators that have one |
@@ -40,6 +41,7 @@ mod fixes;
 mod opsets;
 mod passes;
 mod run;
+mod schedules;
 mod whole;
 
 use libtest_mimic::{Arguments, Trial};

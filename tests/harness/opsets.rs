@@ -42,9 +42,11 @@ pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<
             Ok(())
         }
         Directive::Roundtrip => roundtrip(case),
-        Directive::Infer | Directive::Target(_) | Directive::Fix(..) | Directive::Pass(_) => {
-            Err("a directive for models".to_owned())
-        }
+        Directive::Infer
+        | Directive::Schedule
+        | Directive::Target(_)
+        | Directive::Fix(..)
+        | Directive::Pass(_) => Err("a directive for models".to_owned()),
         Directive::Finds(_) => Ok(()),
     }
 }

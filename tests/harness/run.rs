@@ -1,7 +1,7 @@
 //! Runs the directives of a file.
 
 use crate::directives::{self, Directive};
-use crate::{Case, claims, opsets, passes, snapshots};
+use crate::{Case, claims, opsets, passes, schedules, snapshots};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
@@ -64,6 +64,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
                 apply(&mut model, &mut inference.facts);
                 snapshot(case, "infer", print(&model, &RaiseOptions::default()).trim_end());
             }
+            Directive::Schedule => schedules::run(case)?,
             Directive::Target(name) => target(case, name, &finds)?,
             Directive::Pass(step) => passes::run(case, step, &finds)?,
             Directive::Finds(_) => {}

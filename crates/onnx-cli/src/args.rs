@@ -90,6 +90,7 @@ pub(crate) enum Command {
     Pass(cmd::pass::Args),
     Run(cmd::run::Args),
     Bench(cmd::bench::Args),
+    Lower(cmd::lower::Args),
     Verify(cmd::verify::Args),
     Compare(cmd::compare::Args),
     BackendTest(cmd::backend_test::Args),

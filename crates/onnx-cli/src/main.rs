@@ -66,6 +66,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Pass(args) => cmd::pass::run(args, session),
         Command::Run(args) => cmd::run::run(args, session),
         Command::Bench(args) => cmd::bench::run(args, session),
+        Command::Lower(args) => cmd::lower::run(args, session),
         Command::Verify(args) => cmd::verify::run(args, session),
         Command::Compare(args) => cmd::compare::run(args, session),
         Command::BackendTest(args) => cmd::backend_test::run(args, session),

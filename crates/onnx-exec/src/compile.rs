@@ -5,19 +5,22 @@ use crate::data::dense;
 use crate::failure::Failure;
 use crate::formula::{Prepared, Signature};
 use crate::kernels::{self, Attributes, Call, Kernel};
-use crate::liveness::dead_after;
+use crate::liveness::Liveness;
+use crate::plan::Plan;
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Inline};
-use onnx_ir::{Body, BodyId, GraphId, Model, NodeId, Origin, Port, SecondaryMap, ValueId, normalize_domain};
+use onnx_ir::{
+    Body, BodyId, GraphId, Model, NodeId, Origin, Port, SecondaryMap, ValueDef, ValueId, normalize_domain,
+};
 use onnx_ops::functions::{self, has_body};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::meaning::has_definition;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a model is prepared.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,15 @@ pub struct CompileOptions {
     /// Whether the loops of small formulas are held against the formulas, element by element, whenever they have run. That is
     /// slow, and finds mistakes of this crate.
     pub check_loops: bool,
+    /// Whether nodes are run one by one, and nothing is fused: the plain way, which is slow.
+    pub node_by_node: bool,
+}
+
+impl CompileOptions {
+    /// Whether there are no plans.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.check_loops || self.node_by_node
+    }
 }
 
 /// A model that can be run, by any number of threads at once.
@@ -37,8 +49,7 @@ pub struct Executable<'r> {
     pub(crate) actions: SecondaryMap<NodeId, Option<Action>>,
     /// The values that the model stores.
     pub(crate) stored: SecondaryMap<ValueId, Option<Value>>,
-    /// The values that nothing reads behind a node of the same graph.
-    pub(crate) dead_after: SecondaryMap<NodeId, Vec<ValueId>>,
+    pub(crate) liveness: Liveness,
     /// The nodes of the model that was given, by their origin here.
     places: Vec<Entity>,
     /// Function bodies, for the types of a node's inputs.
@@ -48,6 +59,10 @@ pub struct Executable<'r> {
     pub(crate) prepared: Mutex<HashMap<Signature, Option<Arc<Prepared>>>>,
     /// The nodes whose constants have been prepared, which takes as much memory again, once for all types of inputs.
     pub(crate) packed: Mutex<HashSet<NodeId>>,
+    /// Plans of stretches of nodes, by their graph and first node.
+    pub(crate) plans: Mutex<HashMap<(GraphId, usize), Vec<Arc<Plan>>>>,
+    /// Memory that a run has left for the next one.
+    arenas: Mutex<Vec<Vec<u128>>>,
 }
 
 /// Function bodies of nodes that are ready to run.
@@ -64,6 +79,9 @@ pub(crate) enum Action {
     /// Its formula, if it is one for the types of the inputs, else its function body.
     Formula(SchemaId),
 }
+
+/// Memory of so many runs at a time is kept.
+const MOST_ARENAS: usize = 8;
 
 /// Prepares a model for being run. External data has to be in place. Everything that stands in the way is told at once.
 pub fn compile<'r>(
@@ -83,7 +101,7 @@ pub fn compile<'r>(
         return Err(found);
     };
     let mut executable = Executable {
-        dead_after: dead_after(&model.bodies[body]),
+        liveness: Liveness::of(&model.bodies[body]),
         model,
         registry,
         body,
@@ -95,6 +113,8 @@ pub fn compile<'r>(
         options: options.clone(),
         prepared: Mutex::default(),
         packed: Mutex::default(),
+        plans: Mutex::default(),
+        arenas: Mutex::default(),
     };
     executable.store(&mut found);
     executable.act(&mut found);
@@ -202,16 +222,63 @@ impl Executable<'_> {
         self.stored = stored;
     }
 
+    /// Whether a value is the same in every run.
+    pub(crate) fn is_constant(&self, value: ValueId) -> bool {
+        self.stored[value].is_some() && !matches!(self.body().values[value].def, ValueDef::Input(_))
+    }
+
+    pub(crate) fn value_name(&self, value: ValueId) -> &str {
+        &self.model.names[self.body().values[value].name]
+    }
+
+    /// The operator of a node.
+    pub(crate) fn op(&self, node: NodeId) -> &str {
+        self.model.text(self.body().nodes[node].op)
+    }
+
+    /// Memory of so many bytes, or more; what it holds is of no meaning.
+    pub(crate) fn arena(&self, bytes: usize) -> Result<Vec<u128>, Failure> {
+        let words = bytes.div_ceil(size_of::<u128>());
+        let kept = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut arena = kept.unwrap_or_default();
+        if arena.len() < words {
+            arena = Vec::new();
+            let refused = |_| Failure::new(format!("{bytes} bytes of memory cannot be had"));
+            arena.try_reserve_exact(words).map_err(refused)?;
+            arena.resize(words, 0);
+        }
+        Ok(arena)
+    }
+
+    /// Keeps memory for the next run.
+    pub(crate) fn give_back(&self, arena: Vec<u128>) {
+        let mut kept = self.arenas.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MOST_ARENAS {
+            kept.push(arena);
+        }
+    }
+
     /// Finds what runs each node.
     fn act(&mut self, found: &mut Vec<Diagnostic>) {
         let mut actions = SecondaryMap::default();
+        let mut stored = Vec::new();
         for node in self.body().nodes.ids() {
             match self.action(node) {
-                Ok(action) => actions[node] = Some(action),
+                Ok(action) => {
+                    if let (Action::Constant(value), [Some(output)]) =
+                        (&action, &self.model.bodies[self.body].nodes[node].outputs[..])
+                    {
+                        stored.push((*output, value.clone()));
+                    }
+                    actions[node] = Some(action);
+                }
                 Err(finding) => found.push(*finding),
             }
         }
         self.actions = actions;
+        for (value, constant) in stored {
+            self.stored[value] = Some(constant);
+        }
     }
 
     fn action(&self, node: NodeId) -> Result<Action, Box<Diagnostic>> {

@@ -18,37 +18,63 @@ use onnx_ops::schema::{Schema, SchemaId};
 /// Larger inputs are no shapes.
 const MOST_VALUES: usize = 1 << 16;
 
-/// What a node means for these inputs, of whose outputs inference says this. `None` if it is no formula.
-pub(crate) fn definition(
+/// An input of a node that is a tensor: its type, and its elements if they are there.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) elem: ElemType,
+    pub(crate) dims: &'a [usize],
+    pub(crate) tensor: Option<&'a Tensor>,
+}
+
+impl<'a> Input<'a> {
+    fn of(tensor: &'a Tensor) -> Self {
+        Input { elem: tensor.elem(), dims: tensor.dims(), tensor: Some(tensor) }
+    }
+}
+
+/// [`definition`] for values; `None` too if one is no tensor.
+pub(crate) fn definition_of_values(
     executable: &Executable<'_>,
     node: NodeId,
     schema: SchemaId,
     inputs: &[Option<Value>],
     outputs: &[Fact],
 ) -> Option<Definition> {
+    let input = |value: &'_ Value| value.tensor().ok().map(Tensor::clone);
+    let tensors: Vec<Option<Tensor>> = inputs
+        .iter()
+        .map(|v| v.as_ref().map_or(Some(None), |v| input(v).map(Some)))
+        .collect::<Option<_>>()?;
+    let inputs: Vec<Option<Input<'_>>> = tensors.iter().map(|t| t.as_ref().map(Input::of)).collect();
+    definition(executable, node, schema, &inputs, outputs)
+}
+
+/// What a node means for these inputs, of whose outputs inference says this. `None` if it is no formula.
+pub(crate) fn definition(
+    executable: &Executable<'_>,
+    node: NodeId,
+    schema: SchemaId,
+    inputs: &[Option<Input<'_>>],
+    outputs: &[Fact],
+) -> Option<Definition> {
     let (model, body) = (executable.model(), executable.body());
     let n = &body.nodes[node];
     let schema = executable.registry.get(schema);
     let attributes = Attributes::of(model, body, n, schema)?;
-    let tensors: Vec<Option<&Tensor>> = inputs
-        .iter()
-        .map(|v| v.as_ref().map(|v| v.tensor().ok()).map_or(Some(None), |t| t.map(Some)))
-        .collect::<Option<_>>()?;
     let known = value_inputs(schema);
-    let values: Vec<Option<Dense>> = tensors
+    let is_shape = |i: usize, tensor: &Tensor| known.contains(&i) && tensor.len() <= MOST_VALUES;
+    let values: Vec<Option<Dense>> = inputs
         .iter()
         .enumerate()
-        .map(|(i, tensor)| tensor.filter(|t| known.contains(&i) && t.len() <= MOST_VALUES).and_then(dense))
+        .map(|(i, input)| (*input)?.tensor.filter(|tensor| is_shape(i, tensor)).and_then(dense))
         .collect();
-    let operands: Vec<Option<Operand<'_>>> = tensors
+    let operands: Vec<Option<Operand<'_>>> = inputs
         .iter()
         .zip(&values)
-        .map(|(tensor, value)| {
-            tensor.map(|t| Operand { elem: t.elem(), dims: t.dims(), value: value.as_ref() })
-        })
+        .map(|(input, value)| input.map(|i| Operand { elem: i.elem, dims: i.dims, value: value.as_ref() }))
         .collect();
     // What the documentation leaves open, all implementations do alike.
-    let open = |elem| Some((elem, open_shape(&attributes, tensors.first()?.as_ref()?.dims())?));
+    let open = |elem| Some((elem, open_shape(&attributes, inputs.first()?.as_ref()?.dims)?));
     let extents: Vec<Option<(ElemType, Vec<usize>)>> = n
         .outputs
         .iter()
@@ -64,7 +90,7 @@ pub(crate) fn definition(
 }
 
 /// Element type and shape, if both are known.
-fn extents(ty: &Ty) -> Option<(ElemType, Vec<usize>)> {
+pub(crate) fn extents(ty: &Ty) -> Option<(ElemType, Vec<usize>)> {
     let Ty::Tensor(tensor) = ty else { return None };
     let number = |d: &Dim| match d {
         Dim::Const(n) => usize::try_from(*n).ok(),
@@ -140,7 +166,7 @@ impl Prepared {
         operands.resize(definition.inputs, None);
         let mut nests = Vec::with_capacity(definition.formulas.len());
         for formula in &definition.formulas {
-            let mut nest = Nest::of(formula, &operands);
+            let mut nest = Nest::of(formula, &|i| operands.get(i).copied().flatten());
             if let Some(nest) = &mut nest
                 && constants.iter().any(Option::is_some)
             {

@@ -23,6 +23,7 @@ mod formula;
 mod kernels;
 mod liveness;
 mod loops;
+mod plan;
 mod pool;
 mod random;
 mod run;
@@ -31,6 +32,7 @@ mod value;
 
 pub use compile::{CompileOptions, Executable, compile};
 pub use failure::Failure;
+pub use plan::{Schedule, Stats};
 pub use random::Random;
 pub use run::{Observe, RunOptions, Step, Time};
 pub use tensor::{Element, Tensor};

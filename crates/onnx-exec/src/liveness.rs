@@ -2,9 +2,32 @@
 
 use onnx_ir::{Body, GraphId, NodeId, SecondaryMap, ValueDef, ValueId};
 
-/// For each node the values of its own graph that nothing reads behind it: neither a later node, nor what is nested in
-/// one, nor an output of the graph.
-pub(crate) fn dead_after(body: &Body) -> SecondaryMap<NodeId, Vec<ValueId>> {
+/// Who reads values, and until when.
+#[derive(Debug)]
+pub(crate) struct Liveness {
+    /// For each node the values of its own graph that nothing reads behind it: neither a later node, nor what is nested in
+    /// one, nor an output of the graph.
+    pub(crate) dead_after: SecondaryMap<NodeId, Vec<ValueId>>,
+    /// For each graph the values that it reads of the graphs around it.
+    captured: Captured,
+}
+
+impl Liveness {
+    /// What a node reads, and what is nested in it.
+    pub(crate) fn reads<'l>(&'l self, body: &'l Body, node: NodeId) -> impl Iterator<Item = ValueId> + 'l {
+        let nested = body.subgraphs(node).flat_map(|graph| self.captured[graph].iter());
+        body.nodes[node].inputs.iter().flatten().chain(nested).copied()
+    }
+
+    pub(crate) fn of(body: &Body) -> Liveness {
+        let (dead_after, captured) = dead_after(body);
+        Liveness { dead_after, captured }
+    }
+}
+
+type Captured = SecondaryMap<GraphId, Vec<ValueId>>;
+
+fn dead_after(body: &Body) -> (SecondaryMap<NodeId, Vec<ValueId>>, Captured) {
     let mut graph_of: SecondaryMap<NodeId, Option<GraphId>> = SecondaryMap::default();
     for (id, graph) in body.graphs.iter() {
         for &node in &graph.nodes {
@@ -16,7 +39,7 @@ pub(crate) fn dead_after(body: &Body) -> SecondaryMap<NodeId, Vec<ValueId>> {
         ValueDef::Input(graph) => Some(graph),
         ValueDef::Initializer(_) | ValueDef::Unbound(_) => None,
     };
-    let mut captured: SecondaryMap<GraphId, Vec<ValueId>> = SecondaryMap::default();
+    let mut captured = Captured::default();
     let mut dead: SecondaryMap<NodeId, Vec<ValueId>> = SecondaryMap::default();
     let mut is_read: SecondaryMap<ValueId, bool> = SecondaryMap::default();
     let mut is_captured: SecondaryMap<ValueId, Option<GraphId>> = SecondaryMap::default();
@@ -45,5 +68,5 @@ pub(crate) fn dead_after(body: &Body) -> SecondaryMap<NodeId, Vec<ValueId>> {
         }
         captured[id] = outer;
     }
-    dead
+    (dead, captured)
 }

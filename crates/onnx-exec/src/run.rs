@@ -1,19 +1,22 @@
-//! Runs a prepared model, node by node.
+//! Runs a prepared model, plan by plan or node by node.
 
 use crate::budget::Budget;
 use crate::compile::{Action, Executable, compile_function};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
 use crate::formula::{self, Prepared};
+use crate::plan::{Plan, Stopped, Stretch};
 use crate::pool;
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
+use foldhash::HashMap;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
-use onnx_ir::{EntityId, GraphId, NodeId, SecondaryMap, ValueId};
+use onnx_ir::{ElemType, EntityId, GraphId, NodeId, SecondaryMap, ValueId};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::schema::SchemaId;
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,9 +35,9 @@ pub struct RunOptions<'o> {
     pub threads: usize,
     /// Ends the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Is told every result of the main graph, under its name.
+    /// Is told every result of the main graph, under its name. Nodes are run one by one then.
     pub observe: Option<&'o Observe<'o>>,
-    /// Is told how long each node of the main graph took.
+    /// Is told how long each kernel, and each node, of the main graph took.
     pub time: Option<&'o Time<'o>>,
     /// Takes the most bytes that tensors took at a time.
     pub peak: Option<&'o AtomicUsize>,
@@ -46,15 +49,15 @@ pub type Observe<'o> = dyn Fn(&str, &Value) + 'o;
 /// Is told of a node that has been run.
 pub type Time<'o> = dyn Fn(&Step<'_>) + 'o;
 
-/// A node that has been run.
+/// A kernel, or a node, that has been run.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'s> {
-    /// Its operator.
+    /// Its operator; of a kernel, those that it stands for.
     pub op: &'s str,
-    /// Its name, which may be empty.
+    /// Its name, which may be empty; of a kernel, that of the last node.
     pub name: &'s str,
-    /// What it has computed.
-    pub results: &'s [Value],
+    /// The tensors that it has computed: element types and extents.
+    pub results: &'s [(ElemType, Vec<usize>)],
     /// When it began.
     pub start: Instant,
     /// How long it took.
@@ -79,6 +82,12 @@ impl Default for RunOptions<'_> {
 /// Steps that a node may take on average.
 const STEPS: u64 = 1_000_000;
 
+impl RunOptions<'_> {
+    fn budget(&self) -> Arc<Budget> {
+        Budget::new(self.max_memory, self.fuel.saturating_mul(STEPS), self.cancel.clone())
+    }
+}
+
 /// Function bodies and graphs in one another that are run.
 const MAX_DEPTH: usize = 200;
 
@@ -89,8 +98,7 @@ impl Executable<'_> {
         inputs: Vec<Option<Value>>,
         options: &RunOptions<'_>,
     ) -> Result<Vec<Value>, Box<Diagnostic>> {
-        let steps = options.fuel.saturating_mul(STEPS);
-        let budget = Budget::new(options.max_memory, steps, options.cancel.clone());
+        let budget = options.budget();
         let fuel = Cell::new(options.fuel);
         let work = || Run::new(self, options, &fuel, 0).main(inputs);
         let results = pool::with_threads(options.threads, || budget.enter(work));
@@ -108,8 +116,8 @@ pub(crate) struct Run<'x, 'r> {
     values: SecondaryMap<ValueId, Option<Value>>,
     fuel: &'x Cell<u64>,
     depth: usize,
-    /// How many nodes this run has started: what tells the random numbers of one from those of another.
-    started: u64,
+    /// How often nodes have drawn: what tells the random numbers of one from those of another.
+    drawn: HashMap<NodeId, u64>,
 }
 
 impl<'x, 'r> Run<'x, 'r> {
@@ -119,10 +127,28 @@ impl<'x, 'r> Run<'x, 'r> {
         fuel: &'x Cell<u64>,
         depth: usize,
     ) -> Self {
-        Run { executable, options, values: SecondaryMap::default(), fuel, depth, started: 0 }
+        Run { executable, options, values: SecondaryMap::default(), fuel, depth, drawn: HashMap::default() }
     }
 
     fn main(mut self, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Box<Diagnostic>> {
+        self.take(inputs)?;
+        let root = self.executable.root;
+        self.nodes(root)?;
+        self.outputs(root)
+    }
+
+    /// Does something with a run that has not begun.
+    pub(crate) fn with<T>(
+        executable: &Executable<'_>,
+        options: &RunOptions<'_>,
+        work: impl FnOnce(&mut Run<'_, '_>) -> T,
+    ) -> T {
+        let fuel = Cell::new(options.fuel);
+        options.budget().enter(|| work(&mut Run::new(executable, options, &fuel, 0)))
+    }
+
+    /// Takes the inputs of the model.
+    pub(crate) fn take(&mut self, inputs: Vec<Option<Value>>) -> Result<(), Box<Diagnostic>> {
         let ports = self.executable.inputs();
         if inputs.len() > ports.len() {
             let why = format!("the model has {} inputs, not {}", ports.len(), inputs.len());
@@ -147,9 +173,7 @@ impl<'x, 'r> Run<'x, 'r> {
                 }
             }
         }
-        let root = self.executable.root;
-        self.nodes(root)?;
-        self.outputs(root)
+        Ok(())
     }
 
     /// Runs a graph that an attribute of a node holds.
@@ -184,42 +208,119 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 
     /// The value of a name, if it has one by now.
-    fn get(&self, value: ValueId) -> Option<&Value> {
+    pub(crate) fn get(&self, value: ValueId) -> Option<&Value> {
         self.values[value].as_ref().or(self.executable.stored[value].as_ref())
     }
 
+    /// Runs the nodes of a graph: plan by plan, or one by one where every result is to be seen.
     fn nodes(&mut self, graph: GraphId) -> Result<(), Box<Diagnostic>> {
         let executable = self.executable;
-        for &node in &executable.body().graphs[graph].nodes {
-            self.limits(node)?;
-            let start = self.options.time.map(|time| (time, Instant::now()));
-            let outputs = self.node(node)?;
-            let n = &executable.body().nodes[node];
-            if let Some((time, start)) = start
-                && self.depth == 0
-            {
-                let (op, name) = (executable.model.text(n.op), executable.model.text(n.name));
-                time(&Step { op, name, results: &outputs, start, took: start.elapsed() });
-            }
-            let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-            if outputs.len() < wanted {
-                let why = format!("{} of {wanted} outputs are computed", outputs.len());
-                return Err(self.failed(node, &code::RUN_FAILED, &why));
-            }
-            for (value, result) in n.outputs.iter().zip(outputs) {
-                let Some(value) = *value else { continue };
-                if let Some(observe) = self.options.observe
-                    && self.depth == 0
-                {
-                    observe(&executable.model.names[executable.body().values[value].name], &result);
+        let count = executable.body().graphs[graph].nodes.len();
+        if self.options.observe.is_some() || executable.options.is_plain() {
+            return self.plain(graph, 0..count);
+        }
+        let mut at = 0;
+        while at < count {
+            let Some(plan) = self.plan(graph, at) else {
+                return self.plain(graph, at..count);
+            };
+            match plan.run(self) {
+                Ok(()) => {}
+                Err(Stopped::Told(finding)) => return Err(finding),
+                // What was there before is there still, and the plain way tells which node it is.
+                Err(Stopped::Failed(why)) => {
+                    self.plain(graph, plan.nodes.clone())?;
+                    debug_assert!(why.is_limit(), "a plan has failed, its nodes have not: {why}");
                 }
-                self.values[value] = Some(result);
             }
-            for &value in &executable.dead_after[node] {
+            at = plan.nodes.end;
+        }
+        Ok(())
+    }
+
+    /// The plan for the nodes of a graph from one of them on, for the values that there are; none if there have been too many
+    /// different ones.
+    pub(crate) fn plan(&mut self, graph: GraphId, at: usize) -> Option<Arc<Plan>> {
+        let executable = self.executable;
+        let lock = || executable.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let may_assume = {
+            let kept = lock();
+            let known = kept.get(&(graph, at)).map_or(&[][..], |plans| plans);
+            if let Some(plan) = known.iter().find(|plan| plan.fits(|value| self.get(value))) {
+                return Some(Arc::clone(plan));
+            }
+            if known.len() >= MOST_PLANS {
+                return None;
+            }
+            known.iter().filter(|plan| plan.is_special()).count() < MOST_SPECIAL
+        };
+        let stretch = Stretch::of(self, graph, at, may_assume);
+        let plan = Arc::new(Plan::of(stretch, executable, graph, at)?);
+        lock().entry((graph, at)).or_default().push(Arc::clone(&plan));
+        Some(plan)
+    }
+
+    /// Runs nodes of a graph one by one.
+    fn plain(&mut self, graph: GraphId, nodes: Range<usize>) -> Result<(), Box<Diagnostic>> {
+        let executable = self.executable;
+        for &node in &executable.body().graphs[graph].nodes[nodes] {
+            self.limits(node)?;
+            self.single(node)?;
+            for &value in &executable.liveness.dead_after[node] {
                 self.values[value] = None;
             }
         }
         Ok(())
+    }
+
+    /// Runs a node.
+    pub(crate) fn single(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
+        let executable = self.executable;
+        let start = self.is_timed().then(Instant::now);
+        let outputs = self.node(node)?;
+        let n = &executable.body().nodes[node];
+        if let Some(start) = start {
+            let tensors = outputs.iter().filter_map(|value| value.tensor().ok());
+            let results: Vec<_> = tensors.map(|t| (t.elem(), t.dims().to_vec())).collect();
+            self.tell(executable.model.text(n.op), node, &results, start);
+        }
+        let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        if outputs.len() < wanted {
+            let why = format!("{} of {wanted} outputs are computed", outputs.len());
+            return Err(self.failed(node, &code::RUN_FAILED, &why));
+        }
+        for (value, result) in n.outputs.iter().zip(outputs) {
+            let Some(value) = *value else { continue };
+            if let Some(observe) = self.options.observe
+                && self.depth == 0
+            {
+                observe(executable.value_name(value), &result);
+            }
+            self.values[value] = Some(result);
+        }
+        Ok(())
+    }
+
+    /// Whether somebody wants to know how long things take here.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.options.time.is_some() && self.depth == 0
+    }
+
+    /// Tells how long something took that has begun at an instant.
+    pub(crate) fn tell(&self, op: &str, node: NodeId, results: &[(ElemType, Vec<usize>)], start: Instant) {
+        let took = start.elapsed();
+        let name = self.executable.model.text(self.executable.body().nodes[node].name);
+        if let Some(time) = self.options.time {
+            time(&Step { op, name, results, start, took });
+        }
+    }
+
+    pub(crate) fn set(&mut self, value: ValueId, to: Value) {
+        self.values[value] = Some(to);
+    }
+
+    pub(crate) fn forget(&mut self, value: ValueId) {
+        self.values[value] = None;
     }
 
     pub(crate) fn limits(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
@@ -259,34 +360,47 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 
     fn node(&mut self, node: NodeId) -> Result<Vec<Value>, Box<Diagnostic>> {
-        self.started += 1;
-        let Some(action) = self.executable.actions[node].clone() else {
-            return Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run"));
-        };
-        let because = |run: &Self, why: Failure| run.failed(node, why.code(), &why.to_string());
-        match action {
-            Action::Constant(value) => Ok(vec![value]),
-            Action::Control(control) => control.run(self, node),
-            Action::Kernel(schema, kernel) => {
+        match &self.executable.actions[node] {
+            None => Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run")),
+            Some(Action::Constant(value)) => Ok(vec![value.clone()]),
+            Some(Action::Control(control)) => control.run(self, node),
+            Some(Action::Kernel(..) | Action::Formula(_)) => {
                 let inputs = self.inputs(node)?;
+                self.apply(node, inputs)
+            }
+        }
+    }
+
+    /// What a node gives that has no graphs.
+    pub(crate) fn apply(
+        &mut self,
+        node: NodeId,
+        inputs: Vec<Option<Value>>,
+    ) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let because = |run: &Self, why: Failure| run.failed(node, why.code(), &why.to_string());
+        match &self.executable.actions[node] {
+            Some(Action::Kernel(schema, kernel)) => {
                 let random = self.random(node);
-                let mut call = self.executable.call(node, schema, inputs, random);
+                let mut call = self.executable.call(node, *schema, inputs, random);
                 kernel(&mut call).map_err(|why| because(self, why))
             }
-            Action::Formula(schema) => {
-                let inputs = self.inputs(node)?;
+            Some(Action::Formula(schema)) => {
                 if inputs.iter().flatten().any(is_strings)
-                    && let Some(kernel) = self.executable.kernel_of_strings(schema)
+                    && let Some(kernel) = self.executable.kernel_of_strings(*schema)
                 {
-                    let mut call = self.executable.call(node, schema, inputs, self.random(node));
+                    let random = self.random(node);
+                    let mut call = self.executable.call(node, *schema, inputs, random);
                     return kernel(&mut call).map_err(|why| because(self, why));
                 }
-                match self.prepared(node, schema, &inputs)? {
+                match self.prepared(node, *schema, &inputs)? {
                     Some(prepared) => prepared
                         .run(&inputs, self.executable.options.check_loops)
                         .map_err(|why| because(self, why)),
                     None => self.function(node, inputs),
                 }
+            }
+            Some(Action::Constant(_) | Action::Control(_)) | None => {
+                Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run"))
             }
         }
     }
@@ -305,7 +419,7 @@ impl<'x, 'r> Run<'x, 'r> {
             return Ok(known.clone());
         }
         let outputs = self.facts(node, inputs)?;
-        let definition = formula::definition(x, node, schema, inputs, &outputs);
+        let definition = formula::definition_of_values(x, node, schema, inputs, &outputs);
         let are_constant = if lock_of(&x.packed).insert(node) { x.constants(node) } else { Vec::new() };
         let made = definition.map(|definition| Arc::new(Prepared::new(definition, inputs, &are_constant)));
         let mut kept = lock();
@@ -317,8 +431,10 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 
     /// What a node without a seed draws from.
-    fn random(&self, node: NodeId) -> Random {
-        let place = (node.index() as u64) << 32 ^ self.started;
+    fn random(&mut self, node: NodeId) -> Random {
+        let drawn = self.drawn.entry(node).or_default();
+        *drawn += 1;
+        let place = (node.index() as u64) << 32 ^ *drawn;
         Random::new(self.options.seed ^ place.wrapping_mul(0x2545_f491_4f6c_dd1d))
     }
 
@@ -397,6 +513,10 @@ impl Executable<'_> {
 fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+/// Plans that are made for one stretch of nodes; what has ever other types is run node by node.
+const MOST_PLANS: usize = 64;
+/// Of these, those that take elements for granted.
+const MOST_SPECIAL: usize = 8;
 
 /// Loops, and function bodies, that are kept for the types that inputs have had.
 const MOST_KEPT: usize = 4096;

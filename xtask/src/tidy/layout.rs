@@ -17,7 +17,10 @@ const UNSAFE: &[(&str, &str)] = &[
         "crates/onnx-exec/src/loops/micro/avx512.rs",
         "calls instructions that the processor was seen to have, and loads what was seen to be there",
     ),
-    ("crates/onnx-exec/src/loops/widest.rs", "calls functions for registers that the processor was seen to have"),
+    (
+        "crates/onnx-exec/src/loops/widest.rs",
+        "calls functions for registers that the processor was seen to have",
+    ),
     ("crates/onnx-exec/src/pool.rs", "lends a task to threads that live longer, and waits for them"),
     ("crates/onnx-proto/src/file.rs", "maps a file into memory"),
 ];

@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 Examples:
   onnxtxt bench model.onnx -D N=1                 made-up inputs
   onnxtxt bench model.onnx -i inputs.npz          these inputs
-  onnxtxt bench model.onnx --per-kernel           which operators take the time
-  onnxtxt bench model.onnx --trace trace.json     every node, for chrome://tracing or ui.perfetto.dev")]
+  onnxtxt bench model.onnx --per-kernel           which kernels take the time
+  onnxtxt bench model.onnx --trace trace.json     every kernel, for chrome://tracing or ui.perfetto.dev")]
 pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
@@ -36,10 +36,10 @@ pub(crate) struct Args {
     /// How often the model is run; default: for two seconds, and at least three times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
-    /// Show how long each operator takes
+    /// Show how long each kernel takes
     #[arg(long)]
     per_kernel: bool,
-    /// Write when each node of one run was computed, in the trace format of Chrome
+    /// Write when each kernel of one run was computed, in the trace format of Chrome
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// As a JSON object
@@ -126,7 +126,7 @@ fn measure(
     runs.sort_unstable();
     let mut steps = None;
     if args.per_kernel || args.trace.is_some() {
-        // Runs that are watched node by node are no figures.
+        // Runs that are watched are no figures.
         match Steps::of(&executable, &inputs, &args.limits.options(args.feed.seed)) {
             Ok(found) => steps = Some(found),
             Err(finding) => return Ok(Err(vec![*finding])),

@@ -12,6 +12,7 @@ pub(crate) mod infer;
 pub(crate) mod info;
 pub(crate) mod inline;
 pub(crate) mod limits;
+pub(crate) mod lower;
 pub(crate) mod man;
 pub(crate) mod ops;
 pub(crate) mod outline;

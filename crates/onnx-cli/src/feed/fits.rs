@@ -2,7 +2,7 @@
 
 use onnx_exec::{Tensor, Value};
 use onnx_ir::diag::{Diagnostic, Place, code};
-use onnx_ir::{Dim, DimValue, Model, Name, TypeId, TypeKind, type_text};
+use onnx_ir::{Dim, DimValue, ElemType, Model, Name, TypeId, TypeKind, type_text};
 use std::collections::HashMap;
 
 /// The extents of symbols, and who asked for them. Inputs ask for none: exporters name extents alike that are not.
@@ -86,7 +86,7 @@ impl Extents {
 }
 
 /// The type of a value in the syntax of types.
-pub(crate) fn shown(value: &Value) -> String {
+fn shown(value: &Value) -> String {
     match value {
         Value::Tensor(tensor) => shown_tensor(tensor),
         Value::Sequence(values) => match values.first() {
@@ -100,7 +100,12 @@ pub(crate) fn shown(value: &Value) -> String {
 }
 
 fn shown_tensor(tensor: &Tensor) -> String {
-    let elem = tensor.elem().name().unwrap_or("?");
-    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
+    tensor_type(tensor.elem(), tensor.dims())
+}
+
+/// The type of a tensor as text.
+pub(crate) fn tensor_type(elem: ElemType, dims: &[usize]) -> String {
+    let elem = elem.name().unwrap_or("?");
+    let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
     if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(",")) }
 }

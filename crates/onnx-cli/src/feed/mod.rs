@@ -5,7 +5,7 @@ mod fits;
 pub(crate) mod npy;
 mod random;
 
-pub(crate) use fits::shown;
+pub(crate) use fits::tensor_type;
 
 use crate::ready::Ready;
 use crate::session::Session;

@@ -169,4 +169,35 @@ fn real_models_compute_what_onnx_runtime_computes() {
         ));
     }
     assert!(problems.is_empty(), "{problems:#?}");
+
+/// Models, the extents of their symbols, and the most kernels that they may be. A layer of BERT is 12 at most, of which it has
+/// 12; around them are the embeddings, the mask and the pooler.
+const KERNELS: &[(&str, &[&str], usize)] =
+    &[("resnet50_ts", &["N=1"], 60), ("bert_base_ts", &["N=1", "S=64"], 12 * 12 + 3)];
+
+#[test]
+fn real_models_are_few_kernels() {
+    let models = folder().map(|corpus| corpus.join("models")).filter(|models| models.is_dir());
+    for (name, extents, most) in KERNELS {
+        let model = models.as_ref().map(|models| models.join(name).join(format!("{name}.onnx")));
+        let Some(model) = model.filter(|model| model.is_file()) else {
+            left_out(&format!(
+                "counting the kernels of {name}: it is not there (`cargo xtask corpus --set all`)"
+            ));
+            continue;
+        };
+        let mut command = onnxtxt();
+        command.args(["lower", "--emit", "stats"]).arg(&model);
+        extents.iter().for_each(|extent| {
+            command.args(["-D", extent]);
+        });
+        let done = command.output().expect("the program can be run");
+        let text = String::from_utf8_lossy(&done.stdout);
+        let count = |what: &str| -> usize {
+            let line = text.lines().find_map(|line| line.strip_prefix(what));
+            line.and_then(|line| line.trim().parse().ok()).unwrap_or_else(|| panic!("{name}: {text}"))
+        };
+        assert!(count("kernels") <= *most, "{name}: {text}");
+        assert_eq!(count("other nodes"), 0, "{name}: {text}");
+    }
 }

@@ -7,6 +7,7 @@ mod corpus;
 mod external;
 mod findings;
 mod forms;
+mod lower;
 mod operator_sets;
 mod operators;
 mod opset;

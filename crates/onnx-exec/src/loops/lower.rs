@@ -15,10 +15,13 @@ pub(crate) struct Operand<'a> {
     pub(crate) dims: &'a [usize],
 }
 
+/// What formulas may load, by number.
+pub(crate) type Types<'a> = dyn Fn(usize) -> Option<Operand<'a>> + 'a;
+
 impl Nest {
     /// The loops of a formula; `None` if there are none for its types.
-    pub(crate) fn of(formula: &Formula, operands: &[Option<Operand<'_>>]) -> Option<Nest> {
-        let extents = |at: usize| operands.get(at).copied().flatten().map(|operand| operand.dims);
+    pub(crate) fn of<'a>(formula: &Formula, operands: &Types<'a>) -> Option<Nest> {
+        let extents = |at: usize| operands(at).map(|operand| operand.dims);
         let axes = Axes::of(formula, &extents)?;
         let over = formula.over.as_ref();
         let (last, inner) = (axes.dims.len() - 1, axes.dims.len() + axes.over.len().max(1) - 1);
@@ -28,6 +31,7 @@ impl Nest {
             axes: &axes,
             program: Program { along, ..Program::default() },
             total: None,
+            seen: Vec::new(),
         };
         let first = builder(last);
         let is_sum = over.is_none_or(|over| matches!(over.combine, Combine::Sum | Combine::Product));
@@ -161,16 +165,18 @@ fn cost(program: &Program, extent: usize) -> f64 {
     loads.sum::<f64>() + 40.0 / extent.clamp(1, LANES) as f64
 }
 
-struct Builder<'b, 'a> {
-    operands: &'b [Option<Operand<'a>>],
-    extents: &'b Extents<'a>,
+struct Builder<'b, 'a, 'e> {
+    operands: &'b Types<'a>,
+    extents: &'b Extents<'b>,
     axes: &'b Axes,
     program: Program,
     total: Option<Class>,
+    /// What is computed already, where the same mask is looked at: it is not computed again.
+    seen: Vec<(&'e Expr, Class, Option<Reg>, Reg)>,
 }
 
-impl Builder<'_, '_> {
-    fn finish(mut self, expr: &Expr, class: Option<Class>) -> Option<Program> {
+impl<'e> Builder<'_, '_, 'e> {
+    fn finish(mut self, expr: &'e Expr, class: Option<Class>) -> Option<Program> {
         let class = self.class(expr)?.or(class)?;
         let result = self.expr(expr, class, None)?;
         self.program.result = Some(result);
@@ -197,7 +203,7 @@ impl Builder<'_, '_> {
     }
 
     fn load_class(&self, operand: usize) -> Option<Class> {
-        Class::of(self.operands.get(operand).copied().flatten()?.elem)
+        Class::of((self.operands)(operand)?.elem)
     }
 
     fn emit(&mut self, class: Class, instr: impl FnOnce(Reg) -> Instr) -> Reg {
@@ -219,9 +225,19 @@ impl Builder<'_, '_> {
     }
 
     /// The steps of an expression whose result is to be of a class; where `mask` is 0, nobody looks at it.
-    fn expr(&mut self, expr: &Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
+    fn expr(&mut self, expr: &'e Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
         let own = self.class(expr)?.unwrap_or(class);
-        let reg = self.own(expr, own, mask)?;
+        let same = |(other, of, under, _): &&(&Expr, Class, Option<Reg>, Reg)| {
+            *of == own && *under == mask && *other == expr
+        };
+        let reg = match self.seen.iter().find(same) {
+            Some((.., reg)) => *reg,
+            None => {
+                let reg = self.own(expr, own, mask)?;
+                self.seen.push((expr, own, mask, reg));
+                reg
+            }
+        };
         Some(match (own, class) {
             (Class::Int, Class::Int) | (Class::Single, Class::Single) | (Class::Double, Class::Double) => reg,
             (Class::Single, Class::Double) => self.emit(class, |to| Instr::Widen { to, x: reg }),
@@ -233,7 +249,7 @@ impl Builder<'_, '_> {
         })
     }
 
-    fn own(&mut self, expr: &Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
+    fn own(&mut self, expr: &'e Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
         Some(match expr {
             Expr::Load(operand, position) => self.load(*operand, position, mask)?,
             Expr::Number(number) => self.number(class, *number)?,
@@ -263,6 +279,14 @@ impl Builder<'_, '_> {
                 }
                 let op = *op;
                 self.emit(class, |to| Instr::Unary { to, op, x })
+            }
+            Expr::Binary(Binary::Pow, x, power)
+                if class != Class::Int
+                    && self.class(x)? == Some(class)
+                    && **power == Expr::Number(Number::Float(2.0)) =>
+            {
+                let x = self.expr(x, class, mask)?;
+                self.emit(class, |to| Instr::Binary { to, op: Binary::Mul, a: x, b: x })
             }
             Expr::Binary(op, a, b) => {
                 let from = wider(self.class(a)?, self.class(b)?)?.unwrap_or(class);
@@ -298,9 +322,9 @@ impl Builder<'_, '_> {
     }
 
     /// A load where some indices lie in bounds, and a number elsewhere: padding.
-    fn bounded(&mut self, parts: &[Expr; 3]) -> Option<Reg> {
+    fn bounded(&mut self, parts: &'e [Expr; 3]) -> Option<Reg> {
         let [condition, Expr::Load(operand, position), Expr::Number(otherwise)] = parts else { return None };
-        let Operand { elem, dims } = self.operands.get(*operand).copied().flatten()?;
+        let Operand { elem, dims } = (self.operands)(*operand)?;
         let class = Class::of(elem)?;
         let mut bounds = Vec::new();
         self.bounds(condition, &mut bounds)?;
@@ -350,7 +374,7 @@ impl Builder<'_, '_> {
         Some(())
     }
 
-    fn select(&mut self, parts: &[Expr; 3], class: Class, mask: Option<Reg>) -> Option<Reg> {
+    fn select(&mut self, parts: &'e [Expr; 3], class: Class, mask: Option<Reg>) -> Option<Reg> {
         if let Some(reg) = self.bounded(parts) {
             return Some(reg);
         }
@@ -396,9 +420,7 @@ impl Builder<'_, '_> {
     /// Whether an expression is of 64 bits without a sign, which registers have not.
     fn has_no_sign(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Load(operand, _) => {
-                self.operands.get(*operand).copied().flatten().is_none_or(|o| o.elem == ElemType::UINT64)
-            }
+            Expr::Load(operand, _) => (self.operands)(*operand).is_none_or(|o| o.elem == ElemType::UINT64),
             Expr::Cast(cast, _) => cast.to == ElemType::UINT64,
             Expr::Number(_) | Expr::Index(_) | Expr::Total | Expr::Bits(..) => false,
             Expr::Unary(op, x) => !op.is_test() && self.has_no_sign(x),
@@ -407,8 +429,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn load(&mut self, operand: usize, position: &[Index], mask: Option<Reg>) -> Option<Reg> {
-        let Operand { elem, dims } = self.operands.get(operand).copied().flatten()?;
+    fn load(&mut self, operand: usize, position: &'e [Index], mask: Option<Reg>) -> Option<Reg> {
+        let Operand { elem, dims } = (self.operands)(operand)?;
         let class = Class::of(elem)?;
         if let Some(place) = self.axes.place(position, dims) {
             let place = self.axes.moved(&place);
@@ -433,7 +455,7 @@ impl Builder<'_, '_> {
         Some(self.emit(class, |to| Instr::Gather { to, operand, elem, places }))
     }
 
-    fn index(&mut self, index: &Index, mask: Option<Reg>) -> Option<Reg> {
+    fn index(&mut self, index: &'e Index, mask: Option<Reg>) -> Option<Reg> {
         Some(match index {
             Index::Affine(offset, terms) => {
                 let function: Linear = self.axes.moved(&self.axes.affine(*offset, terms)?);

@@ -39,6 +39,7 @@ pub(crate) use lower::Operand;
 use moved::Moved;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
+pub(crate) use parallel::parallel;
 use program::Program;
 use smallvec::SmallVec;
 use taps::Taps;
@@ -68,6 +69,27 @@ pub(crate) struct Nest {
     taps: Option<Taps>,
     /// The elements that it only moves.
     moved: Option<Moved>,
+}
+
+impl Nest {
+    /// Whether it is a matrix product.
+    pub(crate) fn is_product(&self) -> bool {
+        self.contraction.is_some()
+    }
+
+    /// How many elements are computed, those that are combined counted.
+    pub(crate) fn steps(&self) -> usize {
+        self.dims.iter().chain(&self.over).fold(1, |steps, d| steps.saturating_mul(*d))
+    }
+
+    /// How many operations on elements there are.
+    pub(crate) fn flops(&self) -> u128 {
+        let count = |dims: &[usize]| dims.iter().map(|d| *d as u128).product::<u128>();
+        let each = |program: &Program| program.work() as u128;
+        let all = count(&self.dims);
+        let combined = u128::from(self.reduction.is_some());
+        all * count(&self.over) * (each(&self.body) + combined) + all * self.then.as_ref().map_or(0, each)
+    }
 }
 
 /// How a nest reduces.

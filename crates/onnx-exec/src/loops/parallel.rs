@@ -39,25 +39,7 @@ impl Nest {
             parts.push((first..last, now));
             (rest, first) = (later, last);
         }
-        let budget = Budget::here();
-        let failure = Mutex::new(None);
-        pool::each(parts, &|(elements, out)| {
-            let first = elements.start;
-            let work = || self.run(operands, elements, out);
-            let result = match &budget {
-                Some(budget) => budget.enter(work),
-                None => work(),
-            };
-            if let Err(why) = result {
-                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                // Of the first part that fails, whenever that is.
-                if failure.as_ref().is_none_or(|(known, _)| first < *known) {
-                    *failure = Some((first, why));
-                }
-            }
-        });
-        let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
-        failure.map_or(Ok(()), |(_, why)| Err(why))
+        parallel(parts, |(elements, out)| self.run(operands, elements, out))
     }
 
     /// The elements of which a part has a whole number.
@@ -84,4 +66,28 @@ impl Nest {
             None => steps.saturating_mul(self.body.instrs.len()) < LEAST_STEPS,
         }
     }
+}
+
+/// Does parts of some work on the threads that there are, and says what was wrong with the first of them that failed.
+pub(crate) fn parallel<P: Send>(
+    parts: Vec<P>,
+    work: impl Fn(P) -> Result<(), Failure> + Sync,
+) -> Result<(), Failure> {
+    let budget = Budget::here();
+    let failure = Mutex::new(None);
+    let numbered: Vec<(usize, P)> = parts.into_iter().enumerate().collect();
+    pool::each(numbered, &|(number, part)| {
+        let result = match &budget {
+            Some(budget) => budget.enter(|| work(part)),
+            None => work(part),
+        };
+        if let Err(why) = result {
+            let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+            if failure.as_ref().is_none_or(|(known, _)| number < *known) {
+                *failure = Some((number, why));
+            }
+        }
+    });
+    let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failure.map_or(Ok(()), |(_, why)| Err(why))
 }

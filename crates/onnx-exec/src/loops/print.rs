@@ -34,6 +34,15 @@ impl Display for Linear {
     }
 }
 
+impl Nest {
+    /// The matrix product that it is, in words.
+    pub(crate) fn product(&self) -> Option<String> {
+        let [rows, columns, steps, count] = self.contraction.as_ref()?.extents();
+        let each = format!("matrix product of {rows}x{steps} and {steps}x{columns}");
+        Some(if count == 1 { each } else { format!("{count} times a {each}") })
+    }
+}
+
 impl Display for Nest {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.elem.name().unwrap_or("?"))?;

@@ -260,6 +260,14 @@ impl Program {
         self.counts = counts;
     }
 
+    /// How many operations on an element it has.
+    pub(super) fn work(&self) -> usize {
+        let is_work = |instr: &&Instr| {
+            matches!(instr, Instr::Unary { .. } | Instr::Binary { .. } | Instr::Select { .. })
+        };
+        self.instrs.iter().filter(is_work).count()
+    }
+
     pub(super) fn reg(&mut self, class: Class) -> Reg {
         let count = &mut self.counts[class as usize];
         *count += 1;

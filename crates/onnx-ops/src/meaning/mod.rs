@@ -57,6 +57,7 @@ pub use moves::Source;
 pub use number::Number;
 pub use ops::{Binary, Unary};
 pub use rows::{define, has_definition, open_shape, value_inputs};
+pub use show::line;
 pub use tensor::{Dense, Elements};
 
 use onnx_ir::ElemType;

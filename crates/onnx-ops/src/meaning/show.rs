@@ -14,10 +14,20 @@ impl Display for Definition {
             if i > 0 {
                 f.write_char('\n')?;
             }
-            self.line(i, formula, f)?;
+            f.write_str(&line(formula, &self.name(self.inputs + i), &|operand| self.name(operand)))?;
         }
         Ok(())
     }
+}
+
+/// A formula as a line of text, with names for what it computes and for what it loads.
+pub fn line(formula: &Formula, name: &str, operand: &dyn Fn(usize) -> String) -> String {
+    Names { operand }.line(name, formula)
+}
+
+/// Names of what is loaded.
+struct Names<'n> {
+    operand: &'n dyn Fn(usize) -> String,
 }
 
 impl Definition {
@@ -29,17 +39,23 @@ impl Definition {
             None => format!("r{formula}"),
         }
     }
+}
 
-    fn line(&self, i: usize, formula: &Formula, f: &mut Formatter<'_>) -> fmt::Result {
+impl Names<'_> {
+    fn name(&self, operand: usize) -> String {
+        (self.operand)(operand)
+    }
+
+    fn line(&self, name: &str, formula: &Formula) -> String {
         let dims: Vec<String> = formula.dims.iter().map(usize::to_string).collect();
         let indices: Vec<String> = (0..dims.len()).map(|i| format!("i{i}")).collect();
         let (dims, indices) = match dims.is_empty() {
             true => (String::new(), String::new()),
             false => (format!("[{}]", dims.join(",")), format!("[{}]", indices.join(", "))),
         };
-        write!(f, "{}{dims} {}{indices} = ", elem(formula.elem), self.name(self.inputs + i))?;
+        let begin = format!("{}{dims} {name}{indices} = ", elem(formula.elem));
         let element = self.text(&formula.expr, false);
-        let Some(over) = &formula.over else { return f.write_str(&element) };
+        let Some(over) = &formula.over else { return begin + &element };
         let first = formula.dims.len();
         let limits: Vec<String> =
             over.dims.iter().enumerate().map(|(i, d)| format!("i{} < {d}", first + i)).collect();
@@ -48,8 +64,8 @@ impl Definition {
         let space = if ty.is_empty() { "" } else { " " };
         let total = format!("{ty}{space}{} over {} of {element}", over.combine.name(), limits.join(", "));
         match &formula.then {
-            None => f.write_str(&total),
-            Some(then) => write!(f, "{} where total = {total}", self.text(then, false)),
+            None => begin + &total,
+            Some(then) => format!("{begin}{} where total = {total}", self.text(then, false)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! How long each node of a run takes, by operators and as a trace.
 
 use super::shown;
-use crate::feed::shown as type_of;
+use crate::feed::tensor_type;
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::Diagnostic;
 use serde_json::json;
@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// The nodes of one run of the main graph, in order.
+/// The kernels of one run of the main graph, in order.
 pub(super) struct Steps(Vec<Step>);
 
 struct Step {
@@ -35,7 +35,7 @@ impl Steps {
             steps.borrow_mut().push(Step {
                 op: step.op.to_owned(),
                 name: step.name.to_owned(),
-                results: step.results.iter().map(type_of).collect(),
+                results: step.results.iter().map(|(elem, dims)| tensor_type(*elem, dims)).collect(),
                 start: step.start.saturating_duration_since(begin),
                 took: step.took,
             });
@@ -44,7 +44,7 @@ impl Steps {
         Ok(Steps(steps.into_inner()))
     }
 
-    /// Each operator with the number of its nodes and their time together, the longest first.
+    /// Each kernel with the number of its runs and their time together, the longest first.
     fn by_operator(&self) -> Vec<(&str, usize, Duration)> {
         let mut all: HashMap<&str, (usize, Duration)> = HashMap::new();
         for step in &self.0 {
@@ -64,7 +64,7 @@ impl Steps {
     pub(super) fn table(&self) -> String {
         let rows = self.by_operator();
         let width = rows.iter().map(|(op, ..)| op.chars().count()).max().unwrap_or(0).max(8);
-        let mut text = format!("{:width$}  {:>6}  {:>10}  {:>6}\n", "operator", "nodes", "time", "share");
+        let mut text = format!("{:width$}  {:>6}  {:>10}  {:>6}\n", "kernel", "calls", "time", "share");
         for (op, calls, took) in rows {
             let share = took.as_secs_f64() / self.total() * 100.0;
             text += &format!("{op:width$}  {calls:>6}  {:>10}  {share:>5.1}%\n", shown(took));
@@ -75,7 +75,7 @@ impl Steps {
     pub(super) fn json(&self) -> serde_json::Value {
         let row = |(op, calls, took): (&str, usize, Duration)| {
             let seconds = took.as_secs_f64();
-            json!({"op": op, "nodes": calls, "seconds": seconds, "share": seconds / self.total()})
+            json!({"kernel": op, "calls": calls, "seconds": seconds, "share": seconds / self.total()})
         };
         self.by_operator().into_iter().map(row).collect()
     }

@@ -107,6 +107,13 @@ fn place(at: &mut [usize], axes: &[usize], extents: &[usize], mut index: usize) 
 }
 
 impl Contraction {
+    /// How many rows, columns, steps and products of such matrices there are.
+    pub(super) fn extents(&self) -> [usize; 4] {
+        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
+        let both = self.both.iter().map(|&axis| extents[axis]).product();
+        [self.a.count(&extents), self.b.count(&extents), self.over.iter().product(), both]
+    }
+
     /// Computes the elements of the result at some positions of its first axis, whose elements `out` has.
     pub(super) fn run(
         &self,

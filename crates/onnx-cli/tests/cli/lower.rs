@@ -1,0 +1,25 @@
+//! Showing how a model is run.
+
+use crate::{Folder, SOUND};
+
+#[test]
+fn schedules_formulas_and_counts_are_shown() {
+    let folder = Folder::new(&[("m.onnxtxt", SOUND.as_bytes())]);
+    let lower = |emit: &str| {
+        let done = folder.run(&["lower", "m.onnxtxt", "-D", "N=2", "--emit", emit]).expect(0);
+        done.text().to_owned()
+    };
+    assert_eq!(lower("schedule"), "kernel 0: Mul+Relu\n  float[2] y[i0] = max(x[i0] * w[i0], 0.0)\n");
+    assert_eq!(lower("ir"), "float[2] t[i0] = x[i0] * w[i0]\nfloat[2] y[i0] = max(t[i0], 0.0)\n");
+    let stats = lower("stats");
+    for line in ["kernels      1", "other nodes  0", "operations   4", "bytes moved  24", "arena bytes  0"] {
+        assert!(stats.lines().any(|shown| shown == line), "{line}: {stats}");
+    }
+}
+
+#[test]
+fn what_cannot_be_lowered_is_told() {
+    let folder = Folder::new(&[("m.onnxtxt", SOUND.as_bytes())]);
+    let done = folder.run(&["lower", "m.onnxtxt"]).expect(2);
+    assert!(done.stderr.contains("-D N=1"), "{}", done.stderr);
+}

@@ -1,0 +1,446 @@
+//! Nodes as formulas, as far as their types are known.
+
+use super::{Assignment, Need, Slot, Source};
+use crate::compile::{Action, Executable};
+use crate::facts::{fact, type_of};
+use crate::formula::{self, Input};
+use crate::loops::{self, Nest};
+use crate::run::Run;
+use crate::tensor::{Tensor, count};
+use crate::value::Value;
+use foldhash::{HashMap, HashSet};
+use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
+use onnx_ops::dims::Dim;
+use onnx_ops::infer::{Fact, Stepwise, Ty};
+use onnx_ops::meaning::value_inputs;
+use onnx_ops::schema::SchemaId;
+use smallvec::smallvec;
+
+/// Results of more elements are not computed before the run.
+const MOST_FOLDED: usize = 1 << 16;
+/// A plan takes no more nodes than these.
+const MOST_NODES: usize = 1 << 14;
+
+/// What nodes are, before anything is fused.
+#[derive(Debug, Default)]
+pub(crate) struct Stretch {
+    /// The node behind the last of them.
+    pub(super) end: usize,
+    pub(super) needs: Vec<(ValueId, Need)>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) items: Vec<Item>,
+    /// The values that are read elsewhere, and what they are.
+    pub(super) published: Vec<(ValueId, usize)>,
+    /// The slots of values.
+    pub(super) named: Vec<(ValueId, usize)>,
+    /// Of these, the results of nodes that are run as they are.
+    pub(super) expected: Vec<(ValueId, usize)>,
+}
+
+#[derive(Debug)]
+pub(super) enum Item {
+    Formula(Box<Assignment>),
+    Node(NodeId),
+}
+
+/// What is known of a value.
+#[derive(Clone)]
+enum Known {
+    /// What it is.
+    Constant(Value),
+    /// A tensor whose type is known.
+    Slot(usize),
+    /// What inference says.
+    Fact(Fact),
+}
+
+/// How a node went.
+enum Flow {
+    On,
+    /// The stretch ends before the node: what it depends on is computed first.
+    Before,
+    /// The stretch ends behind the node: nobody knows what it gives.
+    Behind,
+}
+
+pub(super) struct Define<'p, 'x, 'r> {
+    run: &'p mut Run<'x, 'r>,
+    graph: GraphId,
+    start: usize,
+    stretch: Stretch,
+    known: HashMap<ValueId, Known>,
+    needed: HashSet<ValueId>,
+    /// Whether elements of what is there may be taken for granted.
+    may_assume: bool,
+}
+
+impl Stretch {
+    /// Defines the nodes of a graph from one of them on.
+    pub(crate) fn of(run: &mut Run<'_, '_>, graph: GraphId, start: usize, may_assume: bool) -> Stretch {
+        let executable = run.executable;
+        let nodes = &executable.body().graphs[graph].nodes;
+        let mut define = Define {
+            run,
+            graph,
+            start,
+            stretch: Stretch { end: start, ..Stretch::default() },
+            known: HashMap::default(),
+            needed: HashSet::default(),
+            may_assume,
+        };
+        for &node in nodes[start..].iter().take(MOST_NODES) {
+            match define.node(node) {
+                Flow::On => define.stretch.end += 1,
+                Flow::Before if define.stretch.end > start => break,
+                Flow::Before | Flow::Behind => {
+                    if define
+                        .stretch
+                        .items
+                        .last()
+                        .is_none_or(|last| !matches!(last, Item::Node(n) if *n == node))
+                    {
+                        define.stretch.items.push(Item::Node(node));
+                    }
+                    define.stretch.end += 1;
+                    break;
+                }
+            }
+        }
+        define.publish();
+        define.stretch
+    }
+}
+
+impl<'x> Define<'_, 'x, '_> {
+    fn node(&mut self, node: NodeId) -> Flow {
+        let executable = self.run.executable;
+        let n = &executable.body().nodes[node];
+        let Some(action) = executable.actions[node].as_ref() else { return Flow::Behind };
+        let schema = match action {
+            Action::Constant(value) => {
+                if let Some(output) = n.outputs.iter().flatten().next() {
+                    self.known.insert(*output, Known::Constant(value.clone()));
+                }
+                return Flow::On;
+            }
+            Action::Control(_) => return Flow::Behind,
+            Action::Kernel(schema, _) | Action::Formula(schema) => *schema,
+        };
+        let inputs: Vec<Option<Known>> = n.inputs.iter().map(|v| v.and_then(|v| self.value(v))).collect();
+        // What nobody has computed is told when the node runs.
+        if n.inputs.iter().zip(&inputs).any(|(value, known)| value.is_some() && known.is_none()) {
+            return Flow::Behind;
+        }
+        let is_constant = inputs.iter().flatten().all(|known| matches!(known, Known::Constant(_)));
+        let is_random = executable.registry.get(schema).random;
+        let Some(mut outputs) = self.facts(node, &inputs) else { return Flow::Behind };
+        let mut inputs = inputs;
+        if !outputs.iter().zip(&n.outputs).all(|(fact, value)| value.is_none() || is_complete(&fact.ty)) {
+            if n.inputs.iter().flatten().any(|value| self.is_made_here(*value)) {
+                return Flow::Before;
+            }
+            if self.assume(node, &mut inputs, |_| true)
+                && let Some(better) = self.facts(node, &inputs)
+            {
+                outputs = better;
+            }
+        }
+        if is_constant && !is_random && self.fold(node, &inputs, &outputs) || self.known(node, &outputs) {
+            return Flow::On;
+        }
+        if let Action::Formula(schema) = action {
+            let wanted = value_inputs(executable.registry.get(*schema));
+            let is_unknown =
+                |i: &usize| matches!(inputs.get(*i), Some(Some(Known::Slot(_) | Known::Fact(_))));
+            if wanted.iter().any(is_unknown) {
+                let made =
+                    |i: &usize| n.inputs.get(*i).copied().flatten().is_some_and(|v| self.is_made_here(v));
+                if wanted.iter().any(made) {
+                    return Flow::Before;
+                }
+                self.assume(node, &mut inputs, |i| wanted.contains(&i));
+            }
+            if self.formulas(node, *schema, &inputs, &outputs) {
+                return Flow::On;
+            }
+        }
+        self.stretch.items.push(Item::Node(node));
+        self.results(node, &outputs)
+    }
+
+    /// What is known of a value that a node reads.
+    fn value(&mut self, value: ValueId) -> Option<Known> {
+        if let Some(known) = self.known.get(&value) {
+            return Some(known.clone());
+        }
+        let executable = self.run.executable;
+        let known = match (self.run.get(value)?, executable.is_constant(value)) {
+            (there, true) => Known::Constant(there.clone()),
+            (Value::Tensor(tensor), false) if !tensor.is_strings() => {
+                let (elem, dims) = (tensor.elem(), tensor.dims());
+                if self.needed.insert(value) {
+                    self.stretch.needs.push((value, Need::Tensor(elem, dims.into())));
+                }
+                let dims = dims.to_vec();
+                Known::Slot(self.slot(elem, dims, Source::Value(value)))
+            }
+            (other, false) => {
+                let other = other.clone();
+                if self.needed.insert(value) {
+                    self.stretch.needs.push((value, Need::Other(type_of(&other))));
+                }
+                Known::Fact(Fact::of(type_of(&other)))
+            }
+        };
+        self.known.insert(value, known.clone());
+        Some(known)
+    }
+
+    fn slot(&mut self, elem: ElemType, dims: Vec<usize>, source: Source) -> usize {
+        self.stretch.slots.push(Slot { elem, dims, source });
+        self.stretch.slots.len() - 1
+    }
+
+    /// Whether a value is computed by the nodes before, so that its elements are not there yet.
+    fn is_made_here(&self, value: ValueId) -> bool {
+        match self.known.get(&value) {
+            Some(Known::Slot(slot)) => {
+                !matches!(self.stretch.slots[*slot].source, Source::Value(value) if self.needed.contains(&value))
+            }
+            Some(Known::Fact(_)) => !self.needed.contains(&value),
+            Some(Known::Constant(_)) | None => false,
+        }
+    }
+
+    /// Takes the elements of small inputs for granted. Whether there are any.
+    fn assume(&mut self, node: NodeId, inputs: &mut [Option<Known>], which: impl Fn(usize) -> bool) -> bool {
+        if !self.may_assume {
+            return false;
+        }
+        let executable = self.run.executable;
+        let values = &executable.body().nodes[node].inputs;
+        let mut is_any = false;
+        for (i, (input, value)) in inputs.iter_mut().zip(values).enumerate() {
+            let (Some(known @ Known::Slot(_)), Some(value)) = (input, value) else { continue };
+            let Some(Value::Tensor(tensor)) = self.run.get(*value) else { continue };
+            if !which(i) || !says_shapes(tensor) {
+                continue;
+            }
+            self.stretch.needs.push((*value, Need::Elements(tensor.clone())));
+            *known = Known::Constant(Value::Tensor(tensor.clone()));
+            self.known.insert(*value, known.clone());
+            is_any = true;
+        }
+        is_any
+    }
+
+    fn facts(&self, node: NodeId, inputs: &[Option<Known>]) -> Option<Vec<Fact>> {
+        let x = self.run.executable;
+        let of = |known: &Known| match known {
+            Known::Constant(value) => fact(value),
+            Known::Slot(slot) => Fact::of(ty(&self.stretch.slots[*slot])),
+            Known::Fact(fact) => fact.clone(),
+        };
+        let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
+        Stepwise::new(&x.model, x.registry, x.body).outputs(node, &facts).ok()
+    }
+
+    /// Computes a node whose inputs are constants, if that makes little of them.
+    fn fold(&mut self, node: NodeId, inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
+        let is_small = |fact: &Fact| {
+            extents(&fact.ty).is_some_and(|(_, dims)| count(&dims).is_some_and(|count| count <= MOST_FOLDED))
+        };
+        let n = &self.run.executable.body().nodes[node];
+        if !outputs.iter().zip(&n.outputs).all(|(fact, value)| value.is_none() || is_small(fact)) {
+            return false;
+        }
+        let inputs = inputs.iter().map(|known| match known {
+            Some(Known::Constant(value)) => Some(value.clone()),
+            Some(Known::Slot(_) | Known::Fact(_)) | None => None,
+        });
+        let Ok(results) = self.run.apply(node, inputs.collect()) else { return false };
+        for (value, result) in n.outputs.iter().zip(results) {
+            if let Some(value) = value {
+                self.known.insert(*value, Known::Constant(result));
+            }
+        }
+        true
+    }
+
+    /// Takes what inference knows of the elements of all results: a shape is known before what has it.
+    fn known(&mut self, node: NodeId, outputs: &[Fact]) -> bool {
+        let n = &self.run.executable.body().nodes[node];
+        let known = |fact: &Fact| {
+            let (elem, dims) = extents(&fact.ty)?;
+            let ints = fact.value.as_ref()?.ints()?;
+            let is_long = elem == ElemType::INT64 && count(&dims) == Some(ints.len());
+            is_long.then(|| Tensor::of(&dims, &ints).ok()).flatten()
+        };
+        let mut found = Vec::new();
+        for (value, fact) in n.outputs.iter().zip(outputs) {
+            let Some(value) = value else { continue };
+            let Some(tensor) = known(fact) else { return false };
+            found.push((*value, Known::Constant(Value::Tensor(tensor))));
+        }
+        self.known.extend(found);
+        true
+    }
+
+    /// Makes formulas of a node; whether it has some that loops can compute.
+    fn formulas(
+        &mut self,
+        node: NodeId,
+        schema: SchemaId,
+        inputs: &[Option<Known>],
+        outputs: &[Fact],
+    ) -> bool {
+        let executable = self.run.executable;
+        let n = &executable.body().nodes[node];
+        let mut operands = Vec::with_capacity(inputs.len());
+        for known in inputs {
+            operands.push(match known {
+                None => None,
+                Some(Known::Slot(slot)) => {
+                    let Slot { elem, dims, .. } = &self.stretch.slots[*slot];
+                    Some((*elem, dims.clone(), None))
+                }
+                Some(Known::Constant(Value::Tensor(tensor))) => {
+                    Some((tensor.elem(), tensor.dims().to_vec(), Some(tensor.clone())))
+                }
+                Some(Known::Constant(_) | Known::Fact(_)) => return false,
+            });
+        }
+        if operands.iter().flatten().any(|(elem, ..)| *elem == ElemType::STRING) {
+            return false;
+        }
+        let typed: Vec<Option<Input<'_>>> = operands
+            .iter()
+            .map(|o| {
+                o.as_ref().map(|(elem, dims, tensor)| Input { elem: *elem, dims, tensor: tensor.as_ref() })
+            })
+            .collect();
+        let Some(definition) = formula::definition(executable, node, schema, &typed, outputs) else {
+            return false;
+        };
+        let mut loads: Vec<Option<loops::Operand<'_>>> =
+            typed.iter().map(|i| i.map(|i| loops::Operand { elem: i.elem, dims: i.dims })).collect();
+        loads.resize(definition.inputs, None);
+        for formula in &definition.formulas {
+            if Nest::of(formula, &|i| loads.get(i).copied().flatten()).is_none() {
+                return false;
+            }
+            loads.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims }));
+        }
+        let mut numbers: Vec<usize> = Vec::new();
+        for ((known, operand), value) in inputs.iter().zip(&operands).zip(&n.inputs) {
+            numbers.push(match (known, operand) {
+                (Some(Known::Slot(slot)), _) => *slot,
+                (Some(Known::Constant(Value::Tensor(tensor))), Some((elem, dims, _))) => {
+                    let slot = self.slot(*elem, dims.clone(), Source::Constant(tensor.clone()));
+                    self.stretch.named.extend(value.map(|value| (value, slot)));
+                    slot
+                }
+                // Nothing loads what is left out.
+                (_, _) => usize::MAX,
+            });
+        }
+        numbers.resize(definition.inputs, usize::MAX);
+        for mut formula in definition.formulas {
+            super::rewrite::renumber(&mut formula, &numbers);
+            let slot = self.slot(formula.elem, formula.dims.clone(), Source::Formula);
+            numbers.push(slot);
+            let assignment = Assignment { slot, formula, nodes: smallvec![node] };
+            self.stretch.items.push(Item::Formula(Box::new(assignment)));
+        }
+        for (value, of) in n.outputs.iter().zip(&definition.outputs) {
+            if let (Some(value), Some(of)) = (value, of) {
+                let slot = numbers[definition.inputs + of];
+                self.stretch.named.push((*value, slot));
+                self.known.insert(*value, Known::Slot(slot));
+            }
+        }
+        true
+    }
+
+    /// Notes what a node that is run as it is will give.
+    fn results(&mut self, node: NodeId, outputs: &[Fact]) -> Flow {
+        let n = &self.run.executable.body().nodes[node];
+        for (value, fact) in n.outputs.iter().zip(outputs) {
+            let Some(value) = *value else { continue };
+            let known = match extents(&fact.ty) {
+                Some((ElemType::STRING, _)) => Known::Fact(Fact::of(fact.ty.clone())),
+                Some((elem, dims)) => {
+                    let slot = self.slot(elem, dims, Source::Value(value));
+                    self.stretch.expected.push((value, slot));
+                    Known::Slot(slot)
+                }
+                None => return Flow::Behind,
+            };
+            self.known.insert(value, known);
+        }
+        Flow::On
+    }
+
+    /// Finds the values that are read by others than formulas of this stretch.
+    fn publish(&mut self) {
+        let executable: &'x Executable<'_> = self.run.executable;
+        let body = executable.body();
+        let graph = &body.graphs[self.graph];
+        let mut wanted: HashSet<ValueId> = graph.outputs.iter().filter_map(|port| port.value).collect();
+        let here = self.stretch.items.iter().filter_map(|item| match item {
+            Item::Node(node) => Some(*node),
+            Item::Formula(_) => None,
+        });
+        for node in here.chain(graph.nodes[self.stretch.end..].iter().copied()) {
+            wanted.extend(executable.liveness.reads(body, node));
+        }
+        // What is there already, because it is stored or taken for granted, stays as it is.
+        let here = graph.nodes[self.start..self.stretch.end].iter();
+        let outputs = here.filter(|node| !matches!(executable.actions[**node], Some(Action::Constant(_))));
+        let computed: HashSet<ValueId> =
+            outputs.flat_map(|node| body.nodes[*node].outputs.iter().flatten().copied()).collect();
+        let mut published = Vec::new();
+        let mut values: Vec<(ValueId, Known)> =
+            self.known.drain().filter(|(v, _)| wanted.contains(v)).collect();
+        values.sort_unstable_by_key(|(value, _)| *value);
+        for (value, known) in values {
+            match known {
+                Known::Constant(Value::Tensor(tensor)) if computed.contains(&value) => {
+                    let slot = self.slot(tensor.elem(), tensor.dims().to_vec(), Source::Constant(tensor));
+                    published.push((value, slot));
+                }
+                Known::Slot(slot) => match self.stretch.slots[slot].source {
+                    Source::Value(same) if same == value => {}
+                    Source::Value(_) | Source::Constant(_) | Source::Formula | Source::Alias(_) => {
+                        published.push((value, slot));
+                    }
+                },
+                Known::Constant(_) | Known::Fact(_) => {}
+            }
+        }
+        self.stretch.published = published;
+    }
+}
+
+fn ty(slot: &Slot) -> Ty {
+    Ty::tensor(slot.elem, slot.dims.iter().map(|&d| i64::try_from(d).map_or(Dim::Unknown, Dim::Const)))
+}
+
+/// Whether a tensor may be one that shapes depend on: extents, axes, counts, scales. What is more is data.
+fn says_shapes(tensor: &Tensor) -> bool {
+    let most = match tensor.elem() {
+        ElemType::INT64 | ElemType::INT32 => 64,
+        ElemType::FLOAT => 8,
+        _ => 0,
+    };
+    tensor.rank() <= 1 && tensor.len() <= most
+}
+
+/// Element type and shape, if both are known.
+fn extents(ty: &Ty) -> Option<(ElemType, Vec<usize>)> {
+    formula::extents(ty)
+}
+
+fn is_complete(ty: &Ty) -> bool {
+    extents(ty).is_some()
+}

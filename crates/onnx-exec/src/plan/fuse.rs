@@ -1,0 +1,422 @@
+//! Formulas put into one another.
+//!
+//! A producer without a reduction goes into its consumer, at the consumer's positions: always if it only moves elements, else
+//! if nobody else reads it and no element is computed more often than before. A consumer without a reduction goes behind the
+//! producer's reduction, as what is computed of the total:
+//!
+//! ```text
+//! a = sum over k of x[i0, k] * w[k, i1]          y = max(total + b[i1], 0)
+//! y = max(a[i0, i1] + b[i1], 0)           ──▶        where total = sum over k of x[i0, k] * w[k, i1]
+//! ```
+//! Positions are computed through views: an axis that a reshape has split is put together again (`index`), or the consumer's is
+//! split as well (`split`). What comes out has to have loops at least as good as what was there: a matrix product stays one,
+//! no position becomes a computed one that was linear.
+
+use super::define::{Item, Stretch};
+use super::index::Position;
+use super::rewrite::{Rewrite, extents, load, operands, parts, size};
+use super::split::{roughness, split};
+use super::{Assignment, Refused, Slot, Source, root, types};
+use crate::loops::Nest;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Expr, Formula, Unary};
+
+/// Expressions are no larger than this.
+const MOST_PARTS: usize = 160;
+/// Formulas load no more than this.
+const MOST_OPERANDS: usize = 24;
+
+/// Fuses what a stretch has, and says what was refused.
+pub(super) fn fuse(stretch: &mut Stretch) -> Vec<Refused> {
+    alias(stretch);
+    let mut fuse = Fuse::new(stretch);
+    for at in 0..fuse.items.len() {
+        while fuse.absorb(at) {}
+    }
+    let Fuse { items, refused, readers, .. } = fuse;
+    let is_read = |slot: usize| readers[slot] > 0;
+    stretch.items = items
+        .into_iter()
+        .flatten()
+        .filter(|item| match item {
+            Item::Formula(assignment) => is_read(assignment.slot),
+            Item::Node(_) => true,
+        })
+        .collect();
+    refused
+}
+
+/// Formulas that give the elements of another tensor in the same order need not be computed.
+fn alias(stretch: &mut Stretch) {
+    let Stretch { items, slots, .. } = stretch;
+    items.retain(|item| {
+        let Item::Formula(assignment) = item else { return true };
+        let Assignment { slot, formula, .. } = &**assignment;
+        let (None, Expr::Load(operand, _)) = (&formula.over, &formula.expr) else { return true };
+        let is_same = slots[*operand].elem == formula.elem
+            && slots[*operand].count() == slots[*slot].count()
+            && is_in_order(formula, &formula.expr, slots);
+        if is_same {
+            slots[*slot].source = Source::Alias(*operand);
+        }
+        !is_same
+    });
+}
+
+/// Whether a load goes through its operand in the order of the result.
+fn is_in_order(formula: &Formula, load: &Expr, slots: &[Slot]) -> bool {
+    place_of(formula, load, slots).is_some_and(|place| {
+        let same = (0..formula.dims.len()).map(Position::index).collect::<Vec<_>>();
+        let linear = |place: &Position| {
+            let mut by = place.linear(formula.dims.len())?;
+            // Where an index goes that is always 0 is all the same.
+            by.iter_mut().zip(&formula.dims).filter(|(_, d)| **d == 1).for_each(|(by, _)| *by = 0);
+            Some(by)
+        };
+        place.offset == 0
+            && Position::place(&same, &formula.dims)
+                .is_some_and(|same| linear(&same).is_some() && linear(&same) == linear(&place))
+    })
+}
+
+/// The place in row-major order that a load is at.
+fn place_of(formula: &Formula, load: &Expr, slots: &[Slot]) -> Option<Position> {
+    let Expr::Load(operand, position) = load else { return None };
+    let extents = extents(formula);
+    let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
+    let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &|_, _| None };
+    let position: Vec<Position> = position.iter().map(|index| rewrite.index(index)).collect::<Option<_>>()?;
+    Position::place(&position, &slots[*operand].dims)
+}
+
+struct Fuse<'s> {
+    slots: &'s [Slot],
+    items: Vec<Option<Item>>,
+    /// For each slot the item that computes it.
+    maker: Vec<Option<usize>>,
+    /// For each slot that is no alias, how many formulas read it, and nodes and others outside.
+    readers: Vec<usize>,
+    refused: Vec<Refused>,
+    /// Pairs that were tried in vain.
+    tried: Vec<(usize, usize)>,
+}
+
+impl<'s> Fuse<'s> {
+    fn new(stretch: &'s mut Stretch) -> Fuse<'s> {
+        let items: Vec<Option<Item>> = std::mem::take(&mut stretch.items).into_iter().map(Some).collect();
+        let slots = &stretch.slots;
+        let mut maker = vec![None; slots.len()];
+        let mut readers = vec![0; slots.len()];
+        for (at, item) in items.iter().enumerate() {
+            let Some(Item::Formula(assignment)) = item else { continue };
+            maker[assignment.slot] = Some(at);
+            for operand in distinct(&assignment.formula, slots) {
+                readers[operand] += 1;
+            }
+        }
+        for (_, slot) in &stretch.published {
+            readers[root(slots, *slot)] += 2;
+        }
+        Fuse { slots, items, maker, readers, refused: Vec::new(), tried: Vec::new() }
+    }
+
+    fn formula(&self, at: usize) -> Option<&Assignment> {
+        match self.items.get(at)?.as_ref()? {
+            Item::Formula(assignment) => Some(assignment),
+            Item::Node(_) => None,
+        }
+    }
+
+    /// Puts one of its producers into a formula, if that can be done.
+    fn absorb(&mut self, at: usize) -> bool {
+        let Some(consumer) = self.formula(at) else { return false };
+        // The latest first: what was computed last is the nearest.
+        let mut loaded = distinct(&consumer.formula, self.slots);
+        loaded.sort_unstable_by_key(|slot| std::cmp::Reverse(self.maker[*slot]));
+        let into = consumer.slot;
+        for operand in loaded {
+            let Some(from) = self.maker[operand] else { continue };
+            if self.tried.contains(&(operand, into)) {
+                continue;
+            }
+            let (Some(producer), Some(consumer)) = (self.formula(from), self.formula(at)) else { continue };
+            match self.fused(producer, consumer) {
+                Ok(formula) => {
+                    let mut nodes = producer.nodes.clone();
+                    let more = consumer.nodes.iter().filter(|node| !producer.nodes.contains(node));
+                    nodes.extend(more.copied());
+                    self.replace(at, formula, nodes);
+                    self.tried.retain(|(_, consumer)| *consumer != into);
+                    return true;
+                }
+                Err(why) => {
+                    self.tried.push((operand, into));
+                    if let Some(why) = why {
+                        self.refused.retain(|r| (r.producer, r.consumer) != (operand, into));
+                        self.refused.push(Refused { producer: operand, consumer: into, why });
+                    }
+                }
+            }
+        }
+        self.tried.retain(|(_, consumer)| *consumer != into);
+        false
+    }
+
+    fn replace(&mut self, at: usize, formula: Formula, nodes: smallvec::SmallVec<[onnx_ir::NodeId; 4]>) {
+        let after = distinct(&formula, self.slots);
+        let Some(Some(Item::Formula(consumer))) = self.items.get_mut(at) else { return };
+        let before = distinct(&consumer.formula, self.slots);
+        consumer.formula = formula;
+        consumer.nodes = nodes;
+        self.refused.retain(|r| r.consumer != consumer.slot || after.contains(&r.producer));
+        for operand in &after {
+            self.readers[*operand] += 1;
+        }
+        let mut dropped = before;
+        while let Some(operand) = dropped.pop() {
+            self.readers[operand] -= 1;
+            // What nobody reads any more reads nothing.
+            if self.readers[operand] == 0
+                && let Some(maker) = self.maker[operand]
+                && let Some(Item::Formula(gone)) = self.items[maker].take()
+            {
+                dropped.extend(distinct(&gone.formula, self.slots));
+            }
+        }
+    }
+
+    /// Both as one formula, or why not; without a reason where they have nothing in common.
+    fn fused(&self, producer: &Assignment, consumer: &Assignment) -> Result<Formula, Option<&'static str>> {
+        let formula = match &producer.formula.over {
+            None => self.inlined(producer, consumer)?,
+            Some(_) => self.behind(producer, consumer)?,
+        };
+        if size(&formula) > MOST_PARTS {
+            return Err(Some("the expression would be too long"));
+        }
+        if operands(&formula).len() > MOST_OPERANDS {
+            return Err(Some("too much would be loaded at a time"));
+        }
+        let lowered = |formula: &Formula| {
+            let formula = split(formula)?;
+            Some((self.nest(&formula)?, roughness(&formula)))
+        };
+        let Some((nest, rough)) = lowered(&formula) else { return Err(Some("there are no loops for it")) };
+        let before = [&producer.formula, &consumer.formula].map(lowered);
+        let was_product = before.iter().flatten().any(|(nest, _)| nest.is_product());
+        if was_product && !nest.is_product() {
+            return Err(Some("it would be no matrix product any more"));
+        }
+        if rough > before.iter().flatten().map(|(_, rough)| *rough).sum() {
+            return Err(Some("positions would have to be computed"));
+        }
+        Ok(formula)
+    }
+
+    fn nest(&self, formula: &Formula) -> Option<Nest> {
+        Nest::of(formula, &types(self.slots))
+    }
+
+    /// The consumer with the producer's element at each of its loads.
+    fn inlined(&self, producer: &Assignment, consumer: &Assignment) -> Result<Formula, Option<&'static str>> {
+        let from = &producer.formula;
+        let weight = weight(&from.expr);
+        if weight > 0 {
+            if self.readers[producer.slot] > 1 {
+                return Err(Some("others read it too"));
+            }
+            let mut times = 0;
+            let mut seen: Vec<&Expr> = Vec::new();
+            let all = extents(&consumer.formula);
+            let rank = consumer.formula.dims.len();
+            let is_product = self.nest(&consumer.formula).is_some_and(|nest| nest.is_product());
+            parts(&consumer.formula, &mut |part, is_then| {
+                let Expr::Load(operand, position) = part else { return };
+                if root(self.slots, *operand) != producer.slot || seen.contains(&part) {
+                    return;
+                }
+                seen.push(part);
+                // A factor is computed once for each of its own positions.
+                let reads =
+                    |axis: usize| !is_product || is_then || position.iter().any(|i| mentions(i, axis));
+                let axes = if is_then { 0..rank } else { 0..all.len() };
+                let each = axes.filter(|axis| reads(*axis)).map(|axis| all[axis]);
+                times += each.fold(1usize, usize::saturating_mul);
+            });
+            if times > self.slots[producer.slot].count() {
+                return Err(Some("elements would be computed more than once"));
+            }
+            if is_product && weight >= HEAVY {
+                return Err(Some("it costs too much to be computed where factors are packed"));
+            }
+        }
+        let all = extents(&consumer.formula);
+        self.rewritten(&consumer.formula, producer.slot, &all, &|position| {
+            let rewrite = Rewrite {
+                indices: &position,
+                extents: &all,
+                total: None,
+                load: &|operand, position| Some(load(operand, position)),
+            };
+            Some(rounded(rewrite.expr(&from.expr)?, &from.expr, from.elem, self.slots))
+        })
+        .ok_or(Some("positions cannot be put together"))
+    }
+
+    /// A formula with something else for each load of what a slot has, by its position in the producer's axes.
+    fn rewritten(
+        &self,
+        formula: &Formula,
+        slot: usize,
+        extents: &[usize],
+        with: &dyn Fn(Vec<Position>) -> Option<Expr>,
+    ) -> Option<Formula> {
+        let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
+        let replace = |operand: usize, position: Vec<Position>| {
+            if root(self.slots, operand) != slot {
+                return Some(load(operand, position));
+            }
+            with(self.through(operand, position, slot, extents)?)
+        };
+        let rewrite = Rewrite { indices: &indices, extents, total: None, load: &replace };
+        let mut result = formula.clone();
+        result.expr = rewrite.expr(&formula.expr)?;
+        result.then = match &formula.then {
+            Some(then) => Some(rewrite.expr(then)?),
+            None => None,
+        };
+        Some(result)
+    }
+
+    /// A position in an alias as one in what it is an alias of.
+    fn through(
+        &self,
+        alias: usize,
+        position: Vec<Position>,
+        slot: usize,
+        extents: &[usize],
+    ) -> Option<Vec<Position>> {
+        if alias == slot {
+            return Some(position);
+        }
+        Position::place(&position, &self.slots[alias].dims)?.spread(&self.slots[slot].dims, extents)
+    }
+
+    /// The producer's reduction with the consumer behind it.
+    fn behind(&self, producer: &Assignment, consumer: &Assignment) -> Result<Formula, Option<&'static str>> {
+        let (from, to) = (&producer.formula, &consumer.formula);
+        if to.over.is_some() {
+            return Err(None);
+        }
+        if self.readers[producer.slot] > 1 {
+            return Err(Some("others read it too"));
+        }
+        if to.dims.iter().product::<usize>() != self.slots[producer.slot].count() {
+            return Err(None);
+        }
+        let mut is_in_order_all = true;
+        parts(to, &mut |part, _| {
+            if let Expr::Load(operand, _) = part
+                && root(self.slots, *operand) == producer.slot
+            {
+                is_in_order_all &= is_in_order(to, part, self.slots);
+            }
+        });
+        if !is_in_order_all {
+            return Err(Some("its elements are wanted in another order"));
+        }
+        let Some(over) = &from.over else { return Err(None) };
+        // The result's indices, then those of the reduction.
+        let mut result = to.clone();
+        result.over = Some(over.clone());
+        let all = extents(&result);
+        let fuse = || {
+            let here: Vec<Position> = (0..to.dims.len()).map(Position::index).collect();
+            let place = Position::place(&here, &to.dims)?;
+            let mut indices = place.spread(&from.dims, &all)?;
+            indices.extend((0..over.dims.len()).map(|axis| Position::index(to.dims.len() + axis)));
+            let as_is = |operand, position| Some(load(operand, position));
+            let moved = Rewrite { indices: &indices, extents: &all, total: None, load: &as_is };
+            let expr = moved.expr(&from.expr)?;
+            let total = match &from.then {
+                Some(then) => moved.expr(then)?,
+                None => Expr::Total,
+            };
+            let total = rounded(total, from.then.as_ref().unwrap_or(&Expr::Total), from.elem, self.slots);
+            let replaced = self.rewritten(to, producer.slot, &all, &|_| Some(total.clone()))?;
+            Some(Formula { expr, then: Some(replaced.expr), ..result })
+        };
+        fuse().ok_or(Some("positions cannot be put together"))
+    }
+}
+
+/// The slots that a formula reads, aliases as what they are.
+fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {
+    let mut all: Vec<usize> = operands(formula).into_iter().map(|operand| root(slots, operand)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What functions cost that are no arithmetic.
+const HEAVY: usize = 8;
+
+/// What computing an element costs; nothing if it only moves, or widens, what it loads.
+fn weight(expr: &Expr) -> usize {
+    match expr {
+        Expr::Load(..) | Expr::Number(_) | Expr::Total | Expr::Index(_) => 0,
+        Expr::Cast(_, x) | Expr::Bits(_, _, x) if matches!(**x, Expr::Load(..)) => 0,
+        Expr::Cast(_, x) | Expr::Bits(_, _, x) => 1 + weight(x),
+        Expr::Unary(op, x) => {
+            weight(x)
+                + match op {
+                    Unary::Neg | Unary::Abs | Unary::Sign | Unary::Not | Unary::BitwiseNot => 1,
+                    Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNaN => 1,
+                    Unary::Sqrt | Unary::Reciprocal => 2,
+                    _ => HEAVY,
+                }
+        }
+        Expr::Binary(op, a, b) => {
+            let own = if matches!(op, onnx_ops::meaning::Binary::Pow) { HEAVY } else { 1 };
+            own + weight(a) + weight(b)
+        }
+        // Padding moves elements too.
+        Expr::Select(parts) => match &**parts {
+            [_, Expr::Load(..), Expr::Number(_)] => 0,
+            [condition, yes, no] => 1 + weight(condition) + weight(yes) + weight(no),
+        },
+    }
+}
+
+fn mentions(index: &onnx_ops::meaning::Index, axis: usize) -> bool {
+    use onnx_ops::meaning::Index;
+    match index {
+        Index::Affine(_, terms) => terms.iter().any(|(i, _)| *i == axis),
+        Index::Sum(parts) => parts.iter().any(|(part, _)| mentions(part, axis)),
+        Index::Div(x, _) | Index::Rem(x, _) => mentions(x, axis),
+        Index::Element(_) => true,
+    }
+}
+
+/// An element as it would be if it were stored: of its type, unless its expression gives nothing else.
+fn rounded(expr: Expr, was: &Expr, elem: ElemType, slots: &[Slot]) -> Expr {
+    if keeps(was, elem, slots) { expr } else { expr.cast(elem) }
+}
+
+/// Whether all that an expression gives is of a type already.
+fn keeps(expr: &Expr, elem: ElemType, slots: &[Slot]) -> bool {
+    match expr {
+        Expr::Load(operand, _) => slots[*operand].elem == elem,
+        Expr::Cast(cast, _) => cast.to == elem,
+        Expr::Bits(_, to, _) => *to == elem,
+        Expr::Unary(op, _) if op.is_test() => elem == ElemType::BOOL,
+        Expr::Binary(op, ..) if op.is_test() => elem == ElemType::BOOL,
+        Expr::Select(parts) => keeps(&parts[1], elem, slots) && keeps(&parts[2], elem, slots),
+        // Single floats are computed as such; what has fewer bits, or wraps around, is more than it would be.
+        Expr::Unary(_, x) => elem == ElemType::FLOAT && keeps(x, elem, slots),
+        Expr::Binary(_, a, b) => elem == ElemType::FLOAT && keeps(a, elem, slots) && keeps(b, elem, slots),
+        Expr::Number(_) => elem == ElemType::FLOAT,
+        Expr::Total => elem == ElemType::FLOAT,
+        Expr::Index(_) => elem == ElemType::INT64,
+    }
+}

@@ -1,0 +1,249 @@
+//! Formulas over the same rows as kernels.
+//!
+//! The rows of a result are what its outer axes count. A formula joins the kernel that computes what it reads if each of its
+//! rows reads from the same row of that only: then a block of rows goes through all formulas while it is in the first caches,
+//! and what only the kernel reads is never larger than a block.
+//!
+//! ```text
+//! m[i0]     = max over i1 of x[i0, i1]         row i0
+//! s[i0]     = sum over i1 of exp(x[i0, i1] - m[i0])
+//! y[i0, i1] = exp(x[i0, i1] - m[i0]) / s[i0]
+//! ```
+
+use super::define::{Item, Stretch};
+use super::index::Position;
+use super::rewrite::{Rewrite, extents, operands, parts, renumber};
+use super::split::split;
+use super::{Assignment, Kernel, Member, Refused, Slot, Source, Step, root, types};
+use crate::loops::Nest;
+use crate::tensor::width;
+use onnx_ir::NodeId;
+use onnx_ops::meaning::{Expr, Formula};
+
+/// What a row leaves for the kernel alone is no more than this.
+const MOST_OF_ROW: usize = 1 << 20;
+/// Bytes of a block that are computed by one formula and read by the next: they stay in the first caches.
+const BLOCK: usize = 1 << 15;
+/// A kernel has no more formulas.
+const MOST_MEMBERS: usize = 64;
+
+/// A kernel that is being put together.
+struct Draft {
+    rows: usize,
+    members: Vec<Assignment>,
+    is_product: bool,
+}
+
+enum Part {
+    Kernel(Draft),
+    Node(NodeId),
+}
+
+/// The kernels and nodes of a stretch, in order.
+pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option<Vec<Step>> {
+    let slots = &stretch.slots;
+    let mut parts: Vec<Part> = Vec::new();
+    // For each slot the part that makes it.
+    let mut made: Vec<Option<usize>> = vec![None; slots.len()];
+    let mut by_node: foldhash::HashMap<NodeId, usize> = foldhash::HashMap::default();
+    for item in std::mem::take(&mut stretch.items) {
+        let assignment = match item {
+            Item::Node(node) => {
+                by_node.insert(node, parts.len());
+                parts.push(Part::Node(node));
+                continue;
+            }
+            Item::Formula(assignment) => *assignment,
+        };
+        // What it reads is there behind the last of these.
+        let mut latest = None;
+        let mut is_after_node = None;
+        for operand in operands(&assignment.formula) {
+            let operand = root(slots, operand);
+            latest = latest.max(made[operand]);
+            if matches!(slots[operand].source, Source::Value(_)) {
+                is_after_node = is_after_node.max(last_node(&parts));
+            }
+        }
+        let is_product = Nest::of(&split(&assignment.formula)?, &types(slots))?.is_product();
+        let joined = latest.filter(|at| is_after_node.is_none_or(|node| node < *at)).and_then(|at| {
+            let Part::Kernel(draft) = &parts[at] else { return None };
+            match joined(draft, &assignment, is_product, slots) {
+                Ok(rows) => Some((at, rows)),
+                Err(None) => None,
+                Err(Some(why)) => {
+                    let made_there = |m: &&Assignment| distinct(&assignment.formula, slots).contains(&m.slot);
+                    if let Some(producer) = draft.members.iter().rev().find(made_there) {
+                        let (producer, consumer) = (producer.slot, assignment.slot);
+                        refused.retain(|r| (r.producer, r.consumer) != (producer, consumer));
+                        refused.push(Refused { producer, consumer, why });
+                    }
+                    None
+                }
+            }
+        });
+        let (slot, count) = (assignment.slot, slots[assignment.slot].count());
+        match joined {
+            Some((at, rows)) => {
+                if let Part::Kernel(draft) = &mut parts[at] {
+                    draft.rows = rows;
+                    draft.members.push(assignment);
+                    refused.retain(|r| {
+                        r.consumer != slot || !draft.members.iter().any(|m| m.slot == r.producer)
+                    });
+                }
+                made[slot] = Some(at);
+            }
+            None => {
+                made[slot] = Some(parts.len());
+                parts.push(Part::Kernel(Draft { rows: count.max(1), members: vec![assignment], is_product }));
+            }
+        }
+    }
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); slots.len()];
+    for (at, part) in parts.iter().enumerate() {
+        let Part::Kernel(draft) = part else { continue };
+        for member in &draft.members {
+            for operand in distinct(&member.formula, slots) {
+                readers[operand].push(at);
+            }
+        }
+    }
+    for (_, slot) in &stretch.published {
+        readers[root(slots, *slot)].push(usize::MAX);
+    }
+    let steps = parts.into_iter().enumerate().map(|(at, part)| match part {
+        Part::Node(node) => Some(Step::Node(node)),
+        Part::Kernel(draft) => kernel(draft, slots, &|slot| readers[slot].iter().all(|reader| *reader == at)),
+    });
+    steps.collect()
+}
+
+fn last_node(parts: &[Part]) -> Option<usize> {
+    parts.iter().rposition(|part| matches!(part, Part::Node(_)))
+}
+
+fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Option<Step> {
+    let Draft { rows, members, .. } = draft;
+    let is_alone = members.len() == 1;
+    let mut loads: Vec<usize> = members.iter().flat_map(|m| operands(&m.formula)).collect();
+    loads.sort_unstable();
+    loads.dedup();
+    let makers: Vec<usize> = members.iter().map(|m| m.slot).collect();
+    let numbers = |slots: usize| {
+        let mut numbers = vec![usize::MAX; slots];
+        loads.iter().enumerate().for_each(|(number, slot)| numbers[*slot] = number);
+        numbers
+    };
+    let numbers = numbers(loads.last().map_or(0, |most| most + 1));
+    let mut made: Vec<Member> = Vec::with_capacity(members.len());
+    for assignment in members {
+        let formula = split(&assignment.formula)?;
+        let mut local = formula.clone();
+        renumber(&mut local, &numbers);
+        let nest = Nest::of(&local, &|number| types(slots)(*loads.get(number)?))?;
+        let inner = operands(&formula).into_iter().filter_map(|operand| {
+            let by = makers.iter().position(|slot| *slot == root(slots, operand))?;
+            Some((numbers[operand], by))
+        });
+        let inner = inner.collect();
+        let is_local = !is_alone && is_local(assignment.slot);
+        let each = slots[assignment.slot].count() / rows.max(1);
+        made.push(Member { assignment: Assignment { formula, ..assignment }, nest, each, is_local, inner });
+    }
+    let bytes = |m: &Member| m.each * width(m.assignment.formula.elem).unwrap_or(8);
+    let of_row: usize = made.iter().map(bytes).sum();
+    let block = if is_alone { rows } else { (BLOCK / of_row.max(1)).clamp(1, rows) };
+    Some(Step::Kernel(Box::new(Kernel { rows, block, members: made, loads })))
+}
+
+fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {
+    operands(formula).into_iter().map(|operand| root(slots, operand)).collect()
+}
+
+/// How many rows a kernel has with another formula, or why there are none in common.
+fn joined(
+    draft: &Draft,
+    with: &Assignment,
+    is_product: bool,
+    slots: &[Slot],
+) -> Result<usize, Option<&'static str>> {
+    // A matrix product is a kernel of its own.
+    if is_product || draft.is_product {
+        return Err(None);
+    }
+    if draft.members.len() >= MOST_MEMBERS {
+        return Err(Some("the kernel has enough formulas"));
+    }
+    let formula = split(&with.formula).ok_or(Some("positions cannot be split"))?;
+    let mut candidates: Vec<usize> = Vec::new();
+    let mut rows = 1usize;
+    candidates.push(1);
+    for d in &formula.dims {
+        rows = rows.saturating_mul(*d);
+        candidates.push(rows);
+    }
+    let count = slots[with.slot].count();
+    let mut why = "it has no rows in common with what it reads";
+    for rows in candidates.into_iter().rev() {
+        if rows == 0
+            || !draft.rows.is_multiple_of(rows)
+            || !is_by_row(draft, &formula, count / rows, rows, slots)
+        {
+            continue;
+        }
+        let members = draft.members.iter().chain([with]);
+        let bytes = |m: &Assignment| (slots[m.slot].count() / rows) * width(m.formula.elem).unwrap_or(8);
+        let of_row: usize = members.map(bytes).sum();
+        if of_row <= MOST_OF_ROW {
+            return Ok(rows);
+        }
+        why = "a row would be too large to stay in a cache";
+    }
+    Err(Some(why))
+}
+
+/// Whether each row of a formula reads from the same row only of what a kernel computes.
+fn is_by_row(draft: &Draft, formula: &Formula, each: usize, rows: usize, slots: &[Slot]) -> bool {
+    let all = extents(formula);
+    let indices: Vec<Position> = (0..all.len()).map(Position::index).collect();
+    let rewrite = Rewrite { indices: &indices, extents: &all, total: None, load: &|_, _| None };
+    let mut strides = vec![0i64; all.len()];
+    let mut stride = 1i64;
+    for (by, d) in strides.iter_mut().zip(&formula.dims).rev() {
+        *by = stride;
+        stride = stride.saturating_mul(i64::try_from((*d).max(1)).unwrap_or(i64::MAX));
+    }
+    // Axes with a stride of a row or more count rows.
+    let first_inner = strides[..formula.dims.len()].iter().take_while(|by| **by >= each as i64).count();
+    let mut is = true;
+    parts(formula, &mut |part, _| {
+        let Expr::Load(operand, position) = part else { return };
+        let of = root(slots, *operand);
+        if !draft.members.iter().any(|m| m.slot == of) {
+            return;
+        }
+        let inner = slots[of].count() / rows;
+        let fits = || {
+            let position = position.iter().map(|index| rewrite.index(index)).collect::<Option<Vec<_>>>()?;
+            let place = Position::place(&position, &slots[*operand].dims)?;
+            let by = place.linear(all.len())?;
+            let (mut least, mut most) = (i128::from(place.offset), i128::from(place.offset));
+            for (axis, (by, d)) in by.iter().zip(&all).enumerate() {
+                if *d == 1 {
+                    continue;
+                }
+                if axis < first_inner {
+                    let wanted = strides[axis] / each.max(1) as i64 * inner as i64;
+                    (*by == wanted).then_some(())?;
+                } else {
+                    let reach = i128::from(*by) * (*d as i128 - 1);
+                    if reach < 0 { least += reach } else { most += reach }
+                }
+            }
+            (least >= 0 && most < inner as i128).then_some(())
+        };
+        is &= fits().is_some();
+    });
+    is
+}

@@ -1,0 +1,299 @@
+//! Positions, simplified by what is known of the extents of indices.
+//!
+//! A position is a number plus multiples of indices, of quotients, of remainders and of elements. What a reshape brings in,
+//! quotients and remainders, goes out again where a later one turns it back:
+//!
+//! ```text
+//! (64*i0 + i1) / 64          i1 < 64      i0
+//! (64*i0 + i1) % 64                       i1
+//! 64 * (i0 / 64) + i0 % 64                i0
+//! ```
+
+use onnx_ops::meaning::{Expr, Index};
+
+/// A number plus multiples.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Position {
+    pub(super) offset: i64,
+    pub(super) terms: Vec<(Atom, i64)>,
+}
+
+/// What there are multiples of.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Atom {
+    Index(usize),
+    Quotient(Box<Position>, i64),
+    Remainder(Box<Position>, i64),
+    Element(Box<Expr>),
+}
+
+impl Position {
+    pub(super) fn number(offset: i64) -> Self {
+        Position { offset, terms: Vec::new() }
+    }
+
+    pub(super) fn index(index: usize) -> Self {
+        Position { offset: 0, terms: vec![(Atom::Index(index), 1)] }
+    }
+
+    fn atom(atom: Atom) -> Self {
+        Position { offset: 0, terms: vec![(atom, 1)] }
+    }
+
+    /// The sum with a multiple of another; `None` where numbers do not fit.
+    pub(super) fn plus(mut self, other: &Position, by: i64) -> Option<Self> {
+        self.offset = self.offset.checked_add(other.offset.checked_mul(by)?)?;
+        for (atom, of) in &other.terms {
+            let of = of.checked_mul(by)?;
+            match self.terms.iter_mut().find(|(mine, _)| mine == atom) {
+                Some((_, sum)) => *sum = sum.checked_add(of)?,
+                None => self.terms.push((atom.clone(), of)),
+            }
+        }
+        self.terms.retain(|(_, by)| *by != 0);
+        self.joined()
+    }
+
+    /// `d * k * (x / d) + k * (x % d)` is `k * x`.
+    fn joined(mut self) -> Option<Self> {
+        let pair = self.terms.iter().enumerate().find_map(|(i, (atom, k))| {
+            let Atom::Remainder(x, d) = atom else { return None };
+            let whole = Atom::Quotient(x.clone(), *d);
+            let j = self
+                .terms
+                .iter()
+                .position(|(other, by)| *other == whole && Some(*by) == k.checked_mul(*d))?;
+            Some((i, j, x.clone(), *k))
+        });
+        let Some((i, j, x, k)) = pair else { return Some(self) };
+        let mut at = 0;
+        self.terms.retain(|_| {
+            at += 1;
+            at - 1 != i && at - 1 != j
+        });
+        self.plus(&x, k)
+    }
+
+    /// The least and the greatest value, if they are known.
+    pub(super) fn range(&self, extents: &[usize]) -> Option<(i128, i128)> {
+        let (mut least, mut most) = (i128::from(self.offset), i128::from(self.offset));
+        for (atom, by) in &self.terms {
+            let (low, high) = match atom {
+                Atom::Index(index) => (0, *extents.get(*index)? as i128 - 1),
+                Atom::Quotient(x, d) => {
+                    let (low, high) = x.range(extents)?;
+                    (low.div_euclid((*d).into()), high.div_euclid((*d).into()))
+                }
+                Atom::Remainder(_, d) => (0, i128::from(*d) - 1),
+                Atom::Element(_) => return None,
+            };
+            let (a, b) = (low * i128::from(*by), high * i128::from(*by));
+            (least, most) = (least + a.min(b), most + a.max(b));
+        }
+        Some((least, most))
+    }
+
+    fn is_below(&self, bound: i64, extents: &[usize]) -> bool {
+        self.range(extents).is_some_and(|(least, most)| least >= 0 && most < bound.into())
+    }
+
+    /// What of it is a multiple of a divisor, divided by that, and the rest.
+    fn parted(self, by: i64) -> (Position, Position) {
+        let whole = Position::number(self.offset.div_euclid(by));
+        let rest = Position::number(self.offset.rem_euclid(by));
+        self.terms.into_iter().fold((whole, rest), |(mut whole, mut rest), (atom, of)| {
+            if of % by == 0 {
+                whole.terms.push((atom, of / by));
+            } else {
+                rest.terms.push((atom, of));
+            }
+            (whole, rest)
+        })
+    }
+
+    /// Divided by a number above 0, rounded down.
+    pub(super) fn divided(self, by: i64, extents: &[usize]) -> Option<Self> {
+        let (whole, mut rest) = self.parted(by);
+        if by == 1 || rest.is_below(by, extents) {
+            return Some(whole);
+        }
+        if let [(Atom::Quotient(x, d), 1)] = &rest.terms[..]
+            && rest.offset == 0
+        {
+            return whole.plus(&(**x).clone().divided(d.checked_mul(by)?, extents)?, 1);
+        }
+        let common = rest.terms.iter().fold(by, |common, (_, of)| gcd(common, *of));
+        if common > 1 {
+            rest = rest.shrunk(common);
+            return whole.plus(&rest.divided(by / common, extents)?, 1);
+        }
+        whole.plus(&Position::atom(Atom::Quotient(Box::new(rest), by)), 1)
+    }
+
+    /// What the division by a number above 0 leaves.
+    pub(super) fn remainder(self, by: i64, extents: &[usize]) -> Option<Self> {
+        let (_, rest) = self.parted(by);
+        if by == 1 {
+            return Some(Position::default());
+        }
+        if rest.is_below(by, extents) {
+            return Some(rest);
+        }
+        if let [(Atom::Quotient(x, d), 1)] = &rest.terms[..]
+            && rest.offset == 0
+        {
+            let all = d.checked_mul(by)?;
+            let (_, x) = (**x).clone().parted(all);
+            if x.is_below(all, extents) {
+                return x.divided(*d, extents);
+            }
+        }
+        let common = rest.terms.iter().fold(by, |common, (_, of)| gcd(common, *of));
+        if common > 1 && rest.offset == 0 {
+            let inner = rest.shrunk(common).remainder(by / common, extents)?;
+            return Position::default().plus(&inner, common);
+        }
+        Some(Position::atom(Atom::Remainder(Box::new(rest), by)))
+    }
+
+    /// Divided by a common divisor of all multiples; what is lost of the offset lies below it.
+    fn shrunk(mut self, by: i64) -> Self {
+        self.offset = self.offset.div_euclid(by);
+        self.terms.iter_mut().for_each(|(_, of)| *of /= by);
+        self
+    }
+
+    /// The multiples, if they are of indices alone: for each index, by how much.
+    pub(super) fn linear(&self, indices: usize) -> Option<Vec<i64>> {
+        let mut by = vec![0; indices];
+        for (atom, of) in &self.terms {
+            let Atom::Index(index) = atom else { return None };
+            *by.get_mut(*index)? = *of;
+        }
+        Some(by)
+    }
+
+    /// As formulas have it.
+    pub(super) fn into_index(self) -> Index {
+        let mut affine = Vec::new();
+        let mut others = Vec::new();
+        for (atom, by) in self.terms {
+            match atom {
+                Atom::Index(index) => affine.push((index, by)),
+                Atom::Quotient(x, d) => others.push((Index::Div(Box::new(x.into_index()), d), by)),
+                Atom::Remainder(x, d) => others.push((Index::Rem(Box::new(x.into_index()), d), by)),
+                Atom::Element(x) => others.push((Index::Element(x), by)),
+            }
+        }
+        affine.sort_unstable();
+        let affine_part = Index::Affine(self.offset, affine);
+        if others.is_empty() {
+            return affine_part;
+        }
+        if affine_part != Index::Affine(0, Vec::new()) {
+            others.insert(0, (affine_part, 1));
+        }
+        match &mut others[..] {
+            [(_, 1)] => others.remove(0).0,
+            _ => Index::Sum(others),
+        }
+    }
+
+    /// A place in row-major order as a position in a shape.
+    pub(super) fn spread(self, dims: &[usize], extents: &[usize]) -> Option<Vec<Position>> {
+        let mut stride = 1i64;
+        let mut spread = Vec::with_capacity(dims.len());
+        let first = dims.iter().position(|d| *d != 1);
+        for (axis, d) in dims.iter().enumerate().rev() {
+            let d = i64::try_from(*d).ok()?;
+            spread.push(if d == 1 {
+                Position::default()
+            } else {
+                let whole = self.clone().divided(stride, extents)?;
+                if first == Some(axis) { whole } else { whole.remainder(d, extents)? }
+            });
+            stride = stride.checked_mul(d.max(1))?;
+        }
+        spread.reverse();
+        Some(spread)
+    }
+
+    /// A position in a shape as a place in row-major order.
+    pub(super) fn place(position: &[Position], dims: &[usize]) -> Option<Position> {
+        let mut stride = 1i64;
+        let mut place = Position::default();
+        for (position, d) in position.iter().zip(dims).rev() {
+            place = place.plus(position, stride)?;
+            stride = stride.checked_mul(i64::try_from(*d).ok()?.max(1))?;
+        }
+        Some(place)
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of a position.
+    fn value(position: &Position, at: &[usize]) -> i64 {
+        position.terms.iter().fold(position.offset, |sum, (atom, by)| {
+            sum + by
+                * match atom {
+                    Atom::Index(index) => at[*index] as i64,
+                    Atom::Quotient(x, d) => value(x, at).div_euclid(*d),
+                    Atom::Remainder(x, d) => value(x, at).rem_euclid(*d),
+                    Atom::Element(_) => panic!("there are no elements here"),
+                }
+        })
+    }
+
+    #[test]
+    fn a_reshape_and_back_is_nothing() {
+        let extents = [6, 20];
+        let place = Position::place(&[Position::index(0), Position::index(1)], &extents).expect("small");
+        for dims in [[4, 30], [30, 4], [8, 15], [1, 120], [12, 10]] {
+            let there = place.clone().spread(&dims, &extents).expect("small");
+            let back =
+                Position::place(&there, &dims).expect("small").spread(&extents, &extents).expect("small");
+            for at in (0..6).flat_map(|i| (0..20).map(move |j| [i, j])) {
+                let flat = at[0] * 20 + at[1];
+                assert_eq!(value(&there[0], &at), (flat / dims[1]) as i64, "{dims:?}");
+                assert_eq!(value(&there[1], &at), (flat % dims[1]) as i64, "{dims:?}");
+                assert_eq!([value(&back[0], &at), value(&back[1], &at)], at.map(|i| i as i64));
+            }
+            assert_eq!(back, [Position::index(0), Position::index(1)], "{dims:?}");
+        }
+    }
+
+    #[test]
+    fn quotients_keep_their_values() {
+        let extents = [5, 7, 4];
+        for (a, b, c, offset) in [(28, 4, 1, 0), (12, 5, 3, -7), (6, 9, 15, 2), (1, 5, 35, 11)] {
+            let mut position = Position::number(offset);
+            for (index, by) in [a, b, c].into_iter().enumerate() {
+                position = position.plus(&Position::index(index), by).expect("small");
+            }
+            for (d, e) in [(4, 7), (28, 5), (3, 2), (6, 6)] {
+                let quotient = position.clone().divided(d, &extents).expect("small");
+                let both = quotient.clone().remainder(e, &extents).expect("small");
+                let rest = position.clone().remainder(d, &extents).expect("small");
+                let sum = rest.clone().plus(&quotient, d).expect("small");
+                for at in (0..5).flat_map(|i| (0..7).flat_map(move |j| (0..4).map(move |k| [i, j, k]))) {
+                    let x = value(&position, &at);
+                    assert_eq!(value(&quotient, &at), x.div_euclid(d));
+                    assert_eq!(value(&both, &at), x.div_euclid(d).rem_euclid(e));
+                    assert_eq!(value(&rest, &at), x.rem_euclid(d));
+                    assert_eq!(value(&sum, &at), x);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Plans: what a stretch of nodes computes for inputs of certain types, as few passes over memory.
+//!
+//! A body is run stretch by stretch. A stretch goes as far as types are known: behind a node whose results have a shape that
+//! depends on data, the next one begins, when there are data. Its plan is made once for each signature of what it reads, from
+//! stage to stage:
+//!
+//! ```text
+//! nodes ──define──▶ formulas ──fuse──▶ fewer formulas ──group──▶ kernels ──place──▶ Plan ──run──▶ results
+//! ```
+//! - `define`: types are inferred node by node, what depends on constants alone is computed, every node that is a formula
+//!   becomes one. Control flow, kernels and function bodies stay nodes.
+//! - `fuse`: formulas go into those that load them: views and elementwise work into what reads it, elementwise work behind a
+//!   reduction into what is computed of its total. Whatever does not lower to loops as good as before is not fused.
+//! - `group`: formulas that go row by row over the same rows become one kernel, whose intermediate results never leave a block
+//!   of rows. Softmax and normalizations are such.
+//! - `place`: what kernels leave for later kernels gets a place in an arena, shared with what lives at other times.
+//!
+//! A plan prints as text (`print`), and `check` holds it against what every plan has to be. The plain way, node by node, stays:
+//! for who wants to see every value, and to say which node it was when something fails.
+
+mod check;
+mod constants;
+mod define;
+mod fuse;
+mod group;
+mod index;
+mod place;
+mod print;
+mod rewrite;
+mod run;
+mod schedule;
+mod split;
+
+pub(crate) use define::Stretch;
+pub use schedule::{Schedule, Stats};
+
+pub(crate) use run::Stopped;
+
+use crate::compile::Executable;
+use crate::facts::type_of;
+use crate::loops::{self, Nest};
+use crate::tensor::Tensor;
+use crate::value::Value;
+use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
+use onnx_ops::infer::Ty;
+use onnx_ops::meaning::Formula;
+use smallvec::SmallVec;
+
+/// What a stretch of nodes does.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The positions of the nodes in their graph.
+    pub(crate) nodes: std::ops::Range<usize>,
+    /// What has to be so for this plan to be the right one.
+    needs: Vec<(ValueId, Need)>,
+    /// What kernels load and compute, by number.
+    slots: Vec<Slot>,
+    /// Where the slot of each tensor lies.
+    places: Vec<Place>,
+    steps: Vec<Step>,
+    /// Bytes of the arena.
+    arena: usize,
+    /// Why formulas are apart.
+    refused: Vec<Refused>,
+    /// What inference says of the results of nodes that are run as they are.
+    expected: Vec<(ValueId, usize)>,
+    /// The slots of values that have one.
+    named: Vec<(ValueId, usize)>,
+}
+
+/// What a plan takes for granted of a value.
+#[derive(Debug)]
+enum Need {
+    Tensor(ElemType, SmallVec<[usize; 4]>),
+    /// The very elements.
+    Elements(Tensor),
+    Other(Ty),
+}
+
+/// A tensor that formulas speak of.
+#[derive(Clone, Debug)]
+struct Slot {
+    elem: ElemType,
+    dims: Vec<usize>,
+    source: Source,
+}
+
+impl Slot {
+    fn count(&self) -> usize {
+        self.dims.iter().product()
+    }
+}
+
+/// Where a tensor comes from.
+#[derive(Clone, Debug)]
+enum Source {
+    /// It is a value of the body when the kernel runs.
+    Value(ValueId),
+    Constant(Tensor),
+    /// A formula says what it is.
+    Formula,
+    /// The elements of another slot in the same order.
+    Alias(usize),
+}
+
+/// A formula and the slot that it says.
+#[derive(Clone, Debug)]
+struct Assignment {
+    slot: usize,
+    formula: Formula,
+    /// The nodes that it stands for.
+    nodes: SmallVec<[NodeId; 4]>,
+}
+
+/// One thing after the other.
+#[derive(Debug)]
+enum Step {
+    Kernel(Box<Kernel>),
+    /// A node that is run as it is.
+    Node(NodeId),
+    /// A tensor becomes a value of the body.
+    Publish(ValueId, usize),
+    /// Values, and slots that became values, that nothing reads any more.
+    Release(Vec<ValueId>, Vec<usize>),
+}
+
+/// Formulas over the same rows, computed block by block.
+#[derive(Debug)]
+struct Kernel {
+    /// How many rows there are, and how many of them are a block.
+    rows: usize,
+    block: usize,
+    members: Vec<Member>,
+    /// The slots that its formulas load: the numbers of operands in their loops.
+    loads: Vec<usize>,
+}
+
+/// A formula of a kernel.
+#[derive(Debug)]
+struct Member {
+    assignment: Assignment,
+    nest: Nest,
+    /// How many elements of the result a row has.
+    each: usize,
+    /// Whether only this kernel reads it, so that there is never more than a block of it.
+    is_local: bool,
+    /// The operands that other members compute: their number, and the member.
+    inner: Vec<(usize, usize)>,
+}
+
+/// Where the elements of a slot lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// In a value, a constant, or the place of the slot that it is an alias of.
+    Elsewhere,
+    /// At this byte of the arena.
+    Arena(usize),
+    /// In a tensor of its own, which becomes a value.
+    Own,
+    /// In the block of a kernel.
+    Local,
+}
+
+/// A fusion that would have been possible by its data alone.
+#[derive(Debug)]
+struct Refused {
+    producer: usize,
+    consumer: usize,
+    why: &'static str,
+}
+
+impl Plan {
+    /// Plans what a stretch of a graph does, which begins at a node; nothing if it has formulas without loops.
+    pub(crate) fn of(
+        mut stretch: Stretch,
+        executable: &Executable<'_>,
+        graph: GraphId,
+        start: usize,
+    ) -> Option<Plan> {
+        constants::compute(&mut stretch);
+        let mut refused = fuse::fuse(&mut stretch);
+        constants::parts(&mut stretch);
+        constants::compute(&mut stretch);
+        let mut kernels = group::group(&mut stretch, &mut refused)?;
+        constants::pack(&mut kernels, &stretch.slots, executable);
+        let Stretch { end, needs, slots, published, named, expected, .. } = stretch;
+        let (places, arena) = place::place(&kernels, &slots, &published);
+        let nodes = &executable.body().graphs[graph].nodes[start..end];
+        let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);
+        let plan = Plan { nodes: start..end, needs, slots, places, steps, arena, refused, expected, named };
+        debug_assert_eq!(plan.mistake(), None);
+        Some(plan)
+    }
+
+    /// Whether the plan is for values like these.
+    pub(crate) fn fits<'v>(&self, value: impl Fn(ValueId) -> Option<&'v Value>) -> bool {
+        self.needs.iter().all(|(id, need)| match (need, value(*id)) {
+            (Need::Tensor(elem, dims), Some(Value::Tensor(tensor))) => {
+                tensor.elem() == *elem && tensor.dims() == &dims[..]
+            }
+            (Need::Elements(same), Some(Value::Tensor(tensor))) => {
+                tensor.elem() == same.elem() && tensor.dims() == same.dims() && tensor.bytes() == same.bytes()
+            }
+            (Need::Other(ty), Some(value)) => type_of(value) == *ty,
+            (Need::Tensor(..) | Need::Elements(_), Some(_)) | (_, None) => false,
+        })
+    }
+
+    /// Whether it depends on elements of what it reads, and not on types alone.
+    pub(crate) fn is_special(&self) -> bool {
+        self.needs.iter().any(|(_, need)| matches!(need, Need::Elements(_)))
+    }
+}
+
+/// The types of slots, as loops ask for them.
+fn types<'s>(slots: &'s [Slot]) -> impl Fn(usize) -> Option<loops::Operand<'s>> + 's {
+    move |slot| slots.get(slot).map(|slot| loops::Operand { elem: slot.elem, dims: &slot.dims })
+}
+
+/// The slot that a slot is, in the end.
+fn root(slots: &[Slot], mut slot: usize) -> usize {
+    while let Source::Alias(of) = slots[slot].source {
+        slot = of;
+    }
+    slot
+}

@@ -1,0 +1,194 @@
+//! Formulas with other indices and other loads.
+
+use super::index::{Atom, Position};
+use onnx_ops::meaning::{Binary, Expr, Formula, Index};
+
+/// How an expression is rewritten.
+pub(super) struct Rewrite<'r> {
+    /// What stands for each index.
+    pub(super) indices: &'r [Position],
+    /// The extents of the indices that there are then.
+    pub(super) extents: &'r [usize],
+    /// What stands for the total; itself without it.
+    pub(super) total: Option<&'r Expr>,
+    /// What stands for a load, whose position is rewritten already; `None` gives it up.
+    pub(super) load: &'r dyn Fn(usize, Vec<Position>) -> Option<Expr>,
+}
+
+/// A load, as formulas have it.
+pub(super) fn load(operand: usize, position: Vec<Position>) -> Expr {
+    Expr::Load(operand, position.into_iter().map(Position::into_index).collect())
+}
+
+impl Rewrite<'_> {
+    pub(super) fn expr(&self, expr: &Expr) -> Option<Expr> {
+        let boxed = |x: &Expr| self.expr(x).map(Box::new);
+        Some(match expr {
+            Expr::Load(operand, position) => {
+                let position = position.iter().map(|index| self.index(index)).collect::<Option<_>>()?;
+                (self.load)(*operand, position)?
+            }
+            Expr::Number(_) => expr.clone(),
+            Expr::Index(index) => Expr::Index(self.index(index)?.into_index()),
+            Expr::Total => self.total.unwrap_or(expr).clone(),
+            Expr::Unary(op, x) => Expr::Unary(*op, boxed(x)?),
+            Expr::Binary(op, a, b) => Expr::Binary(*op, boxed(a)?, boxed(b)?),
+            Expr::Select(parts) => {
+                let [condition, yes, no] = &**parts;
+                padded(self.expr(condition)?, self.expr(yes)?, self.expr(no)?)
+            }
+            Expr::Cast(cast, x) => Expr::Cast(*cast, boxed(x)?),
+            Expr::Bits(from, to, x) => Expr::Bits(*from, *to, boxed(x)?),
+        })
+    }
+
+    pub(super) fn index(&self, index: &Index) -> Option<Position> {
+        match index {
+            Index::Affine(offset, terms) => {
+                terms.iter().try_fold(Position::number(*offset), |sum, (index, by)| {
+                    sum.plus(self.indices.get(*index)?, *by)
+                })
+            }
+            Index::Sum(parts) => parts
+                .iter()
+                .try_fold(Position::default(), |sum, (part, by)| sum.plus(&self.index(part)?, *by)),
+            Index::Div(x, by) if *by > 0 => self.index(x)?.divided(*by, self.extents),
+            Index::Rem(x, by) if *by > 0 => self.index(x)?.remainder(*by, self.extents),
+            Index::Div(..) | Index::Rem(..) => None,
+            Index::Element(x) => match self.expr(x)? {
+                Expr::Index(index) => Position::of(&index),
+                x => Some(Position { offset: 0, terms: vec![(Atom::Element(Box::new(x)), 1)] }),
+            },
+        }
+    }
+}
+
+/// One of two; what is padded twice with one number is padded once.
+fn padded(condition: Expr, yes: Expr, no: Expr) -> Expr {
+    match yes {
+        Expr::Select(inner) if matches!(no, Expr::Number(_)) && inner[2] == no => {
+            let [also, yes, no] = *inner;
+            Expr::Select(Box::new([condition.binary(Binary::And, also), yes, no]))
+        }
+        yes => Expr::Select(Box::new([condition, yes, no])),
+    }
+}
+
+impl Position {
+    /// An index as it stands.
+    pub(super) fn of(index: &Index) -> Option<Position> {
+        match index {
+            Index::Affine(offset, terms) => {
+                terms.iter().try_fold(Position::number(*offset), |sum, (index, by)| {
+                    sum.plus(&Position::index(*index), *by)
+                })
+            }
+            Index::Sum(parts) => parts
+                .iter()
+                .try_fold(Position::default(), |sum, (part, by)| sum.plus(&Position::of(part)?, *by)),
+            Index::Div(x, by) => Some(Position {
+                offset: 0,
+                terms: vec![(Atom::Quotient(Box::new(Position::of(x)?), *by), 1)],
+            }),
+            Index::Rem(x, by) => Some(Position {
+                offset: 0,
+                terms: vec![(Atom::Remainder(Box::new(Position::of(x)?), *by), 1)],
+            }),
+            Index::Element(x) => Some(Position { offset: 0, terms: vec![(Atom::Element(x.clone()), 1)] }),
+        }
+    }
+}
+
+/// Extents of all indices of a formula: of the result, then of the reduction.
+pub(super) fn extents(formula: &Formula) -> Vec<usize> {
+    let over = formula.over.iter().flat_map(|over| &over.dims);
+    formula.dims.iter().chain(over).copied().collect()
+}
+
+/// Calls `each` for every part of the expressions of a formula, those in indices included; `is_then`: of what is computed
+/// from the total.
+pub(super) fn parts<'e>(formula: &'e Formula, each: &mut dyn FnMut(&'e Expr, bool)) {
+    walk(&formula.expr, &mut |part| each(part, false));
+    if let Some(then) = &formula.then {
+        walk(then, &mut |part| each(part, true));
+    }
+}
+
+/// Calls `each` for every part of an expression.
+pub(super) fn walk<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
+    each(expr);
+    match expr {
+        Expr::Load(_, position) => position.iter().for_each(|index| walk_index(index, each)),
+        Expr::Number(_) | Expr::Total => {}
+        Expr::Index(index) => walk_index(index, each),
+        Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(_, _, x) => walk(x, each),
+        Expr::Binary(_, a, b) => {
+            walk(a, each);
+            walk(b, each);
+        }
+        Expr::Select(parts) => parts.iter().for_each(|part| walk(part, each)),
+    }
+}
+
+fn walk_index<'e>(index: &'e Index, each: &mut dyn FnMut(&'e Expr)) {
+    match index {
+        Index::Affine(..) => {}
+        Index::Sum(parts) => parts.iter().for_each(|(part, _)| walk_index(part, each)),
+        Index::Div(x, _) | Index::Rem(x, _) => walk_index(x, each),
+        Index::Element(x) => walk(x, each),
+    }
+}
+
+/// The operands that a formula loads, each once, in order.
+pub(super) fn operands(formula: &Formula) -> Vec<usize> {
+    let mut found = Vec::new();
+    parts(formula, &mut |part, _| {
+        if let Expr::Load(operand, _) = part
+            && !found.contains(operand)
+        {
+            found.push(*operand);
+        }
+    });
+    found
+}
+
+/// How many parts the expressions have.
+pub(super) fn size(formula: &Formula) -> usize {
+    let mut count = 0;
+    parts(formula, &mut |_, _| count += 1);
+    count
+}
+
+/// Gives operands other numbers.
+pub(super) fn renumber(formula: &mut Formula, numbers: &[usize]) {
+    expr_numbers(&mut formula.expr, numbers);
+    if let Some(then) = &mut formula.then {
+        expr_numbers(then, numbers);
+    }
+}
+
+fn expr_numbers(expr: &mut Expr, numbers: &[usize]) {
+    match expr {
+        Expr::Load(operand, position) => {
+            *operand = numbers.get(*operand).copied().unwrap_or(usize::MAX);
+            position.iter_mut().for_each(|index| index_numbers(index, numbers));
+        }
+        Expr::Number(_) | Expr::Total => {}
+        Expr::Index(index) => index_numbers(index, numbers),
+        Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(_, _, x) => expr_numbers(x, numbers),
+        Expr::Binary(_, a, b) => {
+            expr_numbers(a, numbers);
+            expr_numbers(b, numbers);
+        }
+        Expr::Select(parts) => parts.iter_mut().for_each(|part| expr_numbers(part, numbers)),
+    }
+}
+
+fn index_numbers(index: &mut Index, numbers: &[usize]) {
+    match index {
+        Index::Affine(..) => {}
+        Index::Sum(parts) => parts.iter_mut().for_each(|(part, _)| index_numbers(part, numbers)),
+        Index::Div(x, _) | Index::Rem(x, _) => index_numbers(x, numbers),
+        Index::Element(x) => expr_numbers(x, numbers),
+    }
+}

@@ -1,0 +1,326 @@
+//! Plans, run.
+
+use super::{Kernel, Member, Place, Plan, Slot, Source, Step, root};
+use crate::budget::{Charge, filled, spend};
+use crate::failure::{Failure, fail};
+use crate::loops::{View, parallel};
+use crate::pool;
+use crate::run::Run;
+use crate::tensor::{Tensor, width};
+use crate::value::Value;
+use onnx_ir::diag::Diagnostic;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Steps of a kernel for which it is not worth it to ask other threads.
+const LEAST_STEPS: usize = 1 << 15;
+
+/// Why a plan was not carried out.
+pub(crate) enum Stopped {
+    /// The plain way says what is wrong, and of which node.
+    Failed(Failure),
+    Told(Box<Diagnostic>),
+}
+
+impl From<Failure> for Stopped {
+    fn from(why: Failure) -> Self {
+        Stopped::Failed(why)
+    }
+}
+
+impl From<Box<Diagnostic>> for Stopped {
+    fn from(finding: Box<Diagnostic>) -> Self {
+        Stopped::Told(finding)
+    }
+}
+
+impl Plan {
+    /// Computes what the nodes of the plan compute, as values of the run.
+    pub(crate) fn run(&self, run: &mut Run<'_, '_>) -> Result<(), Stopped> {
+        let _charge = Charge::of(self.arena)?;
+        let mut arena = run.executable.arena(self.arena)?;
+        let done = self.steps(run, bytemuck::cast_slice_mut(&mut arena));
+        run.executable.give_back(arena);
+        done
+    }
+
+    fn steps(&self, run: &mut Run<'_, '_>, arena: &mut [u8]) -> Result<(), Stopped> {
+        let mut own: Vec<Option<Tensor>> = vec![None; self.slots.len()];
+        for step in &self.steps {
+            match step {
+                Step::Kernel(kernel) => {
+                    if let Some(node) = kernel.node() {
+                        run.limits(node)?;
+                    }
+                    spend(kernel.members.iter().map(|m| m.nest.steps()).fold(0, usize::saturating_add))?;
+                    let start = run.is_timed().then(Instant::now);
+                    self.kernel(kernel, run, arena, &mut own)?;
+                    if let Some(start) = start {
+                        self.tell(kernel, run, start);
+                    }
+                }
+                Step::Node(node) => {
+                    run.limits(*node)?;
+                    run.single(*node)?;
+                    self.is_as_expected(run, *node)?;
+                }
+                Step::Publish(value, slot) => {
+                    let tensor = self.tensor(*slot, run, &own)?.reshaped(&self.slots[*slot].dims)?;
+                    run.set(*value, Value::Tensor(tensor));
+                }
+                Step::Release(values, slots) => {
+                    values.iter().for_each(|value| run.forget(*value));
+                    slots.iter().for_each(|slot| own[*slot] = None);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Inference may have been wrong about a node.
+    fn is_as_expected(&self, run: &Run<'_, '_>, node: onnx_ir::NodeId) -> Result<(), Failure> {
+        for value in run.executable.body().nodes[node].outputs.iter().flatten() {
+            let Some((_, slot)) = self.expected.iter().find(|(expected, _)| expected == value) else {
+                continue;
+            };
+            let Slot { elem, dims, .. } = &self.slots[*slot];
+            let is_same = match run.get(*value) {
+                Some(Value::Tensor(tensor)) => tensor.elem() == *elem && tensor.dims() == &dims[..],
+                Some(_) | None => false,
+            };
+            if !is_same {
+                fail!("a result has another type than inference has said");
+            }
+        }
+        Ok(())
+    }
+
+    /// The tensor that is a value, a constant, or has memory of its own.
+    fn tensor<'t>(
+        &'t self,
+        slot: usize,
+        run: &'t Run<'_, '_>,
+        own: &'t [Option<Tensor>],
+    ) -> Result<&'t Tensor, Failure> {
+        let slot = root(&self.slots, slot);
+        let tensor = match &self.slots[slot].source {
+            Source::Value(value) => run.get(*value).and_then(|value| value.tensor().ok()),
+            Source::Constant(tensor) => Some(tensor),
+            Source::Formula | Source::Alias(_) => own[slot].as_ref(),
+        };
+        tensor.ok_or_else(|| Failure::new("a value that is read is not there"))
+    }
+
+    fn kernel(
+        &self,
+        kernel: &Kernel,
+        run: &Run<'_, '_>,
+        arena: &mut [u8],
+        own: &mut [Option<Tensor>],
+    ) -> Result<(), Failure> {
+        // What it computes, apart from what it reads.
+        let mut mine: Vec<Option<Tensor>> = Vec::with_capacity(kernel.members.len());
+        for member in &kernel.members {
+            let slot = member.assignment.slot;
+            mine.push(match self.places[slot] {
+                Place::Own => Some(Tensor::zeros(self.slots[slot].elem, &self.slots[slot].dims)?),
+                Place::Elsewhere | Place::Arena(_) | Place::Local => None,
+            });
+        }
+        let mut regions = Regions::of(self, kernel, arena)?;
+        let mut outs: Vec<Option<&mut [u8]>> = Vec::with_capacity(kernel.members.len());
+        for (member, mine) in kernel.members.iter().zip(&mut mine) {
+            outs.push(match (mine, member.is_local) {
+                (Some(tensor), _) => Some(tensor.bytes_mut()),
+                (None, true) => None,
+                (None, false) => Some(regions.take(member.assignment.slot)?),
+            });
+        }
+        let mut around: Vec<Option<View<'_>>> = Vec::with_capacity(kernel.loads.len());
+        for &slot in &kernel.loads {
+            let of = root(&self.slots, slot);
+            let elem = self.slots[slot].elem;
+            around.push(if kernel.members.iter().any(|m| m.assignment.slot == of) {
+                None
+            } else if matches!(self.places[of], Place::Arena(_)) {
+                Some(View { elem, bytes: regions.read(of)?, first: 0 })
+            } else {
+                Some(View::of(self.tensor(of, run, own)?))
+            });
+        }
+        kernel.run(&around, outs)?;
+        for (member, mine) in kernel.members.iter().zip(mine) {
+            if let Some(tensor) = mine {
+                own[member.assignment.slot] = Some(tensor);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, kernel: &Kernel, run: &Run<'_, '_>, start: Instant) {
+        let Some(node) = kernel.node() else { return };
+        let results = kernel.members.iter().filter(|m| !m.is_local).map(|m| &self.slots[m.assignment.slot]);
+        let results: Vec<_> = results.map(|slot| (slot.elem, slot.dims.clone())).collect();
+        run.tell(&kernel.label(run.executable), node, &results, start);
+    }
+}
+
+impl Kernel {
+    /// The last of its nodes.
+    fn node(&self) -> Option<onnx_ir::NodeId> {
+        self.members.last()?.assignment.nodes.last().copied()
+    }
+
+    /// Computes all rows, on the threads that there are.
+    fn run(&self, around: &[Option<View<'_>>], outs: Vec<Option<&mut [u8]>>) -> Result<(), Failure> {
+        if let ([member], [Some(_)]) = (&self.members[..], &outs[..]) {
+            let mut out = outs.into_iter().flatten();
+            return out.next().map_or(Ok(()), |out| member.nest.run_all(around, out));
+        }
+        let blocks = self.rows.div_ceil(self.block.max(1));
+        let steps = self.members.iter().map(|m| m.nest.steps()).fold(0, usize::saturating_add);
+        let threads = if steps < LEAST_STEPS { 1 } else { pool::threads().min(blocks).max(1) };
+        let mut rest = outs;
+        let mut parts = Vec::with_capacity(threads);
+        let mut first = 0;
+        for thread in 1..=threads {
+            let last = (blocks * thread / threads).saturating_mul(self.block).min(self.rows);
+            let (mut now, mut later) = (Vec::with_capacity(rest.len()), Vec::with_capacity(rest.len()));
+            for (member, out) in self.members.iter().zip(rest) {
+                let (a, b) = match out {
+                    Some(out) => {
+                        let (a, b) = out.split_at_mut(member.bytes(last - first).min(out.len()));
+                        (Some(a), Some(b))
+                    }
+                    None => (None, None),
+                };
+                now.push(a);
+                later.push(b);
+            }
+            parts.push((first..last, now));
+            (rest, first) = (later, last);
+        }
+        parallel(parts, |(rows, outs)| self.rows(around, rows, outs))
+    }
+
+    /// Computes some rows, block by block.
+    fn rows(
+        &self,
+        around: &[Option<View<'_>>],
+        rows: Range<usize>,
+        outs: Vec<Option<&mut [u8]>>,
+    ) -> Result<(), Failure> {
+        let local: usize =
+            self.members.iter().filter(|m| m.is_local).map(|m| words(m.bytes(self.block))).sum();
+        let mut local = filled(local, 0u128)?;
+        let mut local: &mut [u128] = &mut local;
+        let mut outs: Vec<&mut [u8]> = (self.members.iter().zip(outs))
+            .map(|(member, out)| match out {
+                Some(out) => out,
+                None => {
+                    let bytes = member.bytes(self.block);
+                    let (now, later) = std::mem::take(&mut local).split_at_mut(words(bytes));
+                    local = later;
+                    &mut bytemuck::cast_slice_mut(now)[..bytes]
+                }
+            })
+            .collect();
+        let mut first = rows.start;
+        while first < rows.end {
+            let block = first..rows.end.min(first.saturating_add(self.block.max(1)));
+            // The row that the memory of a member begins with.
+            let begin = |member: &Member| if member.is_local { block.start } else { rows.start };
+            for (i, member) in self.members.iter().enumerate() {
+                let (before, rest) = outs.split_at_mut(i);
+                let mut operands = around.to_vec();
+                for &(at, by) in &member.inner {
+                    let from = &self.members[by];
+                    operands[at] = Some(View {
+                        elem: from.assignment.formula.elem,
+                        bytes: before.get(by).map_or(&[], |out| &**out),
+                        first: (begin(from) * from.each) as i64,
+                    });
+                }
+                let Some(out) = rest.first_mut() else { fail!("a formula has no place") };
+                let from = member.bytes(block.start - begin(member));
+                let Some(out) = out.get_mut(from..from + member.bytes(block.len())) else {
+                    fail!("a result has fewer elements than are computed")
+                };
+                member.nest.run(&operands, block.start * member.each..block.end * member.each, out)?;
+            }
+            first = block.end;
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    fn width(&self) -> usize {
+        width(self.assignment.formula.elem).unwrap_or(1)
+    }
+
+    fn bytes(&self, rows: usize) -> usize {
+        rows * self.each * self.width()
+    }
+}
+
+fn words(bytes: usize) -> usize {
+    bytes.div_ceil(size_of::<u128>())
+}
+
+/// The parts of the arena that a kernel reads and writes.
+struct Regions<'a> {
+    parts: Vec<(usize, Part<'a>)>,
+}
+
+enum Part<'a> {
+    Written(Option<&'a mut [u8]>),
+    Read(&'a [u8]),
+}
+
+impl<'a> Regions<'a> {
+    fn of(plan: &Plan, kernel: &Kernel, arena: &'a mut [u8]) -> Result<Self, Failure> {
+        let mut wanted: Vec<(Range<usize>, usize, bool)> = Vec::new();
+        let mut want = |slot: usize, is_written: bool| {
+            if let Place::Arena(start) = plan.places[slot]
+                && wanted.iter().all(|(_, other, _)| *other != slot)
+            {
+                let bytes = plan.slots[slot].count() * width(plan.slots[slot].elem).unwrap_or(1);
+                wanted.push((start..start + bytes, slot, is_written));
+            }
+        };
+        kernel.members.iter().for_each(|member| want(member.assignment.slot, true));
+        kernel.loads.iter().for_each(|slot| want(root(&plan.slots, *slot), false));
+        wanted.sort_by_key(|(range, slot, _)| (range.start, range.end, *slot));
+        let mut rest = arena;
+        let mut begin = 0;
+        let mut parts = Vec::with_capacity(wanted.len());
+        for (range, slot, is_written) in wanted {
+            let Some(skipped) =
+                range.start.checked_sub(begin).filter(|skipped| skipped + range.len() <= rest.len())
+            else {
+                fail!("two tensors of a kernel overlap")
+            };
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(skipped + range.len());
+            let now = &mut now[skipped..];
+            (rest, begin) = (later, range.end);
+            parts.push((slot, if is_written { Part::Written(Some(now)) } else { Part::Read(now) }));
+        }
+        Ok(Regions { parts })
+    }
+
+    fn take(&mut self, slot: usize) -> Result<&'a mut [u8], Failure> {
+        let found = self.parts.iter_mut().find(|(other, _)| *other == slot);
+        match found {
+            Some((_, Part::Written(part))) if part.is_some() => Ok(part.take().unwrap_or_default()),
+            Some(_) | None => fail!("a result has no place"),
+        }
+    }
+
+    fn read(&self, slot: usize) -> Result<&'a [u8], Failure> {
+        match self.parts.iter().find(|(other, _)| *other == slot) {
+            Some((_, Part::Read(part))) => Ok(part),
+            Some(_) | None => fail!("what is read has no place"),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! How a model is run, as text.
+
+use super::define::Item;
+use super::print::Counts;
+use super::{Plan, Stretch};
+use crate::compile::{Action, Executable};
+use crate::run::{Run, RunOptions};
+use crate::value::Value;
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{GraphId, NodeId, SecondaryMap};
+use onnx_ops::meaning;
+use std::fmt::{self, Display, Formatter, Write as _};
+use std::sync::{Arc, PoisonError};
+
+/// The kernels that a model is run by, for inputs of certain types. It displays as text.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// The kernels, the nodes that are run as they are, why formulas are apart.
+    pub text: String,
+    /// The formulas of the nodes, before any are fused.
+    pub formulas: String,
+    /// Counts of it.
+    pub stats: Stats,
+}
+
+/// Counts of a schedule. What a loop repeats is counted once.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Stats {
+    /// Passes over memory.
+    pub kernels: usize,
+    /// Nodes that are run as they are: control flow, kernels of their own, function bodies.
+    pub nodes: usize,
+    /// Operations on elements.
+    pub flops: u128,
+    /// Bytes that kernels read and write.
+    pub bytes: u128,
+    /// The most bytes that results for later kernels take at a time.
+    pub arena: usize,
+}
+
+impl Display for Schedule {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Executable<'_> {
+    /// How the model is run for such inputs. Only where types depend on what is computed, the model is run for it.
+    pub fn schedule(
+        &self,
+        inputs: Vec<Option<Value>>,
+        options: &RunOptions<'_>,
+    ) -> Result<Schedule, Box<Diagnostic>> {
+        let (formulas, is_whole) = Run::with(self, options, |run| {
+            run.take(inputs.clone())?;
+            let plan = run.plan(self.root, 0);
+            let stretch = Stretch::of(run, self.root, 0, true);
+            // Graphs in nodes are planned when they run.
+            let is_control = |node: &NodeId| matches!(self.actions[*node], Some(Action::Control(_)));
+            let nodes = &self.body().graphs[self.root].nodes;
+            let is_whole =
+                plan.is_some_and(|plan| plan.nodes.end == nodes.len()) && !nodes.iter().any(is_control);
+            Ok::<_, Box<Diagnostic>>((self.formulas(&stretch), is_whole))
+        })?;
+        if !is_whole {
+            self.run(inputs, options)?;
+        }
+        let kept = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans: Vec<(GraphId, usize, Arc<Plan>)> = kept
+            .iter()
+            .flat_map(|((graph, at), plans)| plans.iter().map(|plan| (*graph, *at, Arc::clone(plan))))
+            .collect();
+        drop(kept);
+        // Nested graphs come behind those around them.
+        plans.sort_by_key(|(graph, at, _)| (*graph, *at));
+        let (mut text, mut stats) = (String::new(), Stats::default());
+        let names = self.graph_names();
+        let mut last = None;
+        for (graph, _, plan) in plans {
+            if graph != self.root && last != Some(graph) {
+                let _ = writeln!(text, "graph {}", names[graph]);
+            }
+            last = Some(graph);
+            let _ = plan.write(self, stats.kernels, &mut text);
+            let Counts { kernels, nodes, flops, bytes, arena } = plan.counts();
+            stats.kernels += kernels;
+            stats.nodes += nodes;
+            stats.flops += flops;
+            stats.bytes += bytes;
+            stats.arena = stats.arena.max(arena);
+        }
+        Ok(Schedule { text, formulas, stats })
+    }
+
+    fn count(&self, graph: GraphId) -> usize {
+        self.body().graphs[graph].nodes.len()
+    }
+
+    /// Which graph of which node each nested graph is.
+    fn graph_names(&self) -> SecondaryMap<GraphId, String> {
+        let mut names = SecondaryMap::default();
+        let body = self.body();
+        for node in body.nodes.ids() {
+            for attr in &body.nodes[node].attrs {
+                for graph in attr.values.iter().flat_map(onnx_ir::AttrValue::graphs) {
+                    names[*graph] = format!("{} of {}", self.model().text(attr.name), self.op(node));
+                }
+            }
+        }
+        names
+    }
+
+    /// The formulas of a stretch as text.
+    fn formulas(&self, stretch: &Stretch) -> String {
+        let names = super::print::names(&stretch.slots, &stretch.named, self);
+        let mut text = String::new();
+        for item in &stretch.items {
+            let _ = match item {
+                Item::Node(node) => writeln!(text, "node {}", self.op(*node)),
+                Item::Formula(assignment) => {
+                    let name = |slot: usize| names[slot].clone();
+                    writeln!(text, "{}", meaning::line(&assignment.formula, &names[assignment.slot], &name))
+                }
+            };
+        }
+        let rest = self.count(self.root) - stretch.end;
+        if rest > 0 {
+            let _ = writeln!(text, "and {rest} nodes whose types depend on what these compute");
+        }
+        text
+    }
+}

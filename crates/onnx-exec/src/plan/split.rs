@@ -1,0 +1,124 @@
+//! Axes split where positions divide them.
+//!
+//! The result of a formula is the same memory whether an axis of 768 is one or 12 of 64; but a position that has `i / 64` and
+//! `i % 64` is linear in the two. So views that stand between a product and its factors leave it a product:
+//!
+//! ```text
+//! sum over i2 < 768 of x[i2 / 64, i0, i2 % 64] * w[i2, i1]
+//! sum over i2 < 12, i3 < 64 of x[i2, i0, i3] * w[64*i2 + i3, i1]
+//! ```
+
+use super::index::Position;
+use super::rewrite::{Rewrite, extents, load, parts};
+use onnx_ops::meaning::{Expr, Formula, Index};
+
+/// Axes are split no more often than this.
+const MOST_SPLITS: usize = 8;
+
+/// The formula with axes split as its positions want it. The extents of the result may be others than before, their product
+/// is not.
+pub(super) fn split(formula: &Formula) -> Option<Formula> {
+    let mut formula = respelled(formula, None)?;
+    for _ in 0..MOST_SPLITS {
+        let Some(at) = wanted(&formula) else { break };
+        formula = respelled(&formula, Some(at))?;
+    }
+    Some(formula)
+}
+
+/// An axis that positions divide, and the extent of what is inside.
+fn wanted(formula: &Formula) -> Option<(usize, usize)> {
+    let extents = extents(formula);
+    let mut found = None;
+    parts(formula, &mut |part, _| {
+        let indices = match part {
+            Expr::Load(_, position) => &position[..],
+            Expr::Index(index) => std::slice::from_ref(index),
+            _ => return,
+        };
+        for index in indices {
+            divided(index, &extents, &mut found);
+        }
+    });
+    found
+}
+
+fn divided(index: &Index, extents: &[usize], found: &mut Option<(usize, usize)>) {
+    match index {
+        Index::Affine(..) | Index::Element(_) => {}
+        Index::Sum(parts) => parts.iter().for_each(|(part, _)| divided(part, extents, found)),
+        Index::Div(x, by) | Index::Rem(x, by) => {
+            divided(x, extents, found);
+            let Index::Affine(_, terms) = &**x else { return };
+            // The multiple of an index that reaches beyond the divisor.
+            for (axis, of) in terms {
+                let Some(extent) = extents.get(*axis).and_then(|d| i64::try_from(*d).ok()) else { continue };
+                if *of <= 0 || by % of != 0 {
+                    continue;
+                }
+                let inner = by / of;
+                if inner > 1 && inner < extent && extent % inner == 0 {
+                    *found = usize::try_from(inner).ok().map(|inner| (*axis, inner));
+                }
+            }
+        }
+    }
+}
+
+/// The formula with its positions simplified, an axis split in two if one is given.
+fn respelled(formula: &Formula, at: Option<(usize, usize)>) -> Option<Formula> {
+    let mut result = formula.clone();
+    let rank = formula.dims.len();
+    let count = extents(formula).len();
+    let mut indices: Vec<Position> = Vec::with_capacity(count);
+    if let Some((axis, inner)) = at {
+        let dims = match (axis.checked_sub(rank), &mut result.over) {
+            (None, _) => &mut result.dims,
+            (Some(_), Some(over)) => &mut over.dims,
+            (Some(_), None) => return None,
+        };
+        let own = if axis < rank { axis } else { axis - rank };
+        let outer = dims.get(own)? / inner;
+        dims.splice(own..=own, [outer, inner]);
+        for index in 0..count {
+            indices.push(match index.cmp(&axis) {
+                std::cmp::Ordering::Less => Position::index(index),
+                std::cmp::Ordering::Equal => {
+                    let whole =
+                        Position::default().plus(&Position::index(index), i64::try_from(inner).ok()?)?;
+                    whole.plus(&Position::index(index + 1), 1)?
+                }
+                std::cmp::Ordering::Greater => Position::index(index + 1),
+            });
+        }
+    } else {
+        indices.extend((0..count).map(Position::index));
+    }
+    let extents = extents(&result);
+    let rewrite = Rewrite {
+        indices: &indices,
+        extents: &extents,
+        total: None,
+        load: &|operand, position| Some(load(operand, position)),
+    };
+    result.expr = rewrite.expr(&formula.expr)?;
+    result.then = match &formula.then {
+        Some(then) => Some(rewrite.expr(then)?),
+        None => None,
+    };
+    Some(result)
+}
+
+/// How many positions of a formula are not linear.
+pub(super) fn roughness(formula: &Formula) -> usize {
+    let mut count = 0;
+    parts(formula, &mut |part, _| {
+        let is_rough = match part {
+            Expr::Load(_, position) => position.iter().any(|index| !matches!(index, Index::Affine(..))),
+            Expr::Index(index) => !matches!(index, Index::Affine(..)),
+            _ => false,
+        };
+        count += usize::from(is_rough);
+    });
+    count
+}

@@ -1,0 +1,40 @@
+//! `#! schedule`: how a model is run.
+
+use crate::Case;
+use crate::run::{snapshot, sound};
+use onnx_exec::{CompileOptions, Executable, RunOptions, Stats, Tensor, Value, compile};
+use onnx_ir::{Diagnostic, Dim, DimValue, Port, TypeKind};
+use onnx_ops::opset::registry_of;
+
+/// How a model is run is the snapshot. Inputs are zeros, so that their types have to be known.
+pub(crate) fn run(case: &Case) -> Result<(), String> {
+    let model = sound(&case.text)?.model;
+    let told = |found: &Diagnostic| found.message.clone();
+    let executable = compile(&model, registry_of(&model), &CompileOptions::default())
+        .map_err(|found| found.first().map(told).unwrap_or_default())?;
+    let inputs =
+        executable.inputs().iter().map(|port| zeros(&executable, port)).collect::<Result<_, String>>()?;
+    let schedule = executable.schedule(inputs, &RunOptions::default()).map_err(|found| told(&found))?;
+    let Stats { kernels, nodes, flops, bytes, arena } = schedule.stats;
+    let counts = format!(
+        "{kernels} kernels, {nodes} other nodes, {flops} operations, {bytes} bytes moved, {arena} of arena"
+    );
+    snapshot(case, "schedule", &format!("{}{counts}", schedule.text));
+    Ok(())
+}
+
+fn zeros(executable: &Executable<'_>, port: &Port) -> Result<Option<Value>, String> {
+    if executable.has_default(port) {
+        return Ok(None);
+    }
+    let kind = port.ty.map(|ty| &executable.model().types[ty].kind);
+    let Some(TypeKind::Tensor(ty)) = kind else { return Err("an input is no tensor".to_owned()) };
+    let extent = |dim: &Dim| match dim.value {
+        DimValue::Value(n) => usize::try_from(n).map_err(|why| why.to_string()),
+        DimValue::Param(_) | DimValue::Unknown => Err("the extent of an input is not known".to_owned()),
+    };
+    let shape = ty.shape.as_ref().ok_or("the rank of an input is not known")?;
+    let dims: Vec<usize> = shape.iter().map(extent).collect::<Result<_, _>>()?;
+    let elem = ty.elem.ok_or("the element type of an input is not known")?;
+    Tensor::zeros(elem, &dims).map(|zeros| Some(Value::Tensor(zeros))).map_err(|why| why.to_string())
+}
