@@ -27,7 +27,7 @@ fn loops_give_what_formulas_say() {
 fn run(from: &CorpusModel) -> Option<(String, String)> {
     let fault = |why: String| Some((from.name.clone(), why));
     let model = read_wire(file::open(&from.path).ok()?).ok()?;
-    let options = CompileOptions { check_loops: true };
+    let options = CompileOptions { check_loops: true, ..CompileOptions::default() };
     let executable = match compile(&model, registry_of(&model), &options) {
         Ok(executable) => executable,
         Err(found) => return fault(found.first().map(|d| d.message.clone()).unwrap_or_default()),

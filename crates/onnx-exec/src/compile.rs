@@ -60,10 +60,13 @@ pub struct Executable<'r> {
     /// The nodes whose constants have been prepared, which takes as much memory again, once for all types of inputs.
     pub(crate) packed: Mutex<HashSet<NodeId>>,
     /// Plans of stretches of nodes, by their graph and first node.
-    pub(crate) plans: Mutex<HashMap<(GraphId, usize), Vec<Arc<Plan>>>>,
+    pub(crate) plans: Mutex<Plans>,
     /// Memory that a run has left for the next one.
     arenas: Mutex<Vec<Vec<u128>>>,
 }
+
+/// Plans, by the graph and the node that they begin with.
+type Plans = HashMap<(GraphId, usize), Vec<Arc<Plan>>>;
 
 /// Function bodies of nodes that are ready to run.
 type Functions<'r> = HashMap<(NodeId, Vec<Ty>), Arc<Executable<'r>>>;

@@ -40,10 +40,9 @@ pub(crate) fn definition_of_values(
     inputs: &[Option<Value>],
     outputs: &[Fact],
 ) -> Option<Definition> {
-    let input = |value: &'_ Value| value.tensor().ok().map(Tensor::clone);
     let tensors: Vec<Option<Tensor>> = inputs
         .iter()
-        .map(|v| v.as_ref().map_or(Some(None), |v| input(v).map(Some)))
+        .map(|v| v.as_ref().map_or(Some(None), |v| v.tensor().ok().cloned().map(Some)))
         .collect::<Option<_>>()?;
     let inputs: Vec<Option<Input<'_>>> = tensors.iter().map(|t| t.as_ref().map(Input::of)).collect();
     definition(executable, node, schema, &inputs, outputs)

@@ -169,6 +169,7 @@ fn real_models_compute_what_onnx_runtime_computes() {
         ));
     }
     assert!(problems.is_empty(), "{problems:#?}");
+}
 
 /// Models, the extents of their symbols, and the most kernels that they may be. A layer of BERT is 12 at most, of which it has
 /// 12; around them are the embeddings, the mask and the pooler.
