@@ -18,6 +18,9 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Elements, Expr, Formula, Index, Number, Unary};
 use std::sync::PoisonError;
 
+/// What takes more steps is computed when it is wanted, and within what the run may take.
+const MOST_STEPS: usize = 1 << 26;
+
 /// Computes the formulas that load nothing but constants.
 pub(super) fn compute(stretch: &mut Stretch) {
     let Stretch { items, slots, .. } = stretch;
@@ -75,6 +78,7 @@ fn evaluated(formula: &Formula, slots: &[Slot]) -> Option<Tensor> {
     let count = crate::tensor::count(&formula.dims)?;
     (count <= loaded.saturating_mul(2).max(1 << 12)).then_some(())?;
     let nest = Nest::of(formula, &types(slots))?;
+    (nest.steps() <= MOST_STEPS).then_some(())?;
     let mut result = Tensor::zeros(formula.elem, &formula.dims).ok()?;
     nest.run_all(&views, result.bytes_mut()).ok()?;
     Some(result)

@@ -342,7 +342,15 @@ impl<'s> Fuse<'s> {
                 Some(then) => moved.expr(then)?,
                 None => Expr::Total,
             };
-            let total = rounded(total, from.then.as_ref().unwrap_or(&Expr::Total), from.elem, self.slots);
+            // Totals of products are single floats, others may be doubles.
+            let is_single =
+                from.elem == ElemType::FLOAT && self.nest(from).is_some_and(|nest| nest.is_product());
+            let total = if is_single && from.then.as_ref().is_none_or(|then| is_arithmetic(then, self.slots))
+            {
+                total
+            } else {
+                rounded(total, from.then.as_ref().unwrap_or(&Expr::Total), from.elem, self.slots)
+            };
             let replaced = self.rewritten(to, producer.slot, &all, &|_| Some(total.clone()))?;
             Some(Formula { expr, then: Some(replaced.expr), ..result })
         };
@@ -403,6 +411,17 @@ fn rounded(expr: Expr, was: &Expr, elem: ElemType, slots: &[Slot]) -> Expr {
     if keeps(was, elem, slots) { expr } else { expr.cast(elem) }
 }
 
+/// Whether an expression is computed of single floats alone, the total being one.
+fn is_arithmetic(expr: &Expr, slots: &[Slot]) -> bool {
+    match expr {
+        Expr::Total => true,
+        Expr::Unary(op, x) => !op.is_test() && is_arithmetic(x, slots),
+        Expr::Binary(op, a, b) => !op.is_test() && is_arithmetic(a, slots) && is_arithmetic(b, slots),
+        Expr::Select(parts) => is_arithmetic(&parts[1], slots) && is_arithmetic(&parts[2], slots),
+        other => keeps(other, ElemType::FLOAT, slots),
+    }
+}
+
 /// Whether all that an expression gives is of a type already.
 fn keeps(expr: &Expr, elem: ElemType, slots: &[Slot]) -> bool {
     match expr {
@@ -416,7 +435,7 @@ fn keeps(expr: &Expr, elem: ElemType, slots: &[Slot]) -> bool {
         Expr::Unary(_, x) => elem == ElemType::FLOAT && keeps(x, elem, slots),
         Expr::Binary(_, a, b) => elem == ElemType::FLOAT && keeps(a, elem, slots) && keeps(b, elem, slots),
         Expr::Number(_) => elem == ElemType::FLOAT,
-        Expr::Total => elem == ElemType::FLOAT,
+        Expr::Total => false,
         Expr::Index(_) => elem == ElemType::INT64,
     }
 }

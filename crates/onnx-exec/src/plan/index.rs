@@ -113,6 +113,7 @@ impl Position {
 
     /// Divided by a number above 0, rounded down.
     pub(super) fn divided(self, by: i64, extents: &[usize]) -> Option<Self> {
+        (by > 0).then_some(())?;
         let (whole, mut rest) = self.parted(by);
         if by == 1 || rest.is_below(by, extents) {
             return Some(whole);
@@ -132,6 +133,7 @@ impl Position {
 
     /// What the division by a number above 0 leaves.
     pub(super) fn remainder(self, by: i64, extents: &[usize]) -> Option<Self> {
+        (by > 0).then_some(())?;
         let (_, rest) = self.parted(by);
         if by == 1 {
             return Some(Position::default());

@@ -63,10 +63,18 @@ impl Rewrite<'_> {
     }
 }
 
+/// Whether an expression loads anything.
+fn loads(expr: &Expr) -> bool {
+    let mut is = false;
+    walk(expr, &mut |part| is |= matches!(part, Expr::Load(..)));
+    is
+}
+
 /// One of two; what is padded twice with one number is padded once.
 fn padded(condition: Expr, yes: Expr, no: Expr) -> Expr {
     match yes {
-        Expr::Select(inner) if matches!(no, Expr::Number(_)) && inner[2] == no => {
+        // What loads is asked only where the first condition holds.
+        Expr::Select(inner) if matches!(no, Expr::Number(_)) && inner[2] == no && !loads(&inner[0]) => {
             let [also, yes, no] = *inner;
             Expr::Select(Box::new([condition.binary(Binary::And, also), yes, no]))
         }
