@@ -154,7 +154,10 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
     let bytes = |m: &Member| m.each * width(m.assignment.formula.elem).unwrap_or(8);
     let of_row: usize = made.iter().map(bytes).sum();
     let block = if is_alone { rows } else { (BLOCK / of_row.max(1)).clamp(1, rows) };
-    Some(Step::Kernel(Box::new(Kernel { rows, block, members: made, loads })))
+    let mut nodes: Vec<NodeId> = made.iter().flat_map(|m| m.assignment.nodes.iter().copied()).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    Some(Step::Kernel(Box::new(Kernel { rows, block, members: made, nodes, loads })))
 }
 
 fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {

@@ -131,6 +131,8 @@ struct Kernel {
     rows: usize,
     block: usize,
     members: Vec<Member>,
+    /// The nodes that it stands for, in order.
+    nodes: Vec<NodeId>,
     /// The slots that its formulas load: the numbers of operands in their loops.
     loads: Vec<usize>,
 }

@@ -8,7 +8,7 @@
 
 use super::{Kernel, Place, Plan, Slot, Source, Step, root};
 use crate::compile::Executable;
-use onnx_ir::{NodeId, ValueId};
+use onnx_ir::ValueId;
 use onnx_ops::meaning::{self, Elements};
 use std::fmt::{self, Write as _};
 
@@ -29,11 +29,7 @@ impl Slot {
 impl Kernel {
     /// The operators that it stands for.
     pub(super) fn label(&self, executable: &Executable<'_>) -> String {
-        let mut nodes: Vec<NodeId> =
-            self.members.iter().flat_map(|member| member.assignment.nodes.iter().copied()).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let mut ops: Vec<&str> = nodes.iter().map(|node| executable.op(*node)).collect();
+        let mut ops: Vec<&str> = self.nodes.iter().map(|node| executable.op(*node)).collect();
         ops.dedup();
         ops.join("+")
     }

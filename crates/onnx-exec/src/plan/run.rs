@@ -49,9 +49,7 @@ impl Plan {
         for step in &self.steps {
             match step {
                 Step::Kernel(kernel) => {
-                    if let Some(node) = kernel.node() {
-                        run.limits(node)?;
-                    }
+                    kernel.nodes.iter().try_for_each(|node| run.limits(*node))?;
                     spend(kernel.members.iter().map(|m| m.nest.steps()).fold(0, usize::saturating_add))?;
                     let start = run.is_timed().then(Instant::now);
                     self.kernel(kernel, run, arena, &mut own)?;
@@ -168,7 +166,7 @@ impl Plan {
 impl Kernel {
     /// The last of its nodes.
     fn node(&self) -> Option<onnx_ir::NodeId> {
-        self.members.last()?.assignment.nodes.last().copied()
+        self.nodes.last().copied()
     }
 
     /// Computes all rows, on the threads that there are.
