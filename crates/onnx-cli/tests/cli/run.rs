@@ -97,7 +97,7 @@ fn a_run_ends_at_its_limits() {
         fuel.starts_with("m.onnxtxt:6:5: error[E1604]: `Add`, which computes `y`: the run ends"),
         "{fuel}"
     );
-    let memory = finding(&folder, &[&given[..], &["--max-memory", "300"]].concat());
+    let memory = finding(&folder, &[&given[..], &["--max-memory", "100"]].concat());
     assert!(memory.contains("error[E1604]: `Add`, which computes `y`: 152 bytes are needed"), "{memory}");
 }
 

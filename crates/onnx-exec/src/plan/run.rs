@@ -50,9 +50,15 @@ impl Plan {
             match step {
                 Step::Kernel(kernel) => {
                     kernel.nodes.iter().try_for_each(|node| run.limits(*node))?;
-                    spend(kernel.members.iter().map(|m| m.nest.steps()).fold(0, usize::saturating_add))?;
                     let start = run.is_timed().then(Instant::now);
-                    self.kernel(kernel, run, arena, &mut own)?;
+                    let done = spend(kernel.steps()).and_then(|()| self.kernel(kernel, run, arena, &mut own));
+                    done.map_err(|why| match kernel.node() {
+                        // Nobody needs less.
+                        Some(node) if why.is_limit() => {
+                            Stopped::Told(run.failed(node, why.code(), &why.to_string()))
+                        }
+                        Some(_) | None => Stopped::Failed(why),
+                    })?;
                     if let Some(start) = start {
                         self.tell(kernel, run, start);
                     }
@@ -169,6 +175,11 @@ impl Kernel {
         self.nodes.last().copied()
     }
 
+    /// How many elements are computed, those that are combined counted.
+    fn steps(&self) -> usize {
+        self.members.iter().map(|member| member.nest.steps()).fold(0, usize::saturating_add)
+    }
+
     /// Computes all rows, on the threads that there are.
     fn run(&self, around: &[Option<View<'_>>], outs: Vec<Option<&mut [u8]>>) -> Result<(), Failure> {
         if let ([member], [Some(_)]) = (&self.members[..], &outs[..]) {
@@ -176,8 +187,7 @@ impl Kernel {
             return out.next().map_or(Ok(()), |out| member.nest.run_all(around, out));
         }
         let blocks = self.rows.div_ceil(self.block.max(1));
-        let steps = self.members.iter().map(|m| m.nest.steps()).fold(0, usize::saturating_add);
-        let threads = if steps < LEAST_STEPS { 1 } else { pool::threads().min(blocks).max(1) };
+        let threads = if self.steps() < LEAST_STEPS { 1 } else { pool::threads().min(blocks).max(1) };
         let mut rest = outs;
         let mut parts = Vec::with_capacity(threads);
         let mut first = 0;
