@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Backend tests of operators with bodies that are not to be compared, with the reason.
-const NOT_COMPARED: [(&str, &str); 1] = [("node+test_bernoulli_seed", "random numbers")];
+const NOT_COMPARED: [(&str, &str); 1] = [("node+test_bernoulli", "random numbers")];
 
 /// Every operator and version that the reference package has a body of.
 #[test]
@@ -141,7 +141,7 @@ fn bodies_compute_what_the_operators_compute() {
     assert_eq!(outcomes.len(), written);
     let wrong: Vec<String> = outcomes
         .iter()
-        .filter(|(case, what)| !what.is_null() && !NOT_COMPARED.iter().any(|(not, _)| not == case))
+        .filter(|(case, what)| !what.is_null() && !NOT_COMPARED.iter().any(|(not, _)| case.starts_with(not)))
         .map(|(case, what)| format!("{case}: {what}"))
         .collect();
     assert!(contradictions.is_empty(), "{}", contradictions.join("\n"));
