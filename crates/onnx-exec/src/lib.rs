@@ -6,10 +6,11 @@
 //! ```text
 //! Model ──compile──▶ Executable ──run(inputs)──▶ outputs
 //!                       │
-//!                       └ each node: a graph of its own (control flow), a kernel, a formula, or a function body
+//!                       ├ stretches of nodes that are formulas: plans of few kernels (`plan`), run by `loops`
+//!                       └ each other node: a graph of its own (control flow), a kernel, or a function body
 //! ```
 //!
-//! A node is run by the first of these that there is: control flow (`control`), a kernel (`kernels`), the formula that
+//! Outside of plans, a node is run by the first of these that there is: control flow (`control`), a kernel (`kernels`), the formula that
 //! [`onnx_ops::meaning`] has for it, its function body. The types of its outputs follow from those of its inputs by
 //! inference, of what is known now: every extent is a number.
 
