@@ -10,9 +10,9 @@
 //!                       └ each other node: a graph of its own (control flow), a kernel, or a function body
 //! ```
 //!
-//! Outside of plans, a node is run by the first of these that there is: control flow (`control`), a kernel (`kernels`), the formula that
-//! [`onnx_ops::meaning`] has for it, its function body. The types of its outputs follow from those of its inputs by
-//! inference, of what is known now: every extent is a number.
+//! Outside of plans, a node is run by the first of these that there is: control flow (`control`), a kernel (`kernels`), the
+//! formula that [`onnx_ops::meaning`] has for it, its function body. The types of its outputs follow from those of its inputs
+//! by inference, of what is known now: every extent is a number.
 
 mod budget;
 mod compile;
