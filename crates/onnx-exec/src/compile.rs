@@ -20,7 +20,7 @@ use onnx_ops::functions::{self, has_body};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::meaning::has_definition;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a model is prepared.
 #[derive(Clone, Debug, Default)]
@@ -185,9 +185,7 @@ impl Executable<'_> {
         let op = self.model.text(n.op);
         let which = match self.model.text(n.name) {
             "" => match n.outputs.iter().flatten().next() {
-                Some(&value) => {
-                    format!("`{op}`, which computes `{}`", &self.model.names[self.body().values[value].name])
-                }
+                Some(&value) => format!("`{op}`, which computes `{}`", self.value_name(value)),
                 None => format!("`{op}`"),
             },
             name => format!("`{op}` (node `{name}`)"),
@@ -230,6 +228,12 @@ impl Executable<'_> {
         self.stored[value].is_some() && !matches!(self.body().values[value].def, ValueDef::Input(_))
     }
 
+    /// Which inputs of a node are.
+    pub(crate) fn constants(&self, node: NodeId) -> Vec<bool> {
+        let inputs = self.body().nodes[node].inputs.iter();
+        inputs.map(|value| value.is_some_and(|value| self.is_constant(value))).collect()
+    }
+
     pub(crate) fn value_name(&self, value: ValueId) -> &str {
         &self.model.names[self.body().values[value].name]
     }
@@ -242,7 +246,7 @@ impl Executable<'_> {
     /// Memory of so many bytes, or more; what it holds is of no meaning.
     pub(crate) fn arena(&self, bytes: usize) -> Result<Vec<u128>, Failure> {
         let words = bytes.div_ceil(size_of::<u128>());
-        let kept = self.arenas.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = lock_of(&self.arenas).pop();
         let mut arena = kept.unwrap_or_default();
         if arena.len() < words {
             arena = Vec::new();
@@ -255,7 +259,7 @@ impl Executable<'_> {
 
     /// Keeps memory for the next run.
     pub(crate) fn give_back(&self, arena: Vec<u128>) {
-        let mut kept = self.arenas.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock_of(&self.arenas);
         if kept.len() < MOST_ARENAS {
             kept.push(arena);
         }
@@ -342,6 +346,11 @@ impl Executable<'_> {
         };
         Call { attrs, inputs, random }
     }
+}
+
+/// What runs share, whatever has become of one that had it.
+pub(crate) fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a node `Constant` gives.

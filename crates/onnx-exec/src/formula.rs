@@ -40,11 +40,13 @@ pub(crate) fn definition_of_values(
     inputs: &[Option<Value>],
     outputs: &[Fact],
 ) -> Option<Definition> {
-    let tensors: Vec<Option<Tensor>> = inputs
+    let inputs: Vec<Option<Input<'_>>> = inputs
         .iter()
-        .map(|v| v.as_ref().map_or(Some(None), |v| v.tensor().ok().cloned().map(Some)))
+        .map(|value| match value {
+            Some(value) => value.tensor().ok().map(|tensor| Some(Input::of(tensor))),
+            None => Some(None),
+        })
         .collect::<Option<_>>()?;
-    let inputs: Vec<Option<Input<'_>>> = tensors.iter().map(|t| t.as_ref().map(Input::of)).collect();
     definition(executable, node, schema, &inputs, outputs)
 }
 

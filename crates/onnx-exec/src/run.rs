@@ -1,7 +1,7 @@
 //! Runs a prepared model, plan by plan or node by node.
 
 use crate::budget::Budget;
-use crate::compile::{Action, Executable, compile_function};
+use crate::compile::{Action, Executable, compile_function, lock_of};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
 use crate::formula::{self, Prepared};
@@ -17,8 +17,8 @@ use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::schema::SchemaId;
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How a model is run.
@@ -242,7 +242,7 @@ impl<'x, 'r> Run<'x, 'r> {
     /// different ones.
     pub(crate) fn plan(&mut self, graph: GraphId, at: usize) -> Option<Arc<Plan>> {
         let executable = self.executable;
-        let lock = || executable.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || lock_of(&executable.plans);
         let may_assume = {
             let kept = lock();
             let known = kept.get(&(graph, at)).map_or(&[][..], |plans| plans);
@@ -414,7 +414,7 @@ impl<'x, 'r> Run<'x, 'r> {
     ) -> Result<Option<Arc<Prepared>>, Box<Diagnostic>> {
         let x = self.executable;
         let Ok(key) = formula::signature(node, x.registry.get(schema), inputs) else { return Ok(None) };
-        let lock = || x.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || lock_of(&x.prepared);
         if let Some(known) = lock().get(&key) {
             return Ok(known.clone());
         }
@@ -469,7 +469,7 @@ impl<'x, 'r> Run<'x, 'r> {
     ) -> Result<Arc<Executable<'r>>, Box<Diagnostic>> {
         let types: Vec<Ty> = inputs.iter().map(|v| v.as_ref().map_or(Ty::Unknown, type_of)).collect();
         let key = (node, types);
-        let kept = self.executable.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock_of(&self.executable.functions);
         if let Some(known) = kept.get(&key) {
             return Ok(Arc::clone(known));
         }
@@ -481,7 +481,7 @@ impl<'x, 'r> Run<'x, 'r> {
                 self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run with such inputs")
             }
         })?;
-        let mut kept = self.executable.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock_of(&self.executable.functions);
         if kept.len() >= MOST_KEPT {
             kept.clear();
         }
@@ -499,20 +499,6 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 }
 
-impl Executable<'_> {
-    /// Which inputs of a node are stored in the model, and cannot be given instead.
-    fn constants(&self, node: NodeId) -> Vec<bool> {
-        let is_given = |value| self.inputs().iter().any(|port| port.value == Some(value));
-        let is_constant = |value: &Option<ValueId>| {
-            value.is_some_and(|value| self.stored[value].is_some() && !is_given(value))
-        };
-        self.body().nodes[node].inputs.iter().map(is_constant).collect()
-    }
-}
-
-fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 /// Plans that are made for one stretch of nodes; what has ever other types is run node by node.
 const MOST_PLANS: usize = 64;
 /// Of these, those that take elements for granted.

@@ -1,7 +1,6 @@
 //! What every plan has to be: everything read is written before, and no two tensors that are needed at a time overlap.
 
-use super::{Place, Plan, Slot, Source, Step, root};
-use crate::tensor::width;
+use super::{Place, Plan, Source, Step, root};
 
 impl Plan {
     /// Says what is wrong with a plan.
@@ -38,11 +37,10 @@ impl Plan {
                 }
             }
         }
-        let bytes = |slot: &Slot| slot.count() * width(slot.elem).unwrap_or(8);
         let lives: Vec<(usize, usize, usize, usize, usize)> = (0..self.slots.len())
             .filter_map(|slot| match (self.places[slot], written[slot]) {
                 (Place::Arena(start), Some(at)) => {
-                    Some((start, start + bytes(&self.slots[slot]), at, last_read[slot].max(at), slot))
+                    Some((start, start + self.slots[slot].bytes(), at, last_read[slot].max(at), slot))
                 }
                 _ => None,
             })

@@ -11,12 +11,11 @@ use super::define::{Item, Stretch};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, walk};
 use super::{Slot, Source, Step, root, types};
-use crate::compile::Executable;
+use crate::compile::{Executable, lock_of};
 use crate::loops::{Nest, View};
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Binary, Elements, Expr, Formula, Index, Number, Unary};
-use std::sync::PoisonError;
+use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 
 /// What takes more steps is computed when it is wanted, and within what the run may take.
 const MOST_STEPS: usize = 1 << 26;
@@ -52,7 +51,7 @@ pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'
         let constants: Vec<Option<View<'_>>> = kernel.loads.iter().map(constant).collect();
         for member in kernel.members.iter_mut().filter(|member| member.nest.is_product()) {
             let Some(node) = member.assignment.nodes.first() else { continue };
-            let is_first = || executable.packed.lock().unwrap_or_else(PoisonError::into_inner).insert(*node);
+            let is_first = || lock_of(&executable.packed).insert(*node);
             if constants.iter().any(Option::is_some) && is_first() {
                 // Without the memory for it, they are prepared in each run.
                 _ = member.nest.pack_constants(&constants);
@@ -162,15 +161,11 @@ impl Parts<'_> {
     /// The number that a load of a constant of one element gives.
     fn number(&self, expr: &Expr) -> Option<Expr> {
         let Expr::Load(operand, _) = expr else { return None };
-        match &self.slots[root(self.slots, *operand)].source {
-            Source::Constant(tensor) if tensor.len() == 1 => tensor.number(0).map(Expr::Number),
-            Source::Constant(_) | Source::Value(_) | Source::Formula | Source::Alias(_) => None,
-        }
+        self.slots[root(self.slots, *operand)].number().map(Expr::Number)
     }
 
     fn line(&mut self, expr: &Expr) -> Line {
         let op = |op: Binary, a: Expr, b: Expr| a.binary(op, b);
-        let both = |op: Binary, of: Option<Expr>, with: &Expr| of.map(|x| x.binary(op, with.clone()));
         match expr {
             Expr::Binary(Binary::Add, x, c) | Expr::Binary(Binary::Add, c, x) if self.is_constant(c) => {
                 let mut line = self.line(x);
@@ -195,19 +190,15 @@ impl Parts<'_> {
                 line.operations += 1;
                 line
             }
-            Expr::Binary(Binary::Mul, x, c) | Expr::Binary(Binary::Mul, c, x) if self.is_constant(c) => {
+            Expr::Binary(by @ Binary::Mul, x, c)
+            | Expr::Binary(by @ Binary::Mul, c, x)
+            | Expr::Binary(by @ Binary::Div, x, c)
+                if self.is_constant(c) =>
+            {
                 let mut line = self.line(x);
                 let scale = line.scale.unwrap_or(Expr::float(1.0));
-                line.scale = Some(op(Binary::Mul, scale, (**c).clone()));
-                line.shift = both(Binary::Mul, line.shift, c);
-                line.operations += 1;
-                line
-            }
-            Expr::Binary(Binary::Div, x, c) if self.is_constant(c) => {
-                let mut line = self.line(x);
-                let scale = line.scale.unwrap_or(Expr::float(1.0));
-                line.scale = Some(op(Binary::Div, scale, (**c).clone()));
-                line.shift = both(Binary::Div, line.shift, c);
+                line.scale = Some(op(*by, scale, (**c).clone()));
+                line.shift = line.shift.map(|shift| op(*by, shift, (**c).clone()));
                 line.operations += 1;
                 line
             }

@@ -3,7 +3,7 @@
 use super::{Assignment, Need, Slot, Source};
 use crate::compile::{Action, Executable};
 use crate::facts::{fact, type_of};
-use crate::formula::{self, Input};
+use crate::formula::{self, Input, extents};
 use crate::loops::{self, Nest};
 use crate::run::Run;
 use crate::tensor::{Tensor, count};
@@ -34,7 +34,7 @@ pub(crate) struct Stretch {
     /// The slots of values.
     pub(super) named: Vec<(ValueId, usize)>,
     /// Of these, the results of nodes that are run as they are.
-    pub(super) expected: Vec<(ValueId, usize)>,
+    pub(super) expected: HashMap<ValueId, usize>,
 }
 
 #[derive(Debug)]
@@ -371,7 +371,7 @@ impl<'x> Define<'_, 'x, '_> {
                 Some((ElemType::STRING, _)) => Known::Fact(Fact::of(fact.ty.clone())),
                 Some((elem, dims)) => {
                     let slot = self.slot(elem, dims, Source::Value(value));
-                    self.stretch.expected.push((value, slot));
+                    self.stretch.expected.insert(value, slot);
                     Known::Slot(slot)
                 }
                 None => return Flow::Behind,
@@ -434,11 +434,6 @@ fn says_shapes(tensor: &Tensor) -> bool {
         _ => 0,
     };
     tensor.rank() <= 1 && tensor.len() <= most
-}
-
-/// Element type and shape, if both are known.
-fn extents(ty: &Ty) -> Option<(ElemType, Vec<usize>)> {
-    formula::extents(ty)
 }
 
 fn is_complete(ty: &Ty) -> bool {

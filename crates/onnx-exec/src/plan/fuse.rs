@@ -279,13 +279,7 @@ impl<'s> Fuse<'s> {
             with(self.through(operand, position, slot, extents)?)
         };
         let rewrite = Rewrite { indices: &indices, extents, total: None, load: &replace };
-        let mut result = formula.clone();
-        result.expr = rewrite.expr(&formula.expr)?;
-        result.then = match &formula.then {
-            Some(then) => Some(rewrite.expr(then)?),
-            None => None,
-        };
-        Some(result)
+        rewrite.formula(formula, formula.clone())
     }
 
     /// A position in an alias as one in what it is an alias of.
@@ -359,7 +353,7 @@ impl<'s> Fuse<'s> {
 }
 
 /// The slots that a formula reads, aliases as what they are.
-fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {
+pub(super) fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {
     let mut all: Vec<usize> = operands(formula).into_iter().map(|operand| root(slots, operand)).collect();
     all.sort_unstable();
     all.dedup();

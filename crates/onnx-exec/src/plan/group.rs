@@ -11,12 +11,12 @@
 //! ```
 
 use super::define::{Item, Stretch};
+use super::fuse::distinct;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
 use super::split::split;
 use super::{Assignment, Kernel, Member, Refused, Slot, Source, Step, root, types};
 use crate::loops::Nest;
-use crate::tensor::width;
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
 
@@ -45,11 +45,9 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
     let mut parts: Vec<Part> = Vec::new();
     // For each slot the part that makes it.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
-    let mut by_node: foldhash::HashMap<NodeId, usize> = foldhash::HashMap::default();
     for item in std::mem::take(&mut stretch.items) {
         let assignment = match item {
             Item::Node(node) => {
-                by_node.insert(node, parts.len());
                 parts.push(Part::Node(node));
                 continue;
             }
@@ -130,12 +128,8 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
     loads.sort_unstable();
     loads.dedup();
     let makers: Vec<usize> = members.iter().map(|m| m.slot).collect();
-    let numbers = |slots: usize| {
-        let mut numbers = vec![usize::MAX; slots];
-        loads.iter().enumerate().for_each(|(number, slot)| numbers[*slot] = number);
-        numbers
-    };
-    let numbers = numbers(loads.last().map_or(0, |most| most + 1));
+    let mut numbers = vec![usize::MAX; loads.last().map_or(0, |most| most + 1)];
+    loads.iter().enumerate().for_each(|(number, slot)| numbers[*slot] = number);
     let mut made: Vec<Member> = Vec::with_capacity(members.len());
     for assignment in members {
         let formula = split(&assignment.formula)?;
@@ -151,17 +145,12 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
         let each = slots[assignment.slot].count() / rows.max(1);
         made.push(Member { assignment: Assignment { formula, ..assignment }, nest, each, is_local, inner });
     }
-    let bytes = |m: &Member| m.each * width(m.assignment.formula.elem).unwrap_or(8);
-    let of_row: usize = made.iter().map(bytes).sum();
+    let of_row: usize = made.iter().map(|member| member.bytes(1)).sum();
     let block = if is_alone { rows } else { (BLOCK / of_row.max(1)).clamp(1, rows) };
     let mut nodes: Vec<NodeId> = made.iter().flat_map(|m| m.assignment.nodes.iter().copied()).collect();
     nodes.sort_unstable();
     nodes.dedup();
     Some(Step::Kernel(Box::new(Kernel { rows, block, members: made, nodes, loads })))
-}
-
-fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {
-    operands(formula).into_iter().map(|operand| root(slots, operand)).collect()
 }
 
 /// How many rows a kernel has with another formula, or why there are none in common.
@@ -196,7 +185,7 @@ fn joined(
             continue;
         }
         let members = draft.members.iter().chain([with]);
-        let bytes = |m: &Assignment| (slots[m.slot].count() / rows) * width(m.formula.elem).unwrap_or(8);
+        let bytes = |m: &Assignment| slots[m.slot].bytes() / rows;
         let of_row: usize = members.map(bytes).sum();
         if of_row <= MOST_OF_ROW {
             return Ok(rows);

@@ -39,11 +39,12 @@ pub(crate) use run::Stopped;
 use crate::compile::Executable;
 use crate::facts::type_of;
 use crate::loops::{self, Nest};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, width};
 use crate::value::Value;
+use foldhash::HashMap;
 use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
 use onnx_ops::infer::Ty;
-use onnx_ops::meaning::Formula;
+use onnx_ops::meaning::{Elements, Formula, Number};
 use smallvec::SmallVec;
 
 /// What a stretch of nodes does.
@@ -63,7 +64,7 @@ pub(crate) struct Plan {
     /// Why formulas are apart.
     refused: Vec<Refused>,
     /// What inference says of the results of nodes that are run as they are.
-    expected: Vec<(ValueId, usize)>,
+    expected: HashMap<ValueId, usize>,
     /// The slots of values that have one.
     named: Vec<(ValueId, usize)>,
 }
@@ -88,6 +89,18 @@ struct Slot {
 impl Slot {
     fn count(&self) -> usize {
         self.dims.iter().product()
+    }
+
+    fn bytes(&self) -> usize {
+        self.count() * width(self.elem).unwrap_or(1)
+    }
+
+    /// The only element of a constant.
+    fn number(&self) -> Option<Number> {
+        match &self.source {
+            Source::Constant(tensor) if tensor.len() == 1 => tensor.number(0),
+            Source::Constant(_) | Source::Value(_) | Source::Formula | Source::Alias(_) => None,
+        }
     }
 }
 

@@ -6,7 +6,6 @@
 use super::rewrite::operands;
 use super::{Place, Slot, Source, Step, root};
 use crate::compile::Executable;
-use crate::tensor::width;
 use foldhash::HashMap;
 use onnx_ir::{NodeId, ValueId};
 
@@ -40,7 +39,7 @@ pub(super) fn place(steps: &[Step], slots: &[Slot], published: &[(ValueId, usize
     // The largest first: the small ones fit in between.
     let mut order: Vec<(usize, usize)> = (0..slots.len())
         .filter(|slot| places[*slot] == Place::Arena(0))
-        .map(|slot| (slots[slot].count() * width(slots[slot].elem).unwrap_or(8), slot))
+        .map(|slot| (slots[slot].bytes(), slot))
         .collect();
     order.sort_by_key(|(bytes, slot)| (std::cmp::Reverse(*bytes), *slot));
     let mut placed: Vec<(usize, usize, (usize, usize))> = Vec::new();

@@ -9,7 +9,7 @@
 use super::{Kernel, Place, Plan, Slot, Source, Step, root};
 use crate::compile::Executable;
 use onnx_ir::ValueId;
-use onnx_ops::meaning::{self, Elements};
+use onnx_ops::meaning::{self, Number};
 use std::fmt::{self, Write as _};
 
 impl Slot {
@@ -118,22 +118,15 @@ impl Plan {
             match step {
                 Step::Kernel(kernel) => {
                     counts.kernels += 1;
+                    let makes = |slot: usize| kernel.members.iter().any(|m| m.assignment.slot == slot);
                     for member in &kernel.members {
                         counts.flops += member.nest.flops();
-                        let slot = &self.slots[member.assignment.slot];
-                        let width = |slot: &Slot| crate::tensor::width(slot.elem).unwrap_or(1);
                         if !member.is_local {
-                            counts.bytes += (slot.count() * width(slot)) as u128;
+                            counts.bytes += self.slots[member.assignment.slot].bytes() as u128;
                         }
                     }
-                    for slot in &kernel.loads {
-                        let slot = &self.slots[*slot];
-                        let is_inner =
-                            kernel.members.iter().any(|m| std::ptr::eq(&self.slots[m.assignment.slot], slot));
-                        if !is_inner {
-                            counts.bytes +=
-                                (slot.count() * crate::tensor::width(slot.elem).unwrap_or(1)) as u128;
-                        }
+                    for slot in kernel.loads.iter().filter(|slot| !makes(**slot)) {
+                        counts.bytes += self.slots[*slot].bytes() as u128;
                     }
                 }
                 Step::Node(_) => counts.nodes += 1,
@@ -151,17 +144,13 @@ pub(super) fn names(slots: &[Slot], named: &[(ValueId, usize)], executable: &Exe
         names[*slot] = executable.value_name(*value).to_owned();
     }
     for (slot, name) in slots.iter().zip(&mut names) {
-        match &slot.source {
-            Source::Value(value) => *name = executable.value_name(*value).to_owned(),
-            Source::Constant(tensor) if tensor.len() == 1 => {
-                if let Some(number) = tensor.number(0) {
-                    *name = match number {
-                        meaning::Number::Int(n) => n.to_string(),
-                        meaning::Number::Float(x) => format!("{x:?}"),
-                    };
-                }
-            }
-            Source::Constant(_) | Source::Formula | Source::Alias(_) => {}
+        if let Source::Value(value) = slot.source {
+            *name = executable.value_name(value).to_owned();
+        }
+        match slot.number() {
+            Some(Number::Int(n)) => *name = n.to_string(),
+            Some(Number::Float(x)) => *name = format!("{x:?}"),
+            None => {}
         }
     }
     names

@@ -21,6 +21,15 @@ pub(super) fn load(operand: usize, position: Vec<Position>) -> Expr {
 }
 
 impl Rewrite<'_> {
+    /// The expressions of one formula, with the extents of another.
+    pub(super) fn formula(&self, from: &Formula, to: Formula) -> Option<Formula> {
+        let then = match &from.then {
+            Some(then) => Some(self.expr(then)?),
+            None => None,
+        };
+        Some(Formula { expr: self.expr(&from.expr)?, then, ..to })
+    }
+
     pub(super) fn expr(&self, expr: &Expr) -> Option<Expr> {
         let boxed = |x: &Expr| self.expr(x).map(Box::new);
         Some(match expr {

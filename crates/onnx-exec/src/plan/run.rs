@@ -84,9 +84,7 @@ impl Plan {
     /// Inference may have been wrong about a node.
     fn is_as_expected(&self, run: &Run<'_, '_>, node: onnx_ir::NodeId) -> Result<(), Failure> {
         for value in run.executable.body().nodes[node].outputs.iter().flatten() {
-            let Some((_, slot)) = self.expected.iter().find(|(expected, _)| expected == value) else {
-                continue;
-            };
+            let Some(slot) = self.expected.get(value) else { continue };
             let Slot { elem, dims, .. } = &self.slots[*slot];
             let is_same = match run.get(*value) {
                 Some(Value::Tensor(tensor)) => tensor.elem() == *elem && tensor.dims() == &dims[..],
@@ -267,7 +265,7 @@ impl Member {
         width(self.assignment.formula.elem).unwrap_or(1)
     }
 
-    fn bytes(&self, rows: usize) -> usize {
+    pub(super) fn bytes(&self, rows: usize) -> usize {
         rows * self.each * self.width()
     }
 }
@@ -293,8 +291,7 @@ impl<'a> Regions<'a> {
             if let Place::Arena(start) = plan.places[slot]
                 && wanted.iter().all(|(_, other, _)| *other != slot)
             {
-                let bytes = plan.slots[slot].count() * width(plan.slots[slot].elem).unwrap_or(1);
-                wanted.push((start..start + bytes, slot, is_written));
+                wanted.push((start..start + plan.slots[slot].bytes(), slot, is_written));
             }
         };
         kernel.members.iter().for_each(|member| want(member.assignment.slot, true));

@@ -3,14 +3,14 @@
 use super::define::Item;
 use super::print::Counts;
 use super::{Plan, Stretch};
-use crate::compile::{Action, Executable};
+use crate::compile::{Action, Executable, lock_of};
 use crate::run::{Run, RunOptions};
 use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{GraphId, NodeId, SecondaryMap};
 use onnx_ops::meaning;
 use std::fmt::{self, Display, Formatter, Write as _};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// The kernels that a model is run by, for inputs of certain types. It displays as text.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Executable<'_> {
         if !is_whole {
             self.run(inputs, options)?;
         }
-        let kept = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock_of(&self.plans);
         let mut plans: Vec<(GraphId, usize, Arc<Plan>)> = kept
             .iter()
             .flat_map(|((graph, at), plans)| plans.iter().map(|plan| (*graph, *at, Arc::clone(plan))))

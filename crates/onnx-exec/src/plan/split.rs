@@ -101,12 +101,7 @@ fn respelled(formula: &Formula, at: Option<(usize, usize)>) -> Option<Formula> {
         total: None,
         load: &|operand, position| Some(load(operand, position)),
     };
-    result.expr = rewrite.expr(&formula.expr)?;
-    result.then = match &formula.then {
-        Some(then) => Some(rewrite.expr(then)?),
-        None => None,
-    };
-    Some(result)
+    rewrite.formula(formula, result)
 }
 
 /// How many positions of a formula are not linear.
