@@ -3,6 +3,7 @@
 use super::axes::{Axes, Extents};
 use super::contract::{Contraction, Side, depends};
 use super::program::{Bound, Instr, Program, Reg};
+use super::pieces::Pieces;
 use super::taps::Taps;
 use super::{Class, LANES, Linear, Nest, Reduction};
 use onnx_ir::ElemType;
@@ -21,6 +22,9 @@ pub(crate) type Types<'a> = dyn Fn(usize) -> Option<Operand<'a>> + 'a;
 impl Nest {
     /// The loops of a formula; `None` if there are none for its types.
     pub(crate) fn of<'a>(formula: &Formula, operands: &Types<'a>) -> Option<Nest> {
+        if let Some(pieces) = Pieces::of(formula, operands) {
+            return Nest::of_pieces(formula, pieces);
+        }
         let extents = |at: usize| operands(at).map(|operand| operand.dims);
         let axes = Axes::of(formula, &extents)?;
         let over = formula.over.as_ref();
@@ -92,8 +96,18 @@ impl Nest {
             return None;
         }
         let (dims, over) = (axes.dims, axes.over);
-        let mut nest =
-            Nest { elem: formula.elem, dims, over, reduction, body, then, contraction, taps, moved: None };
+        let mut nest = Nest {
+            elem: formula.elem,
+            dims,
+            over,
+            reduction,
+            body,
+            then,
+            contraction,
+            taps,
+            moved: None,
+            pieces: None,
+        };
         nest.moved = nest.moves();
         Some(nest)
     }
@@ -353,20 +367,8 @@ impl<'e> Builder<'_, '_, 'e> {
         let (Expr::Index(Index::Affine(offset, terms)), Expr::Number(Number::Int(n))) = (&**a, &**b) else {
             return None;
         };
-        let (function, n) = (self.axes.affine(*offset, terms)?, i64::try_from(*n).ok()?);
-        // Numbers that indices never reach.
-        let (least, most) = (i64::MIN / 4, i64::MAX / 4);
-        if !(least..most).contains(&n) {
-            return None;
-        }
-        let (from, to) = match op {
-            Binary::GreaterOrEqual => (n, most),
-            Binary::Greater => (n + 1, most),
-            Binary::Less => (least, n),
-            Binary::LessOrEqual => (least, n + 1),
-            Binary::Equal => (n, n + 1),
-            _ => return None,
-        };
+        let function = self.axes.affine(*offset, terms)?;
+        let (from, to) = Bound::asked(*op, *n)?;
         match bounds.iter_mut().find(|bound| bound.function == function) {
             Some(bound) => (bound.from, bound.to) = (bound.from.max(from), bound.to.min(to)),
             None => bounds.push(Bound { function, from, to }),

@@ -24,6 +24,7 @@ mod memory;
 mod micro;
 mod moved;
 mod parallel;
+mod pieces;
 mod print;
 mod program;
 mod reduce;
@@ -40,6 +41,7 @@ use moved::Moved;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
 pub(crate) use parallel::parallel;
+use pieces::Pieces;
 use program::Program;
 use smallvec::SmallVec;
 use taps::Taps;
@@ -69,6 +71,8 @@ pub(crate) struct Nest {
     taps: Option<Taps>,
     /// The elements that it only moves.
     moved: Option<Moved>,
+    /// What it is walked through by, if it chooses by position; the body does nothing then.
+    pieces: Option<Pieces>,
 }
 
 impl Nest {
@@ -82,8 +86,16 @@ impl Nest {
         self.dims.iter().chain(&self.over).fold(1, |steps, d| steps.saturating_mul(*d))
     }
 
+    /// Whether it chooses by position, piece by piece.
+    pub(crate) fn is_piecewise(&self) -> bool {
+        self.pieces.is_some()
+    }
+
     /// How many operations on elements there are.
     pub(crate) fn flops(&self) -> u128 {
+        if let Some(pieces) = &self.pieces {
+            return pieces.pieces.iter().map(|piece| piece.nest.flops()).sum();
+        }
         let count = |dims: &[usize]| dims.iter().map(|d| *d as u128).product::<u128>();
         let each = |program: &Program| program.work() as u128;
         let all = count(&self.dims);

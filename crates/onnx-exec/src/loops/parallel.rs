@@ -52,7 +52,7 @@ impl Nest {
             // Whole tiles of rows, which may be packed before.
             (Some(contraction), _) if contraction.a.axes == [0] => TILE * behind.max(1),
             (Some(_), _) => behind.max(1),
-            (None, _) if is_one => LANES,
+            (None, _) if is_one || self.pieces.is_some() => LANES,
             (None, Some(_)) if self.dims[0] >= threads => behind.max(1),
             (None, last) => last.copied().unwrap_or(1).max(1),
         }
@@ -63,7 +63,7 @@ impl Nest {
         let steps = count.saturating_mul(over);
         match self.contraction {
             Some(_) => steps < LEAST_PRODUCTS,
-            None => steps.saturating_mul(self.body.instrs.len()) < LEAST_STEPS,
+            None => steps.saturating_mul(self.body.instrs.len().max(1)) < LEAST_STEPS,
         }
     }
 }

@@ -61,6 +61,13 @@ impl Display for Nest {
         if self.taps.is_some() {
             write!(f, " in single floats")?;
         }
+        if let Some(pieces) = &self.pieces {
+            writeln!(f)?;
+            for piece in &pieces.pieces {
+                write!(f, "  {}..{}: {}", piece.of_row.start, piece.of_row.end, piece.nest)?;
+            }
+            return Ok(());
+        }
         if self.moved.is_some() {
             write!(f, " moved")?;
         }

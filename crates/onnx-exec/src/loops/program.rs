@@ -147,6 +147,32 @@ impl Bound {
 
     /// The lanes, of `n`, for which it holds of a value that each adds something to.
     pub(super) fn of(&self, base: i64, by: i64, n: usize) -> std::ops::Range<usize> {
+        Bound::lanes_of(self.from..self.to, base, by, n)
+    }
+
+    /// The least number of an index for which a comparison with a number holds, and the first one behind; both far from where
+    /// sums would not fit.
+    pub(super) fn asked(op: Binary, n: i128) -> Option<(i64, i64)> {
+        // Numbers that indices never reach.
+        let (least, most) = (i64::MIN / 4, i64::MAX / 4);
+        let n = i64::try_from(n).ok().filter(|n| (least..most).contains(n))?;
+        Some(match op {
+            Binary::GreaterOrEqual => (n, most),
+            Binary::Greater => (n + 1, most),
+            Binary::Less => (least, n),
+            Binary::LessOrEqual => (least, n + 1),
+            Binary::Equal => (n, n + 1),
+            _ => return None,
+        })
+    }
+
+    /// The lanes, of `n`, in which a value that each adds something to lies in a range.
+    pub(super) fn lanes_of(
+        within: std::ops::Range<i64>,
+        base: i64,
+        by: i64,
+        n: usize,
+    ) -> std::ops::Range<usize> {
         // The first lane whose value is at least `least`, of values that grow.
         let first = |least: i64, base: i64, by: i64| match by {
             // Divisions take their time.
@@ -154,11 +180,11 @@ impl Bound {
             _ => -(base - least).div_euclid(by),
         };
         let (start, end) = match by {
-            0 if (self.from..self.to).contains(&base) => (0, i64::MAX),
+            0 if within.contains(&base) => (0, i64::MAX),
             0 => (0, 0),
-            1.. => (first(self.from, base, by), first(self.to, base, by)),
+            1.. => (first(within.start, base, by), first(within.end, base, by)),
             // Values that fall are values that grow with the other sign.
-            _ => (first(1 - self.to, -base, -by), first(1 - self.from, -base, -by)),
+            _ => (first(1 - within.end, -base, -by), first(1 - within.start, -base, -by)),
         };
         let clamp = |lane: i64| usize::try_from(lane.max(0)).unwrap_or(usize::MAX).min(n);
         clamp(start)..clamp(end).max(clamp(start))

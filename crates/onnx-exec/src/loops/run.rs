@@ -5,6 +5,9 @@ use super::memory::{Places, gather, load, store};
 use super::program::{Instr, Program, Reg};
 use super::reduce::Totals;
 use super::view::Operands;
+use super::contract::Contraction;
+use super::moved::Moved;
+use super::pieces::Pieces;
 use super::{Class, LANES, Nest};
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
@@ -20,45 +23,47 @@ impl Nest {
         elements: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let Some(width) = width(self.elem) else { return Ok(()) };
         if elements.is_empty() {
             return Ok(());
         }
-        if let Some(contraction) = &self.contraction {
-            return contraction.run(operands, elements, out);
-        }
-        if let Some(moved) = &self.moved {
-            return moved.run(operands, elements, out);
-        }
-        let mut work = Work::new(self, operands);
-        let mut at = vec![0; self.dims.len() + self.over.len()];
-        let mut place = elements.start;
-        for (at, d) in at[..self.dims.len()].iter_mut().zip(&self.dims).rev() {
-            (*at, place) = (place % d, place / d);
-        }
-        let last = self.dims.len() - 1;
-        let mut rest = out;
-        let mut left = elements.len();
-        while left > 0 {
-            let n = LANES.min(left).min(self.dims[last] - at[last]);
-            let Some((out, behind)) = rest.split_at_mut_checked(n * width) else {
-                fail!("the result has fewer elements than are computed")
-            };
-            let from = work.strip(n, &mut at)?;
-            store(out, self.elem, work.results(), from);
-            (rest, left) = (behind, left - n);
-            at[last] += n;
-            if at[last] == self.dims[last] {
-                at[last] = 0;
-                advance(&mut at[..last], &self.dims[..last]);
+        Worker::new(self, operands).run(elements, out)
+    }
+}
+
+/// A nest with what it takes to run it, made once for any number of runs.
+pub(super) enum Worker<'w> {
+    Product(&'w Contraction, &'w Operands<'w>),
+    Moved(&'w Moved, &'w Operands<'w>),
+    Pieces(&'w Pieces, usize, Vec<Worker<'w>>),
+    Strips(Box<Work<'w>>),
+}
+
+impl<'w> Worker<'w> {
+    pub(super) fn new(nest: &'w Nest, operands: &'w Operands<'w>) -> Self {
+        match nest {
+            Nest { contraction: Some(contraction), .. } => Worker::Product(contraction, operands),
+            Nest { moved: Some(moved), .. } => Worker::Moved(moved, operands),
+            Nest { pieces: Some(pieces), .. } => {
+                let each = pieces.pieces.iter().map(|piece| Worker::new(&piece.nest, operands)).collect();
+                Worker::Pieces(pieces, width(nest.elem).unwrap_or(1), each)
             }
+            nest => Worker::Strips(Box::new(Work::new(nest, operands))),
         }
-        Ok(())
+    }
+
+    /// [`Nest::run`].
+    pub(super) fn run(&mut self, elements: Range<usize>, out: &mut [u8]) -> Result<(), Failure> {
+        match self {
+            Worker::Product(contraction, operands) => contraction.run(operands, elements, out),
+            Worker::Moved(moved, operands) => moved.run(operands, elements, out),
+            Worker::Pieces(pieces, width, each) => pieces.run(each, *width, elements, out),
+            Worker::Strips(work) => work.run(elements, out),
+        }
     }
 }
 
 /// A nest that is being run.
-struct Work<'w> {
+pub(super) struct Work<'w> {
     nest: &'w Nest,
     operands: &'w Operands<'w>,
     body: Registers,
@@ -89,6 +94,35 @@ impl<'w> Work<'w> {
             numbers(then, &mut work.then);
         }
         work
+    }
+
+    /// Some elements of the result, which stand in row-major order.
+    fn run(&mut self, elements: Range<usize>, out: &mut [u8]) -> Result<(), Failure> {
+        let nest = self.nest;
+        let Some(width) = width(nest.elem) else { return Ok(()) };
+        let mut at = vec![0; nest.dims.len() + nest.over.len()];
+        let mut place = elements.start;
+        for (at, d) in at[..nest.dims.len()].iter_mut().zip(&nest.dims).rev() {
+            (*at, place) = (place % d, place / d);
+        }
+        let last = nest.dims.len() - 1;
+        let mut rest = out;
+        let mut left = elements.len();
+        while left > 0 {
+            let n = LANES.min(left).min(nest.dims[last] - at[last]);
+            let Some((out, behind)) = rest.split_at_mut_checked(n * width) else {
+                fail!("the result has fewer elements than are computed")
+            };
+            let from = self.strip(n, &mut at)?;
+            store(out, nest.elem, self.results(), from);
+            (rest, left) = (behind, left - n);
+            at[last] += n;
+            if at[last] == nest.dims[last] {
+                at[last] = 0;
+                advance(&mut at[..last], &nest.dims[..last]);
+            }
+        }
+        Ok(())
     }
 
     /// The registers that have the result of a strip.

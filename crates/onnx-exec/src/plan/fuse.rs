@@ -207,6 +207,10 @@ impl<'s> Fuse<'s> {
         if was_product && !nest.is_product() {
             return Err(Some("it would be no matrix product any more"));
         }
+        let was_piecewise = before.iter().flatten().any(|(nest, _)| nest.is_piecewise());
+        if was_piecewise && !nest.is_piecewise() && chooses(&formula) {
+            return Err(Some("it would choose anew for every element"));
+        }
         if rough > before.iter().flatten().map(|(_, rough)| *rough).sum() {
             return Err(Some("positions would have to be computed"));
         }
@@ -229,7 +233,9 @@ impl<'s> Fuse<'s> {
             let mut seen: Vec<&Expr> = Vec::new();
             let all = extents(&consumer.formula);
             let rank = consumer.formula.dims.len();
-            let is_product = self.nest(&consumer.formula).is_some_and(|nest| nest.is_product());
+            let nest = self.nest(&consumer.formula);
+            let is_product = nest.as_ref().is_some_and(Nest::is_product);
+            let is_piecewise = nest.is_some_and(|nest| nest.is_piecewise());
             parts(&consumer.formula, &mut |part, is_then| {
                 let Expr::Load(operand, position) = part else { return };
                 if root(self.slots, *operand) != producer.slot || seen.contains(&part) {
@@ -241,7 +247,10 @@ impl<'s> Fuse<'s> {
                     |axis: usize| !is_product || is_then || position.iter().any(|i| mentions(i, axis));
                 let axes = if is_then { 0..rank } else { 0..all.len() };
                 let each = axes.filter(|axis| reads(*axis)).map(|axis| all[axis]);
-                times += each.fold(1usize, usize::saturating_mul);
+                let each = each.fold(1usize, usize::saturating_mul);
+                // In the pieces where it is chosen, each is wanted once.
+                let is_once = is_piecewise && walks_once(position, &all);
+                times += if is_once { each.min(self.slots[*operand].count()) } else { each };
             });
             if times > self.slots[producer.slot].count() {
                 return Err(Some("elements would be computed more than once"));
@@ -388,6 +397,28 @@ fn weight(expr: &Expr) -> usize {
             [condition, yes, no] => 1 + weight(condition) + weight(yes) + weight(no),
         },
     }
+}
+
+/// Whether a formula chooses by position between what it computes.
+fn chooses(formula: &Formula) -> bool {
+    let mut is = false;
+    parts(formula, &mut |part, _| {
+        let Expr::Select(sides) = part else { return };
+        let is_padding = matches!((&sides[1], &sides[2]), (Expr::Load(..), Expr::Number(_)));
+        is |= !is_padding && matches!(&sides[0], Expr::Binary(_, a, _) if matches!(**a, Expr::Index(_)));
+    });
+    is
+}
+
+/// Whether different indices are always different positions.
+fn walks_once(position: &[onnx_ops::meaning::Index], extents: &[usize]) -> bool {
+    use onnx_ops::meaning::Index;
+    let single = |index: &Index| match index {
+        Index::Affine(_, terms) if terms.len() == 1 && terms[0].1 != 0 => Some(terms[0].0),
+        _ => None,
+    };
+    let walked: Vec<usize> = position.iter().filter_map(single).collect();
+    (0..extents.len()).all(|axis| extents[axis] <= 1 || walked.contains(&axis))
 }
 
 fn mentions(index: &onnx_ops::meaning::Index, axis: usize) -> bool {

@@ -1,7 +1,7 @@
 //! Formulas with other indices and other loads.
 
 use super::index::{Atom, Position};
-use onnx_ops::meaning::{Binary, Expr, Formula, Index};
+use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number};
 
 /// How an expression is rewritten.
 pub(super) struct Rewrite<'r> {
@@ -44,7 +44,12 @@ impl Rewrite<'_> {
             Expr::Binary(op, a, b) => Expr::Binary(*op, boxed(a)?, boxed(b)?),
             Expr::Select(parts) => {
                 let [condition, yes, no] = &**parts;
-                padded(self.expr(condition)?, self.expr(yes)?, self.expr(no)?)
+                let condition = self.expr(condition)?;
+                match holds(&condition, self.extents) {
+                    Some(true) => self.expr(yes)?,
+                    Some(false) => self.expr(no)?,
+                    None => padded(condition, self.expr(yes)?, self.expr(no)?),
+                }
             }
             Expr::Cast(cast, x) => Expr::Cast(*cast, boxed(x)?),
             Expr::Bits(from, to, x) => Expr::Bits(*from, *to, boxed(x)?),
@@ -70,6 +75,22 @@ impl Rewrite<'_> {
             },
         }
     }
+}
+
+/// Whether the comparison of a position with a number holds everywhere, or nowhere.
+fn holds(condition: &Expr, extents: &[usize]) -> Option<bool> {
+    let Expr::Binary(op, a, b) = condition else { return None };
+    let (Expr::Index(index), Expr::Number(Number::Int(n))) = (&**a, &**b) else { return None };
+    let (least, most) = Position::of(index)?.range(extents)?;
+    let (always, never) = match op {
+        Binary::Less => (most < *n, least >= *n),
+        Binary::LessOrEqual => (most <= *n, least > *n),
+        Binary::Greater => (least > *n, most <= *n),
+        Binary::GreaterOrEqual => (least >= *n, most < *n),
+        Binary::Equal => (least == *n && most == *n, *n < least || *n > most),
+        _ => return None,
+    };
+    (always != never).then_some(always)
 }
 
 /// Whether an expression loads anything.
