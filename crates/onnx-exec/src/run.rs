@@ -15,7 +15,7 @@ use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
 use onnx_ir::{ElemType, EntityId, GraphId, NodeId, SecondaryMap, ValueId};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::schema::SchemaId;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -118,6 +118,8 @@ pub(crate) struct Run<'x, 'r> {
     depth: usize,
     /// How often nodes have drawn: what tells the random numbers of one from those of another.
     drawn: HashMap<NodeId, u64>,
+    /// What infers its nodes, once it has been asked to.
+    stepwise: RefCell<Option<Stepwise<'x>>>,
 }
 
 impl<'x, 'r> Run<'x, 'r> {
@@ -127,7 +129,15 @@ impl<'x, 'r> Run<'x, 'r> {
         fuel: &'x Cell<u64>,
         depth: usize,
     ) -> Self {
-        Run { executable, options, values: SecondaryMap::default(), fuel, depth, drawn: HashMap::default() }
+        Run {
+            executable,
+            options,
+            values: SecondaryMap::default(),
+            fuel,
+            depth,
+            drawn: HashMap::default(),
+            stepwise: RefCell::new(None),
+        }
     }
 
     fn main(mut self, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Box<Diagnostic>> {
@@ -488,11 +498,17 @@ impl<'x, 'r> Run<'x, 'r> {
         Ok(Arc::clone(kept.entry(key).or_insert_with(|| Arc::new(made))))
     }
 
+    /// What inference says of a node for inputs of which this is known.
+    pub(crate) fn infer(&self, node: NodeId, inputs: &[Option<Fact>]) -> Result<Vec<Fact>, Vec<Diagnostic>> {
+        let x = self.executable;
+        let mut stepwise = self.stepwise.borrow_mut();
+        stepwise.get_or_insert_with(|| Stepwise::new(&x.model, x.registry, x.body)).outputs(node, inputs)
+    }
+
     /// What the node gives for these inputs, as far as inference can say.
     pub(crate) fn facts(&self, node: NodeId, inputs: &[Option<Value>]) -> Result<Vec<Fact>, Box<Diagnostic>> {
-        let x = self.executable;
         let facts: Vec<Option<Fact>> = inputs.iter().map(|v| v.as_ref().map(fact)).collect();
-        Stepwise::new(&x.model, x.registry, x.body).outputs(node, &facts).map_err(|found| {
+        self.infer(node, &facts).map_err(|found| {
             let error = found.iter().find(|d| d.severity == Severity::Error);
             self.failed(node, &code::RUN_FAILED, error.map_or("its inputs do not fit", |d| &d.message))
         })

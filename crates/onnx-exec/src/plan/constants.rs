@@ -94,7 +94,13 @@ pub(super) fn parts(stretch: &mut Stretch) {
         let formula = &mut assignment.formula;
         let total = formula.over.as_ref().map(|over| over.elem);
         let mut parts = Parts { slots, extents: extents(formula), total };
-        formula.expr = parts.simplified(&formula.expr);
+        formula.expr = match &formula.expr {
+            // A sum of products stays one.
+            Expr::Binary(Binary::Mul, a, b) if formula.over.is_some() => {
+                parts.simplified(a).binary(Binary::Mul, parts.simplified(b))
+            }
+            expr => parts.simplified(expr),
+        };
         if let Some(then) = &formula.then {
             parts.extents.truncate(formula.dims.len());
             formula.then = Some(parts.simplified(then));

@@ -11,7 +11,7 @@ use crate::value::Value;
 use foldhash::{HashMap, HashSet};
 use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
 use onnx_ops::dims::Dim;
-use onnx_ops::infer::{Fact, Stepwise, Ty};
+use onnx_ops::infer::{Fact, Ty};
 use onnx_ops::meaning::value_inputs;
 use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
@@ -235,14 +235,13 @@ impl<'x> Define<'_, 'x, '_> {
     }
 
     fn facts(&self, node: NodeId, inputs: &[Option<Known>]) -> Option<Vec<Fact>> {
-        let x = self.run.executable;
         let of = |known: &Known| match known {
             Known::Constant(value) => fact(value),
             Known::Slot(slot) => Fact::of(ty(&self.stretch.slots[*slot])),
             Known::Fact(fact) => fact.clone(),
         };
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
-        Stepwise::new(&x.model, x.registry, x.body).outputs(node, &facts).ok()
+        self.run.infer(node, &facts).ok()
     }
 
     /// Computes a node whose inputs are constants, if that makes little of them.

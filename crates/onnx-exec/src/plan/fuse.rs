@@ -20,6 +20,7 @@ use super::{Assignment, Refused, Slot, Source, root, types};
 use crate::loops::Nest;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Expr, Formula, Unary};
+use std::cell::Cell;
 
 /// Expressions are no larger than this.
 const MOST_PARTS: usize = 160;
@@ -89,9 +90,20 @@ fn place_of(formula: &Formula, load: &Expr, slots: &[Slot]) -> Option<Position> 
     Position::place(&position, &slots[*operand].dims)
 }
 
+/// What loops there are for a formula.
+#[derive(Clone, Copy)]
+struct Loops {
+    is_product: bool,
+    is_piecewise: bool,
+    /// How many positions are computed.
+    rough: usize,
+}
+
 struct Fuse<'s> {
     slots: &'s [Slot],
     items: Vec<Option<Item>>,
+    /// What is known of the loops of each item, once somebody has asked.
+    judged: Vec<Cell<Option<Option<Loops>>>>,
     /// For each slot the item that computes it.
     maker: Vec<Option<usize>>,
     /// For each slot that is no alias, how many formulas read it, and nodes and others outside.
@@ -117,7 +129,28 @@ impl<'s> Fuse<'s> {
         for (_, slot) in &stretch.published {
             readers[root(slots, *slot)] += 2;
         }
-        Fuse { slots, items, maker, readers, refused: Vec::new(), tried: Vec::new() }
+        let judged = vec![Cell::new(None); items.len()];
+        Fuse { slots, items, judged, maker, readers, refused: Vec::new(), tried: Vec::new() }
+    }
+
+    /// What loops there are for a formula, if there are any.
+    fn judge(&self, formula: &Formula) -> Option<Loops> {
+        let formula = split(formula)?;
+        let nest = Nest::of(&formula, &types(self.slots))?;
+        Some(Loops {
+            is_product: nest.is_product(),
+            is_piecewise: nest.is_piecewise(),
+            rough: roughness(&formula),
+        })
+    }
+
+    /// [`judge`](Self::judge) of the formula of an item.
+    fn loops(&self, at: usize) -> Option<Loops> {
+        let known = &self.judged[at];
+        if known.get().is_none() {
+            known.set(Some(self.formula(at).and_then(|assignment| self.judge(&assignment.formula))));
+        }
+        known.get().flatten()
     }
 
     fn formula(&self, at: usize) -> Option<&Assignment> {
@@ -140,11 +173,12 @@ impl<'s> Fuse<'s> {
                 continue;
             }
             let (Some(producer), Some(consumer)) = (self.formula(from), self.formula(at)) else { continue };
-            match self.fused(producer, consumer) {
-                Ok(formula) => {
+            match self.fused(producer, consumer, [self.loops(from), self.loops(at)]) {
+                Ok((formula, loops)) => {
                     let mut nodes = producer.nodes.clone();
                     let more = consumer.nodes.iter().filter(|node| !producer.nodes.contains(node));
                     nodes.extend(more.copied());
+                    self.judged[at].set(Some(Some(loops)));
                     self.replace(at, formula, nodes);
                     self.tried.retain(|(_, consumer)| *consumer != into);
                     return true;
@@ -185,11 +219,16 @@ impl<'s> Fuse<'s> {
         }
     }
 
-    /// Both as one formula, or why not; without a reason where they have nothing in common.
-    fn fused(&self, producer: &Assignment, consumer: &Assignment) -> Result<Formula, Option<&'static str>> {
+    /// Both as one formula with its loops, or why not; without a reason where they have nothing in common.
+    fn fused(
+        &self,
+        producer: &Assignment,
+        consumer: &Assignment,
+        [from, to]: [Option<Loops>; 2],
+    ) -> Result<(Formula, Loops), Option<&'static str>> {
         let formula = match &producer.formula.over {
-            None => self.inlined(producer, consumer)?,
-            Some(_) => self.behind(producer, consumer)?,
+            None => self.inlined(producer, consumer, to)?,
+            Some(_) => self.behind(producer, consumer, from)?,
         };
         if size(&formula) > MOST_PARTS {
             return Err(Some("the expression would be too long"));
@@ -197,32 +236,27 @@ impl<'s> Fuse<'s> {
         if operands(&formula).len() > MOST_OPERANDS {
             return Err(Some("too much would be loaded at a time"));
         }
-        let lowered = |formula: &Formula| {
-            let formula = split(formula)?;
-            Some((self.nest(&formula)?, roughness(&formula)))
-        };
-        let Some((nest, rough)) = lowered(&formula) else { return Err(Some("there are no loops for it")) };
-        let before = [&producer.formula, &consumer.formula].map(lowered);
-        let was_product = before.iter().flatten().any(|(nest, _)| nest.is_product());
-        if was_product && !nest.is_product() {
+        let Some(loops) = self.judge(&formula) else { return Err(Some("there are no loops for it")) };
+        let before = || [from, to].into_iter().flatten();
+        if before().any(|loops| loops.is_product) && !loops.is_product {
             return Err(Some("it would be no matrix product any more"));
         }
-        let was_piecewise = before.iter().flatten().any(|(nest, _)| nest.is_piecewise());
-        if was_piecewise && !nest.is_piecewise() && chooses(&formula) {
+        if before().any(|loops| loops.is_piecewise) && !loops.is_piecewise && chooses(&formula) {
             return Err(Some("it would choose anew for every element"));
         }
-        if rough > before.iter().flatten().map(|(_, rough)| *rough).sum() {
+        if loops.rough > before().map(|loops| loops.rough).sum() {
             return Err(Some("positions would have to be computed"));
         }
-        Ok(formula)
-    }
-
-    fn nest(&self, formula: &Formula) -> Option<Nest> {
-        Nest::of(formula, &types(self.slots))
+        Ok((formula, loops))
     }
 
     /// The consumer with the producer's element at each of its loads.
-    fn inlined(&self, producer: &Assignment, consumer: &Assignment) -> Result<Formula, Option<&'static str>> {
+    fn inlined(
+        &self,
+        producer: &Assignment,
+        consumer: &Assignment,
+        loops: Option<Loops>,
+    ) -> Result<Formula, Option<&'static str>> {
         let from = &producer.formula;
         let weight = weight(&from.expr);
         if weight > 0 {
@@ -233,9 +267,8 @@ impl<'s> Fuse<'s> {
             let mut seen: Vec<&Expr> = Vec::new();
             let all = extents(&consumer.formula);
             let rank = consumer.formula.dims.len();
-            let nest = self.nest(&consumer.formula);
-            let is_product = nest.as_ref().is_some_and(Nest::is_product);
-            let is_piecewise = nest.is_some_and(|nest| nest.is_piecewise());
+            let is_product = loops.is_some_and(|loops| loops.is_product);
+            let is_piecewise = loops.is_some_and(|loops| loops.is_piecewise);
             parts(&consumer.formula, &mut |part, is_then| {
                 let Expr::Load(operand, position) = part else { return };
                 if root(self.slots, *operand) != producer.slot || seen.contains(&part) {
@@ -306,7 +339,12 @@ impl<'s> Fuse<'s> {
     }
 
     /// The producer's reduction with the consumer behind it.
-    fn behind(&self, producer: &Assignment, consumer: &Assignment) -> Result<Formula, Option<&'static str>> {
+    fn behind(
+        &self,
+        producer: &Assignment,
+        consumer: &Assignment,
+        loops: Option<Loops>,
+    ) -> Result<Formula, Option<&'static str>> {
         let (from, to) = (&producer.formula, &consumer.formula);
         if to.over.is_some() {
             return Err(None);
@@ -346,8 +384,7 @@ impl<'s> Fuse<'s> {
                 None => Expr::Total,
             };
             // Totals of products are single floats, others may be doubles.
-            let is_single =
-                from.elem == ElemType::FLOAT && self.nest(from).is_some_and(|nest| nest.is_product());
+            let is_single = from.elem == ElemType::FLOAT && loops.is_some_and(|loops| loops.is_product);
             let total = if is_single && from.then.as_ref().is_none_or(|then| is_arithmetic(then, self.slots))
             {
                 total

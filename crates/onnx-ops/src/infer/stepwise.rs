@@ -36,11 +36,24 @@ impl<'m> Stepwise<'m> {
         self.engine.step(node);
         let is_wrong = self.engine.findings[first..].iter().any(|d| d.severity == Severity::Error);
         let findings = self.engine.take_findings(first);
-        if is_wrong {
-            return Err(findings);
-        }
         let outputs = &self.engine.body().nodes[node].outputs;
-        Ok(outputs.iter().map(|value| self.engine.operand(*value).clone()).collect())
+        let known = outputs.iter().map(|value| self.engine.operand(*value).clone()).collect();
+        self.forget(node);
+        if is_wrong { Err(findings) } else { Ok(known) }
+    }
+
+    /// Makes all values unknown that a node has to do with.
+    fn forget(&mut self, node: NodeId) {
+        let body = self.engine.body();
+        if body.subgraphs(node).next().is_some() {
+            // Those of its graphs may be any.
+            self.engine.frame.facts = SecondaryMap::with_len(Fact::default(), body.values.len());
+            return;
+        }
+        let n = &body.nodes[node];
+        for value in n.inputs.iter().chain(&n.outputs).flatten() {
+            self.engine.frame.facts[*value] = Fact::default();
+        }
     }
 
     /// The function body of the operator that a node applies, for inputs of which this is known.
