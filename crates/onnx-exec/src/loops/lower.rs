@@ -2,8 +2,8 @@
 
 use super::axes::{Axes, Extents};
 use super::contract::{Contraction, Side, depends};
-use super::program::{Bound, Instr, Program, Reg};
 use super::pieces::Pieces;
+use super::program::{Bound, Instr, Program, Reg};
 use super::taps::Taps;
 use super::{Class, LANES, Linear, Nest, Reduction};
 use onnx_ir::ElemType;

@@ -81,6 +81,13 @@ impl Nest {
         self.contraction.is_some()
     }
 
+    /// How many elements of the result belong to one position of the first axis, if it is many matrix products and that axis tells
+    /// some from others.
+    pub(crate) fn elements_of_matrix(&self) -> Option<usize> {
+        let product = self.contraction.as_ref()?;
+        product.both.contains(&0).then(|| self.dims[1..].iter().product())
+    }
+
     /// How many elements are computed, those that are combined counted.
     pub(crate) fn steps(&self) -> usize {
         self.dims.iter().chain(&self.over).fold(1, |steps, d| steps.saturating_mul(*d))

@@ -331,7 +331,13 @@ mod tests {
         };
         let is_first = Expr::Index(Index::of(axis)).binary(Binary::Less, Expr::int(split));
         let second = load(1, -split).binary(Binary::Mul, Expr::float(2.0));
-        Formula { elem: ElemType::FLOAT, dims, over: None, expr: load(0, 0).if_else(is_first, second), then: None }
+        Formula {
+            elem: ElemType::FLOAT,
+            dims,
+            over: None,
+            expr: load(0, 0).if_else(is_first, second),
+            then: None,
+        }
     }
 
     #[test]

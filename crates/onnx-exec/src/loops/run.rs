@@ -1,13 +1,13 @@
 //! Runs a nest.
 
+use super::contract::Contraction;
 use super::lanes::{Registers, wrap};
 use super::memory::{Places, gather, load, store};
+use super::moved::Moved;
+use super::pieces::Pieces;
 use super::program::{Instr, Program, Reg};
 use super::reduce::Totals;
 use super::view::Operands;
-use super::contract::Contraction;
-use super::moved::Moved;
-use super::pieces::Pieces;
 use super::{Class, LANES, Nest};
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};

@@ -9,6 +9,9 @@
 //! s[i0]     = sum over i1 of exp(x[i0, i1] - m[i0])
 //! y[i0, i1] = exp(x[i0, i1] - m[i0]) / s[i0]
 //! ```
+//! A matrix product is a kernel of its own, unless it is one of many: then a row is a whole matrix of each, and what attention
+//! computes for a head stays in the caches from the first product to the second. Small formulas that have nothing to do with one
+//! another are one kernel if their rows are alike.
 
 use super::define::{Item, Stretch};
 use super::fuse::distinct;
@@ -24,6 +27,12 @@ use onnx_ops::meaning::{Expr, Formula};
 const MOST_OF_ROW: usize = 1 << 20;
 /// Bytes of a block that are computed by one formula and read by the next: they stay in the first caches.
 const BLOCK: usize = 1 << 15;
+/// The same of matrices, for which a block takes longer to begin: they stay in the second cache.
+const BLOCK_OF_MATRICES: usize = 1 << 18;
+/// Fewer matrices are not shared among threads.
+const LEAST_MATRICES: usize = 4;
+/// Kernels of fewer steps take little more time than it takes to begin them.
+const LITTLE: usize = 1 << 12;
 /// A kernel has no more formulas.
 const MOST_MEMBERS: usize = 64;
 
@@ -31,7 +40,17 @@ const MOST_MEMBERS: usize = 64;
 struct Draft {
     rows: usize,
     members: Vec<Assignment>,
-    is_product: bool,
+    /// The matrix products among them.
+    products: Vec<Product>,
+    /// How many elements are computed.
+    steps: usize,
+}
+
+/// A matrix product, and how many elements its result has for each position of its first axis, if that tells matrices apart.
+#[derive(Clone, Copy)]
+struct Product {
+    slot: usize,
+    matrix: Option<usize>,
 }
 
 enum Part {
@@ -63,10 +82,12 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
                 is_after_node = is_after_node.max(last_node(&parts));
             }
         }
-        let is_product = Nest::of(&split(&assignment.formula)?, &types(slots))?.is_product();
+        let nest = Nest::of(&split(&assignment.formula)?, &types(slots))?;
+        let product =
+            nest.is_product().then(|| Product { slot: assignment.slot, matrix: nest.elements_of_matrix() });
         let joined = latest.filter(|at| is_after_node.is_none_or(|node| node < *at)).and_then(|at| {
             let Part::Kernel(draft) = &parts[at] else { return None };
-            match joined(draft, &assignment, is_product, slots) {
+            match joined(draft, &assignment, product, slots) {
                 Ok(rows) => Some((at, rows)),
                 Err(None) => None,
                 Err(Some(why)) => {
@@ -80,12 +101,19 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
                 }
             }
         });
-        let (slot, count) = (assignment.slot, slots[assignment.slot].count());
+        let (slot, count, steps) = (assignment.slot, slots[assignment.slot].count(), nest.steps());
+        let is_little = product.is_none() && steps < LITTLE;
+        let joined = joined.or_else(|| {
+            let at = sibling(&parts, latest.max(is_after_node), &assignment, steps, slots);
+            at.filter(|_| is_little)
+        });
         match joined {
             Some((at, rows)) => {
                 if let Part::Kernel(draft) = &mut parts[at] {
                     draft.rows = rows;
+                    draft.steps = draft.steps.saturating_add(steps);
                     draft.members.push(assignment);
+                    draft.products.extend(product);
                     refused.retain(|r| {
                         r.consumer != slot || !draft.members.iter().any(|m| m.slot == r.producer)
                     });
@@ -94,7 +122,9 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
             }
             None => {
                 made[slot] = Some(parts.len());
-                parts.push(Part::Kernel(Draft { rows: count.max(1), members: vec![assignment], is_product }));
+                let products = product.into_iter().collect();
+                let (rows, members) = (count.max(1), vec![assignment]);
+                parts.push(Part::Kernel(Draft { rows, members, products, steps }));
             }
         }
     }
@@ -117,12 +147,32 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
     steps.collect()
 }
 
+/// The last kernel behind a part that takes as little time as a formula which reads nothing of it but has as many elements in as
+/// many rows, and these rows: what both of them take to begin is taken once.
+fn sibling(
+    parts: &[Part],
+    behind: Option<usize>,
+    with: &Assignment,
+    steps: usize,
+    slots: &[Slot],
+) -> Option<(usize, usize)> {
+    let first = behind.map_or(0, |part| part + 1);
+    let (at, draft) = parts.iter().enumerate().skip(first).rev().find_map(|(at, part)| match part {
+        Part::Kernel(draft) => Some((at, draft)),
+        Part::Node(_) => None,
+    })?;
+    let is_alike = |m: &Assignment| slots[m.slot].count() == slots[with.slot].count();
+    let is_little = draft.steps.saturating_add(steps) < LITTLE && draft.members.last().is_some_and(is_alike);
+    let rows = joined(draft, with, None, slots).ok().filter(|_| is_little)?;
+    (rows == draft.rows).then_some((at, rows))
+}
+
 fn last_node(parts: &[Part]) -> Option<usize> {
     parts.iter().rposition(|part| matches!(part, Part::Node(_)))
 }
 
 fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Option<Step> {
-    let Draft { rows, members, .. } = draft;
+    let Draft { rows, members, products, .. } = draft;
     let is_alone = members.len() == 1;
     let mut loads: Vec<usize> = members.iter().flat_map(|m| operands(&m.formula)).collect();
     loads.sort_unstable();
@@ -146,7 +196,11 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
         made.push(Member { assignment: Assignment { formula, ..assignment }, nest, each, is_local, inner });
     }
     let of_row: usize = made.iter().map(|member| member.bytes(1)).sum();
-    let block = if is_alone { rows } else { (BLOCK / of_row.max(1)).clamp(1, rows) };
+    let block = match (is_alone, products.is_empty()) {
+        (true, _) => rows,
+        (false, true) => (BLOCK / of_row.max(1)).clamp(1, rows),
+        (false, false) => (BLOCK_OF_MATRICES / of_row.max(1)).clamp(1, rows.div_ceil(LEAST_MATRICES)),
+    };
     let mut nodes: Vec<NodeId> = made.iter().flat_map(|m| m.assignment.nodes.iter().copied()).collect();
     nodes.sort_unstable();
     nodes.dedup();
@@ -157,13 +211,18 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
 fn joined(
     draft: &Draft,
     with: &Assignment,
-    is_product: bool,
+    product: Option<Product>,
     slots: &[Slot],
 ) -> Result<usize, Option<&'static str>> {
-    // A matrix product is a kernel of its own.
-    if is_product || draft.is_product {
+    let products = || draft.products.iter().copied().chain(product);
+    if products().any(|product| product.matrix.is_none()) {
         return Err(None);
     }
+    let are_whole = |rows: usize| {
+        let is_whole =
+            |p: Product| p.matrix.is_some_and(|matrix| (slots[p.slot].count() / rows).is_multiple_of(matrix));
+        products().next().is_none() || rows >= LEAST_MATRICES && products().all(is_whole)
+    };
     if draft.members.len() >= MOST_MEMBERS {
         return Err(Some("the kernel has enough formulas"));
     }
@@ -179,6 +238,7 @@ fn joined(
     let mut why = "it has no rows in common with what it reads";
     for rows in candidates.into_iter().rev() {
         if rows == 0
+            || !are_whole(rows)
             || !draft.rows.is_multiple_of(rows)
             || !is_by_row(draft, &formula, count / rows, rows, slots)
         {
