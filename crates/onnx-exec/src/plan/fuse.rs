@@ -16,10 +16,12 @@ use super::define::{Item, Stretch};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, size};
 use super::split::{roughness, split};
-use super::{Assignment, Refused, Slot, Source, root, types};
+use super::views::{alias, is_in_order, known};
+use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, rounded, walks_once, weight};
+use super::{Assignment, Refused, Slot, root, types};
 use crate::loops::Nest;
 use onnx_ir::ElemType;
-use onnx_ops::meaning::{Expr, Formula, Unary};
+use onnx_ops::meaning::{Expr, Formula};
 use std::cell::Cell;
 
 /// Expressions are no larger than this.
@@ -29,6 +31,7 @@ const MOST_OPERANDS: usize = 24;
 
 /// Fuses what a stretch has, and says what was refused.
 pub(super) fn fuse(stretch: &mut Stretch) -> Vec<Refused> {
+    known(stretch);
     alias(stretch);
     let mut fuse = Fuse::new(stretch);
     for at in 0..fuse.items.len() {
@@ -45,49 +48,6 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Vec<Refused> {
         })
         .collect();
     refused
-}
-
-/// Formulas that give the elements of another tensor in the same order need not be computed.
-fn alias(stretch: &mut Stretch) {
-    let Stretch { items, slots, .. } = stretch;
-    items.retain(|item| {
-        let Item::Formula(assignment) = item else { return true };
-        let Assignment { slot, formula, .. } = &**assignment;
-        let (None, Expr::Load(operand, _)) = (&formula.over, &formula.expr) else { return true };
-        let is_same = slots[*operand].elem == formula.elem
-            && slots[*operand].count() == slots[*slot].count()
-            && is_in_order(formula, &formula.expr, slots);
-        if is_same {
-            slots[*slot].source = Source::Alias(*operand);
-        }
-        !is_same
-    });
-}
-
-/// Whether a load goes through its operand in the order of the result.
-fn is_in_order(formula: &Formula, load: &Expr, slots: &[Slot]) -> bool {
-    place_of(formula, load, slots).is_some_and(|place| {
-        let same = (0..formula.dims.len()).map(Position::index).collect::<Vec<_>>();
-        let linear = |place: &Position| {
-            let mut by = place.linear(formula.dims.len())?;
-            // Where an index goes that is always 0 is all the same.
-            by.iter_mut().zip(&formula.dims).filter(|(_, d)| **d == 1).for_each(|(by, _)| *by = 0);
-            Some(by)
-        };
-        place.offset == 0
-            && Position::place(&same, &formula.dims)
-                .is_some_and(|same| linear(&same).is_some() && linear(&same) == linear(&place))
-    })
-}
-
-/// The place in row-major order that a load is at.
-fn place_of(formula: &Formula, load: &Expr, slots: &[Slot]) -> Option<Position> {
-    let Expr::Load(operand, position) = load else { return None };
-    let extents = extents(formula);
-    let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
-    let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &|_, _| None };
-    let position: Vec<Position> = position.iter().map(|index| rewrite.index(index)).collect::<Option<_>>()?;
-    Position::place(&position, &slots[*operand].dims)
 }
 
 /// What loops there are for a formula.
@@ -404,100 +364,4 @@ pub(super) fn distinct(formula: &Formula, slots: &[Slot]) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// What functions cost that are no arithmetic.
-const HEAVY: usize = 8;
-
-/// What computing an element costs; nothing if it only moves, or widens, what it loads.
-fn weight(expr: &Expr) -> usize {
-    match expr {
-        Expr::Load(..) | Expr::Number(_) | Expr::Total | Expr::Index(_) => 0,
-        Expr::Cast(_, x) | Expr::Bits(_, _, x) if matches!(**x, Expr::Load(..)) => 0,
-        Expr::Cast(_, x) | Expr::Bits(_, _, x) => 1 + weight(x),
-        Expr::Unary(op, x) => {
-            weight(x)
-                + match op {
-                    Unary::Neg | Unary::Abs | Unary::Sign | Unary::Not | Unary::BitwiseNot => 1,
-                    Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNaN => 1,
-                    Unary::Sqrt | Unary::Reciprocal => 2,
-                    _ => HEAVY,
-                }
-        }
-        Expr::Binary(op, a, b) => {
-            let own = if matches!(op, onnx_ops::meaning::Binary::Pow) { HEAVY } else { 1 };
-            own + weight(a) + weight(b)
-        }
-        // Padding moves elements too.
-        Expr::Select(parts) => match &**parts {
-            [_, Expr::Load(..), Expr::Number(_)] => 0,
-            [condition, yes, no] => 1 + weight(condition) + weight(yes) + weight(no),
-        },
-    }
-}
-
-/// Whether a formula chooses by position between what it computes.
-fn chooses(formula: &Formula) -> bool {
-    let mut is = false;
-    parts(formula, &mut |part, _| {
-        let Expr::Select(sides) = part else { return };
-        let is_padding = matches!((&sides[1], &sides[2]), (Expr::Load(..), Expr::Number(_)));
-        is |= !is_padding && matches!(&sides[0], Expr::Binary(_, a, _) if matches!(**a, Expr::Index(_)));
-    });
-    is
-}
-
-/// Whether different indices are always different positions.
-fn walks_once(position: &[onnx_ops::meaning::Index], extents: &[usize]) -> bool {
-    use onnx_ops::meaning::Index;
-    let single = |index: &Index| match index {
-        Index::Affine(_, terms) if terms.len() == 1 && terms[0].1 != 0 => Some(terms[0].0),
-        _ => None,
-    };
-    let walked: Vec<usize> = position.iter().filter_map(single).collect();
-    (0..extents.len()).all(|axis| extents[axis] <= 1 || walked.contains(&axis))
-}
-
-fn mentions(index: &onnx_ops::meaning::Index, axis: usize) -> bool {
-    use onnx_ops::meaning::Index;
-    match index {
-        Index::Affine(_, terms) => terms.iter().any(|(i, _)| *i == axis),
-        Index::Sum(parts) => parts.iter().any(|(part, _)| mentions(part, axis)),
-        Index::Div(x, _) | Index::Rem(x, _) => mentions(x, axis),
-        Index::Element(_) => true,
-    }
-}
-
-/// An element as it would be if it were stored: of its type, unless its expression gives nothing else.
-fn rounded(expr: Expr, was: &Expr, elem: ElemType, slots: &[Slot]) -> Expr {
-    if keeps(was, elem, slots) { expr } else { expr.cast(elem) }
-}
-
-/// Whether an expression is computed of single floats alone, the total being one.
-fn is_arithmetic(expr: &Expr, slots: &[Slot]) -> bool {
-    match expr {
-        Expr::Total => true,
-        Expr::Unary(op, x) => !op.is_test() && is_arithmetic(x, slots),
-        Expr::Binary(op, a, b) => !op.is_test() && is_arithmetic(a, slots) && is_arithmetic(b, slots),
-        Expr::Select(parts) => is_arithmetic(&parts[1], slots) && is_arithmetic(&parts[2], slots),
-        other => keeps(other, ElemType::FLOAT, slots),
-    }
-}
-
-/// Whether all that an expression gives is of a type already.
-fn keeps(expr: &Expr, elem: ElemType, slots: &[Slot]) -> bool {
-    match expr {
-        Expr::Load(operand, _) => slots[*operand].elem == elem,
-        Expr::Cast(cast, _) => cast.to == elem,
-        Expr::Bits(_, to, _) => *to == elem,
-        Expr::Unary(op, _) if op.is_test() => elem == ElemType::BOOL,
-        Expr::Binary(op, ..) if op.is_test() => elem == ElemType::BOOL,
-        Expr::Select(parts) => keeps(&parts[1], elem, slots) && keeps(&parts[2], elem, slots),
-        // Single floats are computed as such; what has fewer bits, or wraps around, is more than it would be.
-        Expr::Unary(_, x) => elem == ElemType::FLOAT && keeps(x, elem, slots),
-        Expr::Binary(_, a, b) => elem == ElemType::FLOAT && keeps(a, elem, slots) && keeps(b, elem, slots),
-        Expr::Number(_) => elem == ElemType::FLOAT,
-        Expr::Total => false,
-        Expr::Index(_) => elem == ElemType::INT64,
-    }
 }

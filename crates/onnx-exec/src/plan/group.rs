@@ -29,8 +29,9 @@ const MOST_OF_ROW: usize = 1 << 20;
 const BLOCK: usize = 1 << 15;
 /// The same of matrices, for which a block takes longer to begin: they stay in the second cache.
 const BLOCK_OF_MATRICES: usize = 1 << 18;
-/// Fewer matrices are not shared among threads.
-const LEAST_MATRICES: usize = 4;
+/// Formulas of so many steps are worth several threads, which share rows: no fewer than these.
+const SHARED: usize = 1 << 17;
+const LEAST_ROWS: usize = 4;
 /// Kernels of fewer steps take little more time than it takes to begin them.
 const LITTLE: usize = 1 << 12;
 /// A kernel has no more formulas.
@@ -87,7 +88,7 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
             nest.is_product().then(|| Product { slot: assignment.slot, matrix: nest.elements_of_matrix() });
         let joined = latest.filter(|at| is_after_node.is_none_or(|node| node < *at)).and_then(|at| {
             let Part::Kernel(draft) = &parts[at] else { return None };
-            match joined(draft, &assignment, product, slots) {
+            match joined(draft, &assignment, product, nest.steps(), slots) {
                 Ok(rows) => Some((at, rows)),
                 Err(None) => None,
                 Err(Some(why)) => {
@@ -163,7 +164,7 @@ fn sibling(
     })?;
     let is_alike = |m: &Assignment| slots[m.slot].count() == slots[with.slot].count();
     let is_little = draft.steps.saturating_add(steps) < LITTLE && draft.members.last().is_some_and(is_alike);
-    let rows = joined(draft, with, None, slots).ok().filter(|_| is_little)?;
+    let rows = joined(draft, with, None, steps, slots).ok().filter(|_| is_little)?;
     (rows == draft.rows).then_some((at, rows))
 }
 
@@ -199,7 +200,7 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
     let block = match (is_alone, products.is_empty()) {
         (true, _) => rows,
         (false, true) => (BLOCK / of_row.max(1)).clamp(1, rows),
-        (false, false) => (BLOCK_OF_MATRICES / of_row.max(1)).clamp(1, rows.div_ceil(LEAST_MATRICES)),
+        (false, false) => (BLOCK_OF_MATRICES / of_row.max(1)).clamp(1, rows.div_ceil(LEAST_ROWS)),
     };
     let mut nodes: Vec<NodeId> = made.iter().flat_map(|m| m.assignment.nodes.iter().copied()).collect();
     nodes.sort_unstable();
@@ -212,6 +213,7 @@ fn joined(
     draft: &Draft,
     with: &Assignment,
     product: Option<Product>,
+    steps: usize,
     slots: &[Slot],
 ) -> Result<usize, Option<&'static str>> {
     let products = || draft.products.iter().copied().chain(product);
@@ -221,7 +223,7 @@ fn joined(
     let are_whole = |rows: usize| {
         let is_whole =
             |p: Product| p.matrix.is_some_and(|matrix| (slots[p.slot].count() / rows).is_multiple_of(matrix));
-        products().next().is_none() || rows >= LEAST_MATRICES && products().all(is_whole)
+        products().next().is_none() || rows >= LEAST_ROWS && products().all(is_whole)
     };
     if draft.members.len() >= MOST_MEMBERS {
         return Err(Some("the kernel has enough formulas"));
@@ -242,6 +244,11 @@ fn joined(
             || !draft.rows.is_multiple_of(rows)
             || !is_by_row(draft, &formula, count / rows, rows, slots)
         {
+            continue;
+        }
+        let is_too_few = |steps: usize, before: usize| steps >= SHARED && rows < before.min(LEAST_ROWS);
+        if is_too_few(steps, count) || is_too_few(draft.steps, draft.rows) {
+            why = "there would be too few rows for all threads";
             continue;
         }
         let members = draft.members.iter().chain([with]);

@@ -11,8 +11,9 @@
 //!   becomes one. Control flow, kernels and function bodies stay nodes.
 //! - `fuse`: formulas go into those that load them: views and elementwise work into what reads it, elementwise work behind a
 //!   reduction into what is computed of its total. Whatever does not lower to loops as good as before is not fused.
+//!   (`views` are what needs no loops at all, `weigh` says what expressions cost.)
 //! - `group`: formulas that go row by row over the same rows become one kernel, whose intermediate results never leave a block
-//!   of rows. Softmax and normalizations are such.
+//!   of rows. Softmax, normalizations and attention are such.
 //! - `place`: what kernels leave for later kernels gets a place in an arena, shared with what lives at other times.
 //!
 //! A plan prints as text (`print`), and `check` holds it against what every plan has to be. The plain way, node by node, stays:
@@ -30,6 +31,8 @@ mod rewrite;
 mod run;
 mod schedule;
 mod split;
+mod views;
+mod weigh;
 
 pub(crate) use define::Stretch;
 pub use schedule::{Schedule, Stats};

@@ -1,7 +1,8 @@
 //! Formulas with other indices and other loads.
 
 use super::index::{Atom, Position};
-use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Expr, Formula, Index, Mode, Number};
 
 /// How an expression is rewritten.
 pub(super) struct Rewrite<'r> {
@@ -71,9 +72,25 @@ impl Rewrite<'_> {
             Index::Div(..) | Index::Rem(..) => None,
             Index::Element(x) => match self.expr(x)? {
                 Expr::Index(index) => Position::of(&index),
-                x => Some(Position { offset: 0, terms: vec![(Atom::Element(Box::new(x)), 1)] }),
+                x => match closed(&x) {
+                    Some(number) => Some(Position::number(number)),
+                    None => Some(Position { offset: 0, terms: vec![(Atom::Element(Box::new(x)), 1)] }),
+                },
             },
         }
+    }
+}
+
+/// The integer that an expression of numbers alone gives.
+fn closed(expr: &Expr) -> Option<i64> {
+    let mut is_closed = true;
+    walk(expr, &mut |part| is_closed &= !matches!(part, Expr::Load(..) | Expr::Index(_) | Expr::Total));
+    let formula =
+        || Formula { elem: ElemType::INT64, dims: Vec::new(), over: None, expr: expr.clone(), then: None };
+    let dense = is_closed.then(|| formula().evaluate(&[], Mode::Reference, usize::MAX))??;
+    match dense.numbers[..] {
+        [Number::Int(n)] => i64::try_from(n).ok(),
+        _ => None,
     }
 }
 

@@ -1,0 +1,78 @@
+//! What needs no loops: elements of another tensor in the same order, or gathered at places that are known.
+
+use super::define::{Item, Stretch};
+use super::index::Position;
+use super::rewrite::{Rewrite, extents, load, operands};
+use super::{Assignment, Slot, Source, types};
+use crate::loops::Nest;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Expr, Formula};
+
+/// Puts constant integers into positions: what is gathered at a place that is known is a view.
+pub(super) fn known(stretch: &mut Stretch) {
+    let Stretch { items, slots, .. } = stretch;
+    let number = |operand: usize| {
+        let slot = &slots[operand];
+        slot.number().filter(|_| matches!(slot.elem, ElemType::INT64 | ElemType::INT32))
+    };
+    for item in items {
+        let Item::Formula(assignment) = item else { continue };
+        let formula = &mut assignment.formula;
+        if !operands(formula).into_iter().any(|operand| number(operand).is_some()) {
+            continue;
+        }
+        let extents = extents(formula);
+        let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
+        let load = |operand: usize, position| {
+            Some(number(operand).map_or_else(|| load(operand, position), Expr::Number))
+        };
+        let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &load };
+        let simple = rewrite.formula(formula, formula.clone());
+        if let Some(simple) = simple.filter(|simple| Nest::of(simple, &types(slots)).is_some()) {
+            *formula = simple;
+        }
+    }
+}
+
+/// Formulas that give the elements of another tensor in the same order need not be computed.
+pub(super) fn alias(stretch: &mut Stretch) {
+    let Stretch { items, slots, .. } = stretch;
+    items.retain(|item| {
+        let Item::Formula(assignment) = item else { return true };
+        let Assignment { slot, formula, .. } = &**assignment;
+        let (None, Expr::Load(operand, _)) = (&formula.over, &formula.expr) else { return true };
+        let is_same = slots[*operand].elem == formula.elem
+            && slots[*operand].count() == slots[*slot].count()
+            && is_in_order(formula, &formula.expr, slots);
+        if is_same {
+            slots[*slot].source = Source::Alias(*operand);
+        }
+        !is_same
+    });
+}
+
+/// Whether a load goes through its operand in the order of the result.
+pub(super) fn is_in_order(formula: &Formula, load: &Expr, slots: &[Slot]) -> bool {
+    place_of(formula, load, slots).is_some_and(|place| {
+        let same = (0..formula.dims.len()).map(Position::index).collect::<Vec<_>>();
+        let linear = |place: &Position| {
+            let mut by = place.linear(formula.dims.len())?;
+            // Where an index goes that is always 0 is all the same.
+            by.iter_mut().zip(&formula.dims).filter(|(_, d)| **d == 1).for_each(|(by, _)| *by = 0);
+            Some(by)
+        };
+        place.offset == 0
+            && Position::place(&same, &formula.dims)
+                .is_some_and(|same| linear(&same).is_some() && linear(&same) == linear(&place))
+    })
+}
+
+/// The place in row-major order that a load is at.
+fn place_of(formula: &Formula, load: &Expr, slots: &[Slot]) -> Option<Position> {
+    let Expr::Load(operand, position) = load else { return None };
+    let extents = extents(formula);
+    let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
+    let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &|_, _| None };
+    let position: Vec<Position> = position.iter().map(|index| rewrite.index(index)).collect::<Option<_>>()?;
+    Position::place(&position, &slots[*operand].dims)
+}

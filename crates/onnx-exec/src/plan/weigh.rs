@@ -1,0 +1,100 @@
+//! What expressions cost, choose and keep: whether it is worth it to compute them elsewhere, and whether they give the same there.
+
+use super::Slot;
+use super::rewrite::parts;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Expr, Formula, Index, Unary};
+
+/// What functions cost that are no arithmetic.
+pub(super) const HEAVY: usize = 8;
+
+/// What computing an element costs; nothing if it only moves, or widens, what it loads.
+pub(super) fn weight(expr: &Expr) -> usize {
+    match expr {
+        Expr::Load(..) | Expr::Number(_) | Expr::Total | Expr::Index(_) => 0,
+        Expr::Cast(_, x) | Expr::Bits(_, _, x) if matches!(**x, Expr::Load(..)) => 0,
+        Expr::Cast(_, x) | Expr::Bits(_, _, x) => 1 + weight(x),
+        Expr::Unary(op, x) => {
+            weight(x)
+                + match op {
+                    Unary::Neg | Unary::Abs | Unary::Sign | Unary::Not | Unary::BitwiseNot => 1,
+                    Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNaN => 1,
+                    Unary::Sqrt | Unary::Reciprocal => 2,
+                    _ => HEAVY,
+                }
+        }
+        Expr::Binary(op, a, b) => {
+            let own = if matches!(op, Binary::Pow) { HEAVY } else { 1 };
+            own + weight(a) + weight(b)
+        }
+        // Padding moves elements too.
+        Expr::Select(parts) => match &**parts {
+            [_, Expr::Load(..), Expr::Number(_)] => 0,
+            [condition, yes, no] => 1 + weight(condition) + weight(yes) + weight(no),
+        },
+    }
+}
+
+/// Whether a formula chooses by position between what it computes.
+pub(super) fn chooses(formula: &Formula) -> bool {
+    let mut is = false;
+    parts(formula, &mut |part, _| {
+        let Expr::Select(sides) = part else { return };
+        let is_padding = matches!((&sides[1], &sides[2]), (Expr::Load(..), Expr::Number(_)));
+        is |= !is_padding && matches!(&sides[0], Expr::Binary(_, a, _) if matches!(**a, Expr::Index(_)));
+    });
+    is
+}
+
+/// Whether different indices are always different positions.
+pub(super) fn walks_once(position: &[Index], extents: &[usize]) -> bool {
+    let single = |index: &Index| match index {
+        Index::Affine(_, terms) if terms.len() == 1 && terms[0].1 != 0 => Some(terms[0].0),
+        _ => None,
+    };
+    let walked: Vec<usize> = position.iter().filter_map(single).collect();
+    (0..extents.len()).all(|axis| extents[axis] <= 1 || walked.contains(&axis))
+}
+
+pub(super) fn mentions(index: &Index, axis: usize) -> bool {
+    match index {
+        Index::Affine(_, terms) => terms.iter().any(|(i, _)| *i == axis),
+        Index::Sum(parts) => parts.iter().any(|(part, _)| mentions(part, axis)),
+        Index::Div(x, _) | Index::Rem(x, _) => mentions(x, axis),
+        Index::Element(_) => true,
+    }
+}
+
+/// An element as it would be if it were stored: of its type, unless its expression gives nothing else.
+pub(super) fn rounded(expr: Expr, was: &Expr, elem: ElemType, slots: &[Slot]) -> Expr {
+    if keeps(was, elem, slots) { expr } else { expr.cast(elem) }
+}
+
+/// Whether an expression is computed of single floats alone, the total being one.
+pub(super) fn is_arithmetic(expr: &Expr, slots: &[Slot]) -> bool {
+    match expr {
+        Expr::Total => true,
+        Expr::Unary(op, x) => !op.is_test() && is_arithmetic(x, slots),
+        Expr::Binary(op, a, b) => !op.is_test() && is_arithmetic(a, slots) && is_arithmetic(b, slots),
+        Expr::Select(parts) => is_arithmetic(&parts[1], slots) && is_arithmetic(&parts[2], slots),
+        other => keeps(other, ElemType::FLOAT, slots),
+    }
+}
+
+/// Whether all that an expression gives is of a type already.
+fn keeps(expr: &Expr, elem: ElemType, slots: &[Slot]) -> bool {
+    match expr {
+        Expr::Load(operand, _) => slots[*operand].elem == elem,
+        Expr::Cast(cast, _) => cast.to == elem,
+        Expr::Bits(_, to, _) => *to == elem,
+        Expr::Unary(op, _) if op.is_test() => elem == ElemType::BOOL,
+        Expr::Binary(op, ..) if op.is_test() => elem == ElemType::BOOL,
+        Expr::Select(parts) => keeps(&parts[1], elem, slots) && keeps(&parts[2], elem, slots),
+        // Single floats are computed as such; what has fewer bits, or wraps around, is more than it would be.
+        Expr::Unary(_, x) => elem == ElemType::FLOAT && keeps(x, elem, slots),
+        Expr::Binary(_, a, b) => elem == ElemType::FLOAT && keeps(a, elem, slots) && keeps(b, elem, slots),
+        Expr::Number(_) => elem == ElemType::FLOAT,
+        Expr::Total => false,
+        Expr::Index(_) => elem == ElemType::INT64,
+    }
+}
