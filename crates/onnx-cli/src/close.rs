@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use onnx_exec::{Tensor, Value};
+use onnx_ir::ElemType;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -11,11 +12,22 @@ pub(crate) struct Tolerance {
     /// Of the expected number.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
+    /// Of the expected number, where it is a bfloat16 and this is more.
+    pub(crate) of_bfloat16: f64,
     /// Whether the numbers are random, so that only their type and shape count.
     pub(crate) is_random: bool,
 }
 
+/// What ONNX's own runner allows for results of bfloat16, whatever a test says: two steps between such numbers.
+pub(crate) const TWO_STEPS_OF_BFLOAT16: f64 = 1.0 / 64.0;
+
 impl Tolerance {
+    /// That of numbers of a type.
+    fn of(&self, elem: ElemType) -> Tolerance {
+        let least = if elem == ElemType::BFLOAT16 { self.of_bfloat16 } else { 0.0 };
+        Tolerance { relative: self.relative.max(least), ..self.clone() }
+    }
+
     /// Whether a number is close enough to the expected one.
     pub(crate) fn allows(&self, x: f64, expected: f64) -> bool {
         x == expected
@@ -38,9 +50,13 @@ pub(crate) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let rows: Vec<Row> =
         serde_json::from_str(&text).with_context(|| format!("{} is no index", path.display()))?;
-    let tolerance =
-        |row: Row| (row.path, Tolerance { relative: row.rtol, absolute: row.atol, is_random: row.random });
-    Ok(rows.into_iter().map(tolerance).collect())
+    let tolerance = |row: Row| Tolerance {
+        relative: row.rtol,
+        absolute: row.atol,
+        of_bfloat16: TWO_STEPS_OF_BFLOAT16,
+        is_random: row.random,
+    };
+    Ok(rows.into_iter().map(|row| (row.path.clone(), tolerance(row))).collect())
 }
 
 /// How two values differ, if they do.
@@ -80,6 +96,7 @@ fn tensors(a: &Tensor, b: &Tensor, tolerance: &Tolerance) -> Option<String> {
         let at = a.bytes().iter().zip(b.bytes()).position(|(a, b)| a != b)?;
         return Some(format!("byte {at} is {:#04x}, expected is {:#04x}", a.bytes()[at], b.bytes()[at]));
     };
+    let tolerance = tolerance.of(b.elem());
     let at = (0..xs.len()).find(|&i| !tolerance.allows(xs[i], ys[i]))?;
     let worst = xs.iter().zip(&ys).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     Some(format!("element {at} is {}, expected is {}; the largest difference is {worst:e}", xs[at], ys[at]))
@@ -98,6 +115,6 @@ pub(crate) struct ToleranceArgs {
 
 impl ToleranceArgs {
     pub(crate) fn tolerance(&self) -> Tolerance {
-        Tolerance { relative: self.rtol, absolute: self.atol, is_random: false }
+        Tolerance { relative: self.rtol, absolute: self.atol, of_bfloat16: 0.0, is_random: false }
     }
 }

@@ -2,7 +2,7 @@
 
 mod case;
 
-use crate::close::{self, Tolerance};
+use crate::close::{self, TWO_STEPS_OF_BFLOAT16, Tolerance};
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Folders with cases
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
-    /// Relative difference that is allowed
+    /// Relative difference that is allowed; 1/64 for bfloat16, if that is more
     #[arg(long, value_name = "X", default_value_t = 1e-3)]
     rtol: f64,
     /// Absolute difference that is allowed
@@ -53,7 +53,12 @@ pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status>
         Some(index) => close::read_index(index)?,
         None => Vec::new(),
     };
-    let default = Tolerance { relative: args.rtol, absolute: args.atol, is_random: false };
+    let default = Tolerance {
+        relative: args.rtol,
+        absolute: args.atol,
+        of_bfloat16: TWO_STEPS_OF_BFLOAT16,
+        is_random: false,
+    };
     let (mut passed, mut failed) = (0, 0);
     output::to_stdout(|out| {
         for case in &cases {
