@@ -9,7 +9,11 @@ fn schedules_formulas_and_counts_are_shown() {
         let done = folder.run(&["lower", "m.onnxtxt", "-D", "N=2", "--emit", emit]).expect(0);
         done.text().to_owned()
     };
-    assert_eq!(lower("schedule"), "kernel 0: Mul+Relu\n  float[2] y[i0] = max(x[i0] * w[i0], 0.0)\n");
+    assert_eq!(
+        lower("schedule"),
+        "kernel 0: Mul+Relu\n  float[2] y[i0] = max(x[i0] * w[i0], 0.0)\n    \
+         for i0 < 2 in strips: f0 = 0; f2 = x[i0]; f3 = w[i0]; f4 = Mul f2 f3; f1 = Max f4 f0\n"
+    );
     assert_eq!(lower("ir"), "float[2] t[i0] = x[i0] * w[i0]\nfloat[2] y[i0] = max(t[i0], 0.0)\n");
     let stats = lower("stats");
     for line in ["kernels      1", "other nodes  0", "operations   4", "bytes moved  24", "arena bytes  0"] {

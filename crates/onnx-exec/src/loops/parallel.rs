@@ -26,7 +26,7 @@ impl Nest {
         let threads = pool::threads();
         let unit = self.unit(threads);
         let units = count.div_ceil(unit);
-        if threads < 2 || units < 2 || self.is_little(count) {
+        if threads < 2 || units < 2 || self.is_little() {
             return self.run(operands, 0..count, out);
         }
         let width = width(self.elem).unwrap_or(1);
@@ -58,9 +58,9 @@ impl Nest {
         }
     }
 
-    fn is_little(&self, count: usize) -> bool {
-        let over = self.over.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
-        let steps = count.saturating_mul(over);
+    /// Whether one thread does it.
+    pub(super) fn is_little(&self) -> bool {
+        let steps = self.steps();
         match self.contraction {
             Some(_) => steps < LEAST_PRODUCTS,
             None => steps.saturating_mul(self.body.instrs.len().max(1)) < LEAST_STEPS,

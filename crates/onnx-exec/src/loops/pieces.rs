@@ -354,7 +354,7 @@ mod tests {
             let types = |at: usize| Some(Operand { elem: ElemType::FLOAT, dims: [&a, &b].get(at)?.dims() });
             let nest = Nest::of(&formula, &types).expect("loops");
             let pieces = nest.pieces.as_ref().expect("pieces");
-            assert!(pieces.pieces.len() == 2 && pieces.pieces[0].nest.moved.is_some(), "{nest}");
+            assert!(pieces.pieces.len() == 2 && pieces.pieces[0].nest.moved.is_some(), "{nest:?}");
             let mut result = Tensor::zeros(ElemType::FLOAT, &formula.dims).expect("small");
             nest.run_all(&operands, result.bytes_mut()).expect("it runs");
             let loads: [Option<&dyn Elements>; 2] = [Some(&a), Some(&b)];
@@ -366,7 +366,7 @@ mod tests {
             for stretch in [1..17, 3..formula.dims[2] * 3 + 2, result.len() - 9..result.len()] {
                 let mut out = vec![0f32; stretch.len()];
                 nest.run(&operands, stretch.clone(), bytemuck::cast_slice_mut(&mut out)).expect("it runs");
-                assert_eq!(out, numbers[stretch], "{nest}");
+                assert_eq!(out, numbers[stretch], "{nest:?}");
             }
         }
     }

@@ -1,7 +1,10 @@
-//! Nests as text.
+//! The loops of nests as text.
 
+use super::contract::STEPS;
 use super::program::{Instr, Program, Reg};
 use super::{Class, Linear, Nest};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::Combine;
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Reg {
@@ -9,7 +12,8 @@ impl Display for Reg {
         let class = match self.class {
             Class::Single => 'f',
             Class::Double => 'd',
-            Class::Int => 'i',
+            // Axes are `i`.
+            Class::Int => 'n',
         };
         write!(f, "{class}{}", self.at)
     }
@@ -29,12 +33,85 @@ impl Display for Linear {
         match (self.base, is_first) {
             (0, false) => Ok(()),
             (base, true) => write!(f, "{base}"),
+            (base @ ..0, false) => write!(f, " - {}", base.unsigned_abs()),
             (base, false) => write!(f, " + {base}"),
         }
     }
 }
 
+/// What operands are called.
+pub(crate) type Names<'n> = &'n dyn Fn(usize) -> String;
+
 impl Nest {
+    /// The loops and what is done in them, a few lines. They are the same on any processor: where there are tiles, the processor says
+    /// how large they are.
+    ///
+    /// ```text
+    /// for i0 < 64 in parallel, i1 < 10: sum over i2 < 128 as a matrix product in tiles, 256 steps at a time
+    ///   rows i0: f0 = X[128*i0 + i2], packed
+    ///   columns i1: f0 = W[i1 + 10*i2], packed before the run
+    ///   then f2 = total; f0 = B[i1]; f1 = Add f2 f0
+    /// ```
+    pub(crate) fn outline(&self, is_parallel: bool, names: Names<'_>) -> Vec<String> {
+        if let Some(pieces) = &self.pieces {
+            let parallel = if is_parallel && !self.is_little() { " in parallel" } else { "" };
+            let mut lines = vec![format!("for pieces of each {}{parallel}:", pieces.row)];
+            for piece in &pieces.pieces {
+                let mut outline = piece.nest.outline(false, names).into_iter();
+                let first = outline.next().unwrap_or_default();
+                lines.push(format!("  {}..{}: {first}", piece.of_row.start, piece.of_row.end));
+                lines.extend(outline.map(|line| format!("  {line}")));
+            }
+            return lines;
+        }
+        let split = self.dims.len();
+        let axes = |first: usize, extents: &[usize]| -> Vec<String> {
+            extents.iter().enumerate().map(|(axis, d)| self.axis(first + axis, *d, is_parallel)).collect()
+        };
+        let mut first = format!("for {}: ", axes(0, &self.dims).join(", "));
+        if let Some(reduction) = &self.reduction {
+            let over = axes(split, &self.over).join(", ");
+            first += &format!("{} over {over} ", combined(reduction.combine));
+        }
+        let mut lines = Vec::new();
+        match &self.contraction {
+            Some(contraction) => {
+                first += &format!("as a matrix product in tiles, {STEPS} steps at a time");
+                lines.push(first);
+                for (what, side) in [("rows", &contraction.a), ("columns", &contraction.b)] {
+                    let own: Vec<String> = side.axes.iter().map(|axis| format!("i{axis}")).collect();
+                    let packed = if side.packed.is_some() { "packed before the run" } else { "packed" };
+                    lines.push(format!(
+                        "  {what} {}: {}, {packed}",
+                        own.join(", "),
+                        side.program.line(names)
+                    ));
+                }
+            }
+            None => {
+                let how = match (self.moved.is_some(), self.taps.is_some(), self.reduction.is_some()) {
+                    (true, _, _) => "moved as they are: ",
+                    (_, true, _) => "in single floats, of ",
+                    (_, _, true) => "of ",
+                    (_, _, false) => "",
+                };
+                lines.push(format!("{first}{how}{}", self.body.line(names)));
+            }
+        }
+        if let Some(then) = &self.then {
+            let total = then.total.map_or(String::new(), |total| format!("{total} = total; "));
+            lines.push(format!("  then {total}{}", then.line(names)));
+        }
+        lines
+    }
+
+    /// A loop.
+    fn axis(&self, axis: usize, extent: usize, is_parallel: bool) -> String {
+        let parallel = if axis == 0 && is_parallel && !self.is_little() { " in parallel" } else { "" };
+        let is_along = self.contraction.is_none() && self.moved.is_none() && self.body.along == axis;
+        format!("i{axis} < {extent}{parallel}{}", if is_along { " in strips" } else { "" })
+    }
+
     /// The matrix product that it is, in words.
     pub(crate) fn product(&self) -> Option<String> {
         let [rows, columns, steps, count] = self.contraction.as_ref()?.extents();
@@ -43,93 +120,63 @@ impl Nest {
     }
 }
 
-impl Display for Nest {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.elem.name().unwrap_or("?"))?;
-        for (axis, d) in self.dims.iter().enumerate() {
-            write!(f, " i{axis}<{d}")?;
-        }
-        if let Some(reduction) = &self.reduction {
-            write!(f, " {:?}", reduction.combine)?;
-            for (axis, d) in self.over.iter().enumerate() {
-                write!(f, " i{}<{d}", axis + self.dims.len())?;
-            }
-        }
-        if let Some(c) = &self.contraction {
-            write!(f, " as a matrix product, rows {:?} columns {:?}", c.a.axes, c.b.axes)?;
-        }
-        if self.taps.is_some() {
-            write!(f, " in single floats")?;
-        }
-        if let Some(pieces) = &self.pieces {
-            writeln!(f)?;
-            for piece in &pieces.pieces {
-                write!(f, "  {}..{}: {}", piece.of_row.start, piece.of_row.end, piece.nest)?;
-            }
-            return Ok(());
-        }
-        if self.moved.is_some() {
-            write!(f, " moved")?;
-        }
-        writeln!(f, " along i{}", self.body.along)?;
-        self.body.fmt(f)?;
-        if let Some(then) = &self.then {
-            writeln!(f, "  then")?;
-            then.fmt(f)?;
-        }
-        Ok(())
+/// What a reduction does.
+fn combined(combine: Combine) -> &'static str {
+    match combine {
+        Combine::Sum => "sum",
+        Combine::Product => "product",
+        Combine::Max => "max",
+        Combine::Min => "min",
+        Combine::ArgMax(_) => "argmax",
+        Combine::ArgMin(_) => "argmin",
     }
 }
 
-impl Display for Program {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (to, float, int) in &self.numbers {
-            match to.class {
-                Class::Int => writeln!(f, "    {to} = {int}")?,
-                Class::Single | Class::Double => writeln!(f, "    {to} = {float}")?,
-            }
-        }
-        for instr in &self.instrs {
-            writeln!(f, "    {instr}")?;
-        }
-        Ok(())
+impl Program {
+    /// All steps.
+    fn line(&self, names: Names<'_>) -> String {
+        let numbers = self.numbers.iter().map(|(to, float, int)| match to.class {
+            Class::Int => format!("{to} = {int}"),
+            Class::Single | Class::Double => format!("{to} = {float}"),
+        });
+        let steps = self.instrs.iter().map(|instr| instr.line(names));
+        numbers.chain(steps).collect::<Vec<_>>().join("; ")
     }
 }
 
-impl Display for Instr {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+impl Instr {
+    fn line(&self, names: Names<'_>) -> String {
+        let elem = |elem: &ElemType| elem.name().unwrap_or("?");
         match self {
-            Instr::Load { to, operand, place, elem } => {
-                write!(f, "{to} = load {} %{operand}[{place}]", elem.name().unwrap_or("?"))
+            Instr::Load { to, operand, place, .. } => format!("{to} = {}[{place}]", names(*operand)),
+            Instr::LoadWhere { to, operand, place, bounds, otherwise, .. } => {
+                let bounds: Vec<String> = bounds
+                    .iter()
+                    .map(|bound| format!("{} <= {} < {}", bound.from, bound.function, bound.to))
+                    .collect();
+                let otherwise = match to.class {
+                    Class::Int => otherwise.1.to_string(),
+                    Class::Single | Class::Double => otherwise.0.to_string(),
+                };
+                format!("{to} = {}[{place}] where {} else {otherwise}", names(*operand), bounds.join(" and "))
             }
-            Instr::LoadWhere { to, operand, place, elem, bounds, otherwise } => {
-                write!(f, "{to} = load {} %{operand}[{place}] where", elem.name().unwrap_or("?"))?;
-                for (i, bound) in bounds.iter().enumerate() {
-                    let and = if i > 0 { " and" } else { "" };
-                    write!(f, "{and} {} <= {} < {}", bound.from, bound.function, bound.to)?;
-                }
-                match to.class {
-                    Class::Int => write!(f, " else {}", otherwise.1),
-                    Class::Single | Class::Double => write!(f, " else {}", otherwise.0),
-                }
-            }
-            Instr::Ramp { to, function } => write!(f, "{to} = {function}"),
-            Instr::Guard { to, index, extent, mask: None } => write!(f, "{to} = {index} below {extent}"),
+            Instr::Ramp { to, function } => format!("{to} = {function}"),
+            Instr::Guard { to, index, extent, mask: None } => format!("{to} = {index} below {extent}"),
             Instr::Guard { to, index, extent, mask: Some(mask) } => {
-                write!(f, "{to} = {index} below {extent} where {mask}")
+                format!("{to} = {index} below {extent} where {mask}")
             }
-            Instr::Step { to, sum: None, index, by } => write!(f, "{to} = {index} * {by}"),
-            Instr::Step { to, sum: Some(sum), index, by } => write!(f, "{to} = {sum} + {index} * {by}"),
-            Instr::Gather { to, operand, places, elem } => {
-                write!(f, "{to} = gather {} %{operand}[{places}]", elem.name().unwrap_or("?"))
+            Instr::Step { to, sum: None, index, by } => format!("{to} = {index} * {by}"),
+            Instr::Step { to, sum: Some(sum), index, by } => format!("{to} = {sum} + {index} * {by}"),
+            Instr::Gather { to, operand, places, elem: of } => {
+                format!("{to} = gather {} {}[{places}]", elem(of), names(*operand))
             }
-            Instr::Unary { to, op, x } => write!(f, "{to} = {op:?} {x}"),
-            Instr::Binary { to, op, a, b } => write!(f, "{to} = {op:?} {a} {b}"),
-            Instr::Select { to, condition, yes, no } => write!(f, "{to} = {yes} if {condition} else {no}"),
-            Instr::Cast { to, cast, x } => write!(f, "{to} = {} {x}", cast.to.name().unwrap_or("?")),
-            Instr::Widen { to, x } => write!(f, "{to} = double {x}"),
+            Instr::Unary { to, op, x } => format!("{to} = {op:?} {x}"),
+            Instr::Binary { to, op, a, b } => format!("{to} = {op:?} {a} {b}"),
+            Instr::Select { to, condition, yes, no } => format!("{to} = {yes} if {condition} else {no}"),
+            Instr::Cast { to, cast, x } => format!("{to} = {} {x}", elem(&cast.to)),
+            Instr::Widen { to, x } => format!("{to} = double {x}"),
             Instr::Divide { to, x, by, is_remainder } => {
-                write!(f, "{to} = {x} {} {by}", if *is_remainder { "%" } else { "/" })
+                format!("{to} = {x} {} {by}", if *is_remainder { "%" } else { "/" })
             }
         }
     }

@@ -2,8 +2,12 @@
 //!
 //! ```text
 //! kernel 0: MatMul+Add+Relu
-//!   float[64,10] y = max(total + B[i1], 0.0) where total = sum over i2 < 128 of X[i0, i2] * W[i2, i1]
-//!     matrix product of 64 rows and 10 columns
+//!   float[64,10] y[i0, i1] = max(total + B[i1], 0.0) where total = sum over i2 < 128 of X[i0, i2] * W[i2, i1]
+//!     matrix product of 64x128 and 128x10
+//!     for i0 < 64 in parallel, i1 < 10: sum over i2 < 128 as a matrix product in tiles, 256 steps at a time
+//!       rows i0: f0 = X[128*i0 + i2], packed
+//!       columns i1: f0 = W[i1 + 10*i2], packed before the run
+//!       then f3 = total; f0 = 0; f1 = B[i1]; f2 = Add f3 f1; f4 = Max f2 f0
 //! ```
 
 use super::{Kernel, Place, Plan, Slot, Source, Step, root};
@@ -84,7 +88,8 @@ impl Plan {
     ) -> fmt::Result {
         writeln!(out, "kernel {number}: {}", kernel.label(executable))?;
         let indent = if kernel.members.len() > 1 {
-            writeln!(out, "  for {} rows, {} at a time", kernel.rows, kernel.block)?;
+            let parallel = if kernel.is_parallel() { ", in parallel" } else { "" };
+            writeln!(out, "  for {} rows, {} at a time{parallel}", kernel.rows, kernel.block)?;
             "    "
         } else {
             "  "
@@ -101,6 +106,10 @@ impl Plan {
             writeln!(out, "{indent}{line}{place}")?;
             if let Some(shape) = member.nest.product() {
                 writeln!(out, "{indent}  {shape}")?;
+            }
+            let name = |operand: usize| names[kernel.loads[operand]].clone();
+            for line in member.nest.outline(kernel.members.len() == 1, &name) {
+                writeln!(out, "{indent}  {line}")?;
             }
         }
         for refused in

@@ -178,6 +178,11 @@ impl Kernel {
         self.members.iter().map(|member| member.nest.steps()).fold(0, usize::saturating_add)
     }
 
+    /// Whether blocks of rows are worth more than one thread.
+    pub(super) fn is_parallel(&self) -> bool {
+        self.steps() >= LEAST_STEPS
+    }
+
     /// Computes all rows, on the threads that there are.
     fn run(&self, around: &[Option<View<'_>>], outs: Vec<Option<&mut [u8]>>) -> Result<(), Failure> {
         if let ([member], [Some(_)]) = (&self.members[..], &outs[..]) {
@@ -185,7 +190,7 @@ impl Kernel {
             return out.next().map_or(Ok(()), |out| member.nest.run_all(around, out));
         }
         let blocks = self.rows.div_ceil(self.block.max(1));
-        let threads = if self.steps() < LEAST_STEPS { 1 } else { pool::threads().min(blocks).max(1) };
+        let threads = if self.is_parallel() { pool::threads().min(blocks).max(1) } else { 1 };
         let mut rest = outs;
         let mut parts = Vec::with_capacity(threads);
         let mut first = 0;

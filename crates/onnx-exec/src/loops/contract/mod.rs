@@ -35,7 +35,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Steps of which totals are added up in registers: a tile of columns then stays in the first cache.
-const STEPS: usize = 256;
+pub(super) const STEPS: usize = 256;
 /// The most columns of a block.
 const COLUMNS: usize = 512;
 /// Rows of a block: with its columns, totals stay in the second cache until they are stored.
