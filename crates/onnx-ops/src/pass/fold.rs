@@ -12,11 +12,12 @@
 //! A node becomes a `Constant` in its place, with its name and results, if all its inputs are constants and
 //! [`meaning`](crate::meaning) has a formula for it, or if inference knows all elements of the result: shapes that are
 //! numbers, and what is computed of them. Constants are initializers that no input overrides, and `Constant` nodes. What is
-//! not read any more is for `dead-code`.
+//! not read any more is for `dead-code`. Where the condition of an `If` is known, its branch takes its place (`decide`).
 //!
 //! Results of more than [`LIMIT`] bytes stay, so that a model does not grow by what a node says shorter. Nothing is folded
 //! that rounds otherwise from one runtime to the next, and nothing in a model that is trained.
 
+use super::decide::Decide;
 use super::no_ops::local_functions;
 use crate::dims::Dim;
 use crate::infer::{Fact, InferOptions, Ty, infer};
@@ -24,8 +25,8 @@ use crate::meaning::{Attributes, Cx, Dense, Elements, Mode, Number, Operand, Out
 use crate::schema::{Lookup, Registry};
 use onnx_ir::pass::Report;
 use onnx_ir::{
-    Attr, AttrValue, Body, BodyId, ElemType, GraphId, Model, Name, Node, NodeId, SecondaryMap, ValueDef,
-    ValueId, normalize_domain,
+    Attr, AttrValue, Body, BodyId, ElemType, GraphId, Model, Name, Node, NodeId, SecondaryMap, Uses,
+    ValueDef, ValueId, normalize_domain,
 };
 use std::rc::Rc;
 
@@ -33,6 +34,8 @@ use std::rc::Rc;
 pub const LIMIT: usize = 64 << 10;
 /// The most steps for one result.
 const EFFORT: usize = 1 << 20;
+/// How often branches of decided conditions are looked through for more.
+const ROUNDS: usize = 8;
 
 /// Makes constants of what is known before the model runs.
 pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
@@ -40,9 +43,25 @@ pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
     if !model.training.is_empty() {
         return report;
     }
+    let (mut folded, mut decided) = (0, 0);
+    for _ in 0..ROUNDS {
+        let (nodes, conditions) = fold(model, registry);
+        (folded, decided) = (folded + nodes, decided + conditions);
+        // What comes out of a branch may make more known.
+        if conditions == 0 {
+            break;
+        }
+    }
+    report.note(folded, "node", "folded");
+    report.note(decided, "condition", "decided");
+    report
+}
+
+/// How many nodes became constants, and how many conditions were decided.
+fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let local = local_functions(model);
-    let mut count = 0;
+    let (mut count, mut decided) = (0, 0);
     for body_id in model.bodies.ids().collect::<Vec<_>>() {
         let Some(version) = model.opset_version(model.imports_of(body_id), "") else { continue };
         let is_function = model.functions.values().any(|f| f.body == body_id);
@@ -71,12 +90,27 @@ pub fn fold_constants(model: &mut Model, registry: &Registry) -> Report {
             known[output] = Some(Rc::new(result));
             count += 1;
         }
+        let uses = Uses::of(&model.bodies[body_id]);
+        let is_if = |op: &Name| model.text(Some(*op)) == "If";
+        let is_hidden = local.iter().any(|(domain, op)| domain.is_empty() && is_if(op));
+        let body = body_id;
+        let mut decide = Decide {
+            model,
+            body,
+            facts: &facts,
+            known: &known,
+            uses: &uses,
+            version,
+            is_function,
+            is_hidden,
+        };
+        decided += decide.all();
     }
-    report.note(count, "node", "folded");
-    report
+    (count, decided)
 }
 
-type Known = SecondaryMap<ValueId, Option<Rc<Dense>>>;
+/// By value.
+pub(super) type Known = SecondaryMap<ValueId, Option<Rc<Dense>>>;
 
 /// The values that initializers give and no caller replaces.
 fn initializers(body: &Body) -> Known {

@@ -9,6 +9,7 @@
 //!
 //! A pass may have an argument, behind `=`.
 
+mod decide;
 mod fold;
 mod no_ops;
 

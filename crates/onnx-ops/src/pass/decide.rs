@@ -1,0 +1,195 @@
+//! Puts the branch of an `If` in its place where the condition is known.
+//!
+//! ```text
+//! before:  g (float[N] x) => (float[N] y) <bool yes = {1}> {
+//!             y = If (yes) <then_branch = a () => (float[N] t) { s = Abs(x)  t = Neg(s) }, else_branch = …>
+//!          }
+//! after:      s = Abs(x)  t = Neg(s)  y = Identity(t)
+//! ```
+//!
+//! A name of the branch that something else has becomes another one. What cannot be moved stays: initializers into a function, or
+//! into a graph of an old model, where they would be inputs.
+
+use super::fold::Known;
+use crate::infer::{Facts, Ty};
+use onnx_ir::{
+    AttrValue, Body, BodyId, Cursor, GraphId, Model, Name, Node, NodeId, Uses, ValueDef, ValueId,
+    normalize_domain,
+};
+use std::collections::HashMap;
+
+/// From this version on, `Identity` takes values of any type.
+const IDENTITY_OF_ALL: i64 = 16;
+/// From this IR version on, an initializer is no input.
+const INITIALIZERS_ALONE: i64 = 4;
+
+/// A body in which conditions are known.
+pub(super) struct Decide<'d> {
+    pub(super) model: &'d mut Model,
+    pub(super) body: BodyId,
+    pub(super) facts: &'d Facts,
+    pub(super) known: &'d Known,
+    pub(super) uses: &'d Uses,
+    /// The version of ai.onnx.
+    pub(super) version: i64,
+    pub(super) is_function: bool,
+    /// Whether `If` is a function of the model.
+    pub(super) is_hidden: bool,
+}
+
+impl Decide<'_> {
+    /// Puts all branches in place that can be, and says how many.
+    pub(super) fn all(&mut self) -> usize {
+        let mut names = Names::of(self.body());
+        let mut count = 0;
+        let mut graphs: Vec<GraphId> = self.body().root().into_iter().collect();
+        while let Some(graph) = graphs.pop() {
+            let mut nodes = std::mem::take(&mut self.body_mut().graphs[graph].nodes);
+            nodes.reverse();
+            let mut kept = Vec::with_capacity(nodes.len());
+            while let Some(node) = nodes.pop() {
+                match self.branches(node).filter(|(taken, _)| self.can_take(graph, node, *taken)) {
+                    Some((taken, left)) => {
+                        left.into_iter().for_each(|left| names.remove(self.body(), left));
+                        let moved = self.take(&mut names, graph, node, taken);
+                        nodes.extend(moved.into_iter().rev());
+                        count += 1;
+                    }
+                    None => kept.push(node),
+                }
+            }
+            graphs.extend(kept.iter().flat_map(|node| self.body().subgraphs(*node)));
+            self.body_mut().graphs[graph].nodes = kept;
+        }
+        count
+    }
+
+    fn body(&self) -> &Body {
+        &self.model.bodies[self.body]
+    }
+
+    fn body_mut(&mut self) -> &mut Body {
+        &mut self.model.bodies[self.body]
+    }
+
+    /// The branch of a node that is taken, and the other one, if its condition is known.
+    fn branches(&self, node: NodeId) -> Option<(GraphId, Option<GraphId>)> {
+        let n = &self.body().nodes[node];
+        let is_if = normalize_domain(self.model.text(n.domain)).is_empty() && self.model.text(n.op) == "If";
+        let [Some(condition)] = n.inputs[..] else { return None };
+        let is_ours = is_if && !self.is_hidden && n.extra().devices.is_empty();
+        let [number] = &self.known[condition].as_ref().filter(|_| is_ours)?.numbers[..] else { return None };
+        let branch = |name: &str| {
+            let attr = n.attrs.iter().find(|attr| self.model.text(attr.name) == name)?;
+            match attr.value().filter(|_| attr.reference.is_none())? {
+                AttrValue::Graph(graph) => Some(*graph),
+                _ => None,
+            }
+        };
+        let (yes, no) = (branch("then_branch"), branch("else_branch"));
+        let is_true = number.is_true();
+        if is_true { Some((yes?, no)) } else { Some((no?, yes)) }
+    }
+
+    /// Whether a branch can be put into a graph.
+    fn can_take(&self, graph: GraphId, node: NodeId, branch: GraphId) -> bool {
+        let body = self.body();
+        let (b, outputs) = (&body.graphs[branch], &body.nodes[node].outputs);
+        let has_initializers = !b.initializers.is_empty() || !b.sparse_initializers.is_empty();
+        let is_root = body.root() == Some(graph);
+        let is_old = self.model.header.ir_version.is_none_or(|version| version < INITIALIZERS_ALONE);
+        let is_passed_on = |value: ValueId| {
+            self.version >= IDENTITY_OF_ALL || matches!(self.facts.get(self.body, value).ty, Ty::Tensor(_))
+        };
+        b.quantization.is_empty()
+            && b.inputs.is_empty()
+            && b.nodes.iter().all(|node| body.nodes[*node].extra().devices.is_empty())
+            && !(has_initializers && is_root && (self.is_function || is_old))
+            && outputs.len() <= b.outputs.len()
+            && b.outputs.iter().all(|port| port.value.is_some_and(is_passed_on))
+    }
+
+    /// Puts a branch in place of its node, and gives the nodes that are there now.
+    fn take(&mut self, names: &mut Names, graph: GraphId, node: NodeId, branch: GraphId) -> Vec<NodeId> {
+        for value in own_values(self.body(), branch) {
+            if !names.is_only(self.body().values[value].name) {
+                self.rename(value);
+            }
+        }
+        let identity = self.model.names.intern("Identity");
+        let body = self.body_mut();
+        let taken = std::mem::take(&mut body.graphs[branch]);
+        let mut nodes = taken.nodes;
+        let outputs = std::mem::take(&mut body.nodes[node].outputs);
+        let origin = body.origins[node];
+        for (output, port) in outputs.into_iter().zip(&taken.outputs) {
+            let Some(output) = output else { continue };
+            let passed = Node {
+                op: Some(identity),
+                inputs: [port.value].into_iter().collect(),
+                outputs: [Some(output)].into_iter().collect(),
+                ..Node::default()
+            };
+            let passed = body.nodes.push(passed);
+            body.origins[passed] = origin;
+            body.values[output].def = ValueDef::Output(passed, 0);
+            nodes.push(passed);
+        }
+        let dense = taken.initializers.iter().map(|initializer| initializer.value);
+        for value in dense.chain(taken.sparse_initializers.iter().map(|initializer| initializer.value)) {
+            body.values[value].def = ValueDef::Initializer(graph);
+        }
+        let to = &mut body.graphs[graph];
+        to.initializers.extend(taken.initializers);
+        to.sparse_initializers.extend(taken.sparse_initializers);
+        to.value_info.extend(taken.value_info);
+        nodes
+    }
+
+    /// Gives a value of a branch a name that nothing has.
+    fn rename(&mut self, value: ValueId) {
+        let mut cursor = Cursor::new(self.model, self.body);
+        let stem = cursor.model().names[cursor.body().values[value].name].to_owned();
+        let name = cursor.fresh_name(&stem);
+        cursor.rename(self.uses, value, name);
+    }
+}
+
+/// How many values have each name.
+struct Names(HashMap<Name, usize>);
+
+impl Names {
+    fn of(body: &Body) -> Names {
+        let mut names = HashMap::new();
+        body.values.values().for_each(|value| *names.entry(value.name).or_default() += 1);
+        Names(names)
+    }
+
+    /// Takes away the names of a graph that is gone, and of those in it.
+    fn remove(&mut self, body: &Body, graph: GraphId) {
+        let mut graphs = vec![graph];
+        while let Some(graph) = graphs.pop() {
+            for value in own_values(body, graph) {
+                self.0.entry(body.values[value].name).and_modify(|count| *count = count.saturating_sub(1));
+            }
+            graphs.extend(body.graphs[graph].nodes.iter().flat_map(|node| body.subgraphs(*node)));
+        }
+    }
+
+    /// Whether only one value has a name; if not, one less has it from now on.
+    fn is_only(&mut self, name: Name) -> bool {
+        let count = self.0.entry(name).or_default();
+        let is_only = *count <= 1;
+        *count = count.saturating_sub(usize::from(!is_only));
+        is_only
+    }
+}
+
+/// The values that a graph defines itself.
+fn own_values(body: &Body, graph: GraphId) -> Vec<ValueId> {
+    let graph = &body.graphs[graph];
+    let results = graph.nodes.iter().flat_map(|node| body.nodes[*node].outputs.iter().flatten().copied());
+    let dense = graph.initializers.iter().map(|initializer| initializer.value);
+    let sparse = graph.sparse_initializers.iter().map(|initializer| initializer.value);
+    results.chain(dense).chain(sparse).chain(graph.inputs.iter().filter_map(|port| port.value)).collect()
+}
