@@ -11,6 +11,7 @@ name, and
 - `worst`, the largest difference as a part of the largest magnitude of its output; `allowed`, how much that may be
 - of quantised models instead `rms`, the root of the mean square of the differences as a part of that of the output, and `arg_max`,
   how many of the places where the greatest of a row is are the same
+- `kernels`, `other nodes`, `operations`, `bytes moved` and `arena bytes`, what `onnxtxt lower --emit stats` counts for these inputs
 - or `why` nothing can be said; `slow` if our program took longer than it may; `unfit` if ONNX Runtime does not run the model.
 
 Each model has a process of its own, so that one that brings ONNX Runtime down stays alone.
@@ -160,6 +161,17 @@ def feeds_of(model, session):
     }
 
 
+def counts(program, model, inputs, seconds):
+    """What is counted of how our program runs the model for such inputs; nothing if that takes too long."""
+    command = [program, "lower", str(model), *inputs, "--emit", "stats"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds or None)
+    except subprocess.TimeoutExpired:
+        return {}
+    lines = done.stdout.splitlines() if done.returncode == 0 else []
+    return {name.strip(): int(count) for name, count in (line.rsplit(maxsplit=1) for line in lines)}
+
+
 def run(program, model, scratch, seconds):
     """What is to be said of one model."""
     import onnx
@@ -210,6 +222,7 @@ def run(program, model, scratch, seconds):
             said["worst"], said["allowed"] = found["worst"], found["allowed"]
         for key in totals:
             totals[key] += found[key]
+    said |= counts(program, model, command[3:5] if feeds else [], seconds)
     if is_quantised:
         said["rms"] = (totals["error"] / totals["power"]) ** 0.5 if totals["power"] > 0 else totals["error"]
         said["arg_max"] = totals["same"] / totals["rows"] if totals["rows"] else 1.0

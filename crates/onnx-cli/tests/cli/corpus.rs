@@ -1,7 +1,7 @@
 //! Running all of ONNX's own tests, and the models of the corpus that have expected outputs.
 #![allow(clippy::print_stderr, reason = "a report, for who wants to see it")]
 
-use crate::{Folder, onnxtxt};
+use crate::{Folder, onnxtxt, report};
 use conformance::corpus::{folder, left_out};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -103,7 +103,7 @@ const OTHERWISE: &[(&str, &str)] = &[
 
 /// How far the results of a quantised model may be apart: the root of the mean square, as a part of that of the output. One step
 /// of a quantised value is more than any rounding.
-const QUANTISED: f64 = 2e-2;
+pub(crate) const QUANTISED: f64 = 2e-2;
 
 /// How many of the places where the greatest of a row is have to be the same in a quantised model.
 const SAME_PLACES: f64 = 0.95;
@@ -125,8 +125,10 @@ fn real_models_compute_what_onnx_runtime_computes() {
     let done = command.output().expect("Python can be run");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let (mut problems, mut slow, mut agreed, mut unfit) = (Vec::new(), Vec::new(), 0, 0);
+    let mut all = Vec::new();
     for line in String::from_utf8_lossy(&done.stdout).lines() {
         let model: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
+        all.push(model.clone());
         eprintln!("{line}");
         let name = model["name"].as_str().unwrap_or_default();
         let number = |key: &str| model[key].as_f64();
@@ -147,7 +149,11 @@ fn real_models_compute_what_onnx_runtime_computes() {
             problems.push(line.to_owned());
         }
     }
-    eprintln!("{agreed} models as in ONNX Runtime, which does not run {unfit}");
+    let file = report::write(&models, &all);
+    eprintln!(
+        "{agreed} models as in ONNX Runtime, which does not run {unfit}; {} has them all",
+        file.display()
+    );
     if !slow.is_empty() {
         left_out(&format!(
             "comparing with ONNX Runtime, as it takes more than {LONGEST} s (ONNXTXT_SLOW=1, ONNXTXT_PROGRAM): {}",

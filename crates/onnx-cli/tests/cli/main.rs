@@ -13,6 +13,7 @@ mod operators;
 mod opset;
 mod passes;
 mod readme;
+mod report;
 mod run;
 mod semver;
 mod sessions;
