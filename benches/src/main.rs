@@ -4,6 +4,8 @@
 //! meanwhile slows both; what counts is the ratio of their times, pair by pair. The peer is `peer.py`: the package's C++
 //! core where it has one for the job, on the same bytes, one thread on both sides. Freeing the result does not count.
 //!
+//! Whole models are run beside other runtimes: `cargo xtask bench models` (`models`).
+//!
 //! Nothing here is a test: no figure fails anything.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the figures are what it is for")]
@@ -12,6 +14,7 @@ mod cases;
 mod clock;
 mod corpus;
 mod generate;
+mod models;
 mod pair;
 mod peer;
 mod program;
@@ -19,7 +22,8 @@ mod table;
 
 use anyhow::{Context as _, Result, ensure};
 use cases::{CASES, Case};
-use clap::Parser;
+use clap::{Parser, Subcommand};
+use models::Contest;
 use pair::Bench;
 use peer::Peer;
 use std::path::PathBuf;
@@ -28,26 +32,40 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "bench", about = "How fast the project is, beside the Python package")]
 struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Cases: those whose name has one of these; without any, all
     names: Vec<String>,
     /// Pairs of runs of each case; slow ones make do with three
-    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, global = true, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// One JSON object a line, with the times of each run in seconds
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
     /// Name the cases and do nothing
     #[arg(long)]
     list: bool,
     /// The interpreter of the environment that has the Python package
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     python: Option<PathBuf>,
     /// Where `cargo xtask corpus` puts models
-    #[arg(long, value_name = "FOLDER", default_value = "target/corpus")]
+    #[arg(long, global = true, value_name = "FOLDER", default_value = "target/corpus")]
     corpus: PathBuf,
     /// Where generated models go
-    #[arg(long, value_name = "FOLDER", default_value = "target/bench")]
+    #[arg(long, global = true, value_name = "FOLDER", default_value = "target/bench")]
     folder: PathBuf,
+    /// Where the programs of benches/peers are built
+    #[arg(long, global = true, value_name = "FOLDER")]
+    peers: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Whole models beside other runtimes
+    Models {
+        /// Models: those whose name has one of these; without any, all
+        names: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -66,6 +84,12 @@ fn run() -> Result<()> {
         return program::measure(words);
     }
     let args = Args::parse();
+    if let Some(What::Models { names }) = &args.what {
+        let python =
+            args.python.context("without a Python environment there are no models (`cargo xtask venv`)")?;
+        let Args { corpus, folder, peers, runs, json, .. } = args;
+        return Contest { python, corpus, folder, peers, runs, json }.run(names);
+    }
     let is_wanted = |case: &&Case| {
         args.names.is_empty() || args.names.iter().any(|name| case.name.contains(name.as_str()))
     };
@@ -77,7 +101,7 @@ fn run() -> Result<()> {
     }
     std::fs::create_dir_all(&args.folder)
         .with_context(|| format!("cannot make {}", args.folder.display()))?;
-    let peer = args.python.as_deref().map(Peer::start).transpose()?;
+    let peer = args.python.as_deref().map(Peer::of_python).transpose()?;
     if peer.is_none() {
         eprintln!("{NO_PEER}");
     }

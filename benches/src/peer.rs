@@ -1,4 +1,4 @@
-//! The Python package, in a process of its own that does a job when it is told to (`peer.py`).
+//! A peer in a process of its own that does what it is told to: the Python package (`peer.py`), or a runtime (`peers`).
 
 use crate::clock::Sample;
 use anyhow::{Context as _, Result, bail};
@@ -7,11 +7,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A running `peer.py`; ends with its stdin.
+/// A running peer.
 pub(crate) struct Peer {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    _process: Child,
+    process: Child,
 }
 
 /// What the peer says of a job that it is ready for.
@@ -23,17 +23,19 @@ pub(crate) struct Prepared {
 }
 
 impl Peer {
-    pub(crate) fn start(python: &Path) -> Result<Peer> {
+    /// The Python package, which does jobs.
+    pub(crate) fn of_python(python: &Path) -> Result<Peer> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peer.py");
-        let mut process = Command::new(python)
-            .arg(script)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {}", python.display()))?;
+        Peer::start(Command::new(python).arg(script))
+    }
+
+    /// Any program that answers requests.
+    pub(crate) fn start(command: &mut Command) -> Result<Peer> {
+        let mut process = (command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn())
+            .with_context(|| format!("cannot start {}", command.get_program().display()))?;
         let input = process.stdin.take().context("the peer has a stdin")?;
         let output = BufReader::new(process.stdout.take().context("the peer has a stdout")?);
-        Ok(Peer { input, output, _process: process })
+        Ok(Peer { input, output, process })
     }
 
     /// Loads the files of a job and does it once.
@@ -49,18 +51,31 @@ impl Peer {
     /// Does the job.
     pub(crate) fn run(&mut self) -> Result<Sample> {
         let answer = self.ask(&json!({"run": true}))?;
-        let seconds = |key: &str| answer[key].as_f64().context("the peer tells its times");
-        Ok(Sample { wall: seconds("wall")?, cpu: seconds("cpu")?, memory: None })
+        Ok(Sample { wall: seconds(&answer, "wall")?, cpu: seconds(&answer, "cpu")?, memory: None })
     }
 
-    fn ask(&mut self, request: &Value) -> Result<Value> {
+    /// Sends a request and waits for the answer.
+    pub(crate) fn ask(&mut self, request: &Value) -> Result<Value> {
         writeln!(self.input, "{request}").context("the peer has ended")?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         let answer: Value = serde_json::from_str(&line).context("the peer has ended")?;
         match answer["error"].as_str() {
-            Some(error) => bail!("the peer: {error}"),
+            Some(error) => bail!("{error}"),
             None => Ok(answer),
         }
     }
+}
+
+impl Drop for Peer {
+    /// Nothing of it is worth keeping, and its memory would be missing while the next one is timed.
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A time of an answer.
+pub(crate) fn seconds(answer: &Value, key: &str) -> Result<f64> {
+    answer[key].as_f64().context("the peer tells its times")
 }

@@ -16,6 +16,12 @@ Ratios of time, below 1 is faster: median of the pairs (lowest-highest). Memory:
 pub(crate) fn table(rows: &[(&Case, Row)]) -> String {
     let mut lines = vec![HEAD.map(str::to_owned)];
     lines.extend(rows.iter().map(|(case, row)| line(case, row)));
+    columns(&lines) + LEGEND
+}
+
+/// Cells below one another.
+pub(crate) fn columns<L: AsRef<[String]>>(lines: &[L]) -> String {
+    let lines: Vec<&[String]> = lines.iter().map(AsRef::as_ref).collect();
     let mut out = String::new();
     for line in &lines {
         for (column, cell) in line.iter().enumerate() {
@@ -25,7 +31,7 @@ pub(crate) fn table(rows: &[(&Case, Row)]) -> String {
         out.truncate(out.trim_end().len());
         out.push('\n');
     }
-    out + LEGEND
+    out
 }
 
 fn line(case: &Case, row: &Row) -> [String; 7] {
@@ -70,14 +76,18 @@ fn figure(samples: &[Sample], bytes: Option<usize>) -> String {
 }
 
 fn ratio(measured: &Measured, time: fn(&Sample) -> f64) -> String {
-    let pairs = measured.ours.iter().zip(&measured.peers);
-    let ratios = sorted(pairs.map(|(ours, peer)| time(ours) / time(peer)));
+    let ratios = ratios(&measured.ours, &measured.peers, time);
     match (ratios.first(), ratios.last()) {
         (Some(&low), Some(&high)) => {
             format!("{} ({}-{})", number(median(&ratios)), number(low), number(high))
         }
         _ => "-".to_owned(),
     }
+}
+
+/// Pair by pair, lowest first.
+pub(crate) fn ratios(ours: &[Sample], peers: &[Sample], time: fn(&Sample) -> f64) -> Vec<f64> {
+    sorted(ours.iter().zip(peers).map(|(ours, peer)| time(ours) / time(peer)))
 }
 
 fn memory(measured: &Measured) -> String {
@@ -91,7 +101,7 @@ fn memory(measured: &Measured) -> String {
 }
 
 /// Three digits that count, at most.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value {
         value if value >= 99.5 => format!("{value:.0}"),
         value if value >= 9.95 => format!("{value:.1}"),
@@ -106,7 +116,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-fn median(sorted: &[f64]) -> f64 {
+pub(crate) fn median(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
@@ -127,7 +137,7 @@ pub(crate) fn json(case: &Case, row: &Row) -> Value {
     object
 }
 
-fn side(samples: &[Sample], bytes: Option<usize>) -> Value {
+pub(crate) fn side(samples: &[Sample], bytes: Option<usize>) -> Value {
     let each = |value: fn(&Sample) -> Value| samples.iter().map(value).collect::<Vec<_>>();
     json!({
         "bytes": bytes,

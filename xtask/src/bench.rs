@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: builds the program and `benches/` for release, and runs the latter beside the Python package.
+//! `cargo xtask bench`: builds the program and `benches/` for release, and runs the latter beside the Python package, or whole
+//! models beside other runtimes.
 //!
 //! It makes no environment: without one, our figures are printed alone, and that is said.
 
@@ -10,17 +11,28 @@ use std::process::Command;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Cases: those whose name has one of these; without any, all
     names: Vec<String>,
     /// Pairs of runs of each case; slow ones make do with three
-    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, global = true, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// One JSON object a line, with the times of each run in seconds
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
     /// Name the cases and do nothing
     #[arg(long)]
     list: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Measure whole models beside ONNX Runtime, tract and rten, by turns
+    Models {
+        /// Models: those whose name has one of these; without any, all
+        names: Vec<String>,
+    },
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -45,7 +57,31 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for (is_set, flag) in [(args.json, "--json"), (args.list, "--list")] {
         bench.args(is_set.then_some(flag));
     }
+    if let Some(What::Models { names }) = &args.what {
+        match peers() {
+            Ok(folder) => bench.arg("--peers").arg(folder),
+            Err(error) => {
+                eprintln!("*** PEERS MISSING: those of benches/peers cannot be built: {error:#}");
+                &mut bench
+            }
+        };
+        return process::run(bench.arg("models").args(names));
+    }
     process::run(bench.args(&args.names))
+}
+
+/// Builds the programs of `benches/peers`, for this processor as their users would, and says where they lie.
+fn peers() -> Result<PathBuf> {
+    let target = dirs::root().join("target/peers");
+    let manifest = dirs::root().join("benches/peers/Cargo.toml");
+    let mut build = Command::new(env!("CARGO"));
+    build
+        .args(["build", "--release", "--locked", "--manifest-path"])
+        .arg(manifest)
+        .arg("--target-dir")
+        .arg(&target);
+    process::run(build.env("RUSTFLAGS", "-C target-cpu=native"))?;
+    Ok(target.join("release"))
 }
 
 /// A program of the release build, which lies beside the build that this program comes from.
