@@ -6,6 +6,7 @@
 
 use super::program::{Instr, Program};
 use super::view::Operands;
+use super::widest::{Job, widest};
 use super::{Linear, Nest};
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
@@ -114,7 +115,9 @@ impl Moved {
             let Ok(start) = usize::try_from(self.place.at(at) - first) else {
                 fail!("an index is out of bounds")
             };
-            block(from, start, by, &mut out[done * row..], behind, row)?;
+            if !widest(Transposed { from, start, by, out: &mut out[done * row..], behind, row }) {
+                fail!("an index is out of bounds")
+            }
             done += 1;
             if !advance(&mut at[across + 1..last], &self.dims[across + 1..last]) {
                 return Ok(());
@@ -148,26 +151,61 @@ fn line<T: Copy>(from: &[T], start: usize, by: i64, out: &mut [T]) -> Result<(),
 }
 
 /// A matrix, transposed: the rows of the result, `behind` apart, lie one element apart in the operand, its columns `by`.
-fn block<T: Copy>(
-    from: &[T],
+struct Transposed<'t, T> {
+    from: &'t [T],
     start: usize,
     by: i64,
-    out: &mut [T],
+    out: &'t mut [T],
     behind: usize,
     row: usize,
-) -> Result<(), Failure> {
-    let rows = (out.len() - row) / behind + 1;
-    for top in (0..rows).step_by(BLOCK) {
-        let n = BLOCK.min(rows - top);
-        let out = &mut out[top * behind..];
-        for column in 0..row {
-            let place = start as i64 + top as i64 + column as i64 * by;
-            let from = usize::try_from(place).ok().and_then(|place| from.get(place..)?.get(..n));
-            let Some(from) = from else { fail!("an index is out of bounds") };
-            out[column..].iter_mut().step_by(behind).zip(from).for_each(|(out, x)| *out = *x);
+}
+
+impl<T: Copy> Job for Transposed<'_, T> {
+    /// Whether all elements are there.
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> bool {
+        let Transposed { from, start, by, out, behind, row } = self;
+        let rows = (out.len() - row) / behind + 1;
+        for top in (0..rows).step_by(BLOCK) {
+            let n = BLOCK.min(rows - top);
+            let mut column = 0;
+            while column < row {
+                let line = |column: usize| {
+                    let place = start as i64 + top as i64 + column as i64 * by;
+                    usize::try_from(place).ok().and_then(|place| from.get(place..)?.get(..n))
+                };
+                let out = &mut out[top * behind + column..];
+                if n == BLOCK && column + BLOCK <= row {
+                    let Some(square) = square(|i| line(column + i)) else { return false };
+                    for (out, i) in out.chunks_mut(behind).zip(0..BLOCK) {
+                        let Some(out) = out.first_chunk_mut::<BLOCK>() else { return false };
+                        for column in 0..BLOCK {
+                            out[column] = square[column][i];
+                        }
+                    }
+                    column += BLOCK;
+                } else {
+                    let Some(from) = line(column) else { return false };
+                    out.iter_mut().step_by(behind).zip(from).for_each(|(out, x)| *out = *x);
+                    column += 1;
+                }
+            }
         }
+        true
     }
-    Ok(())
+}
+
+/// As many lines as elements of a line.
+#[inline(always)]
+fn square<'f, T: Copy + 'f>(line: impl Fn(usize) -> Option<&'f [T]>) -> Option<[[T; BLOCK]; BLOCK]> {
+    let first = line(0)?.first_chunk::<BLOCK>()?;
+    let mut lines = [*first; BLOCK];
+    for (column, to) in lines.iter_mut().enumerate() {
+        *to = *line(column)?.first_chunk::<BLOCK>()?;
+    }
+    Some(lines)
 }
 
 impl Nest {
