@@ -91,6 +91,28 @@ const SHARED: &[(&str, &[&[usize]])] = &[
         &[&[1, 40, 61, 63]],
     ),
     (
+        "(float[2,40,61,63] x, float[40,1,5,5] w) => (float[2,40,31,32] y)
+         { c = Conv <group = 40, strides = [2, 2], pads = [2, 2, 2, 2]> (x, w)\n y = Relu(c) }",
+        &[&[2, 40, 61, 63], &[40, 1, 5, 5]],
+    ),
+    (
+        "(float[3,900,7,7] x, float[900,1,3,3] w) => (float[3,900,7,7] y)
+         { y = Conv <group = 900, pads = [1, 1, 1, 1]> (x, w) }",
+        &[&[3, 900, 7, 7], &[900, 1, 3, 3]],
+    ),
+    (
+        "(float[1,40,61,63] x) => (float[1,40,61,63] y)
+         { y = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x) }",
+        &[&[1, 40, 61, 63]],
+    ),
+    ("(float[700,3,49,49] x) => (float[700,3,49,49] y) { y = Softmax(x) }", &[&[700, 3, 49, 49]]),
+    ("(float[900,9,7,7] x) => (float[900,9,1,1] y) { y = GlobalAveragePool(x) }", &[&[900, 9, 7, 7]]),
+    (
+        "(float[700,9,5] x, float[9,1] a, float[5] b) => (float[700,9,5] y)
+         { p = Mul(x, a)\n s = Add(p, b)\n y = Sigmoid(s) }",
+        &[&[700, 9, 5], &[9, 1], &[5]],
+    ),
+    (
         "(float[1,900] a, float[900,700] b) => (float[1,700] y) { y = MatMul(a, b) }",
         &[&[1, 900], &[900, 700]],
     ),
@@ -115,6 +137,86 @@ fn results_depend_on_no_number_of_threads() {
         for threads in [2, 3, 8] {
             assert!(run(threads) == alone, "{graph}: {threads} threads give something else");
         }
+    }
+}
+
+/// Windows of all strides, distances and edges, over images narrower and wider than a hardware register.
+#[test]
+fn windows_give_what_formulas_say() {
+    let mut images = Vec::new();
+    for kernel in [1, 2, 3, 5, 7] {
+        for (stride, dilation) in [(1, 1), (2, 1), (1, 2), (3, 2)] {
+            for (height, width) in [(9, 10), (6, 21)] {
+                let most = (kernel * dilation / 2).min(kernel - 1);
+                for pad in [0, most] {
+                    if dilation * (kernel - 1) < height + 2 * pad {
+                        images.push((vec![height, width], kernel, stride, dilation, pad));
+                    }
+                }
+            }
+        }
+    }
+    images.push((vec![1100], 5, 1, 1, 2));
+    images.push((vec![1100], 4, 2, 3, 0));
+    images.push((vec![5, 6, 7], 3, 1, 1, 1));
+    images.push((vec![5, 6, 7], 2, 2, 1, 0));
+    for (image, kernel, stride, dilation, pad) in images {
+        let rank = image.len();
+        let each = |n: usize| vec![n.to_string(); rank].join(", ");
+        let window = format!(
+            "strides = [{}], dilations = [{}], pads = [{}]",
+            each(stride),
+            each(dilation),
+            vec![pad.to_string(); 2 * rank].join(", ")
+        );
+        let (dims, kernel) = (image.iter().map(usize::to_string).collect::<Vec<_>>().join(","), each(kernel));
+        let graph = format!(
+            "(float[1,2,{dims}] x, float[2,1,{kernel}] w) => (float convolved, float most, float mean, float all) {{
+             convolved = Conv <group = 2, {window}> (x, w)
+             most = MaxPool <kernel_shape = [{kernel}], {window}> (x)
+             mean = AveragePool <kernel_shape = [{kernel}], {window}> (x)
+             all = AveragePool <kernel_shape = [{kernel}], count_include_pad = 1, {window}> (x) }}"
+        );
+        let dims: Vec<usize> = [1, 2].into_iter().chain(image).collect();
+        let kernel: Vec<usize> = kernel.split(", ").filter_map(|d| d.parse().ok()).collect();
+        let weights: Vec<usize> = [2, 1].into_iter().chain(kernel).collect();
+        let mut x = wave(dims.iter().product(), 1);
+        run_both_ways(&graph, &[(&dims, x.clone()), (&weights, wave(weights.iter().product(), 2))]);
+        // What is no number is found wherever it is.
+        x[40] = f32::NAN;
+        run_both_ways(&graph, &[(&dims, x), (&weights, wave(weights.iter().product(), 2))]);
+    }
+}
+
+/// Rows of all lengths, along axes that are shorter and longer than a strip.
+#[test]
+fn rows_give_what_formulas_say() {
+    for (rows, length) in [(70, 1), (300, 3), (70, 15), (40, 49), (40, 64), (20, 100), (3, 1023), (3, 1500)] {
+        let graph = format!(
+            "(float[{rows},{length}] x, float[{length}] w) => (float a, float b, float c, float d, float e, float f) {{
+             a = Softmax(x)
+             b = LogSoftmax(x)
+             c = LayerNormalization(x, w)
+             d = ReduceMax <keepdims = 0> (x)
+             e = ArgMax <axis = 1> (x)
+             f = Softmax <axis = 0> (x) }}"
+        );
+        let graph = graph.replace("float e", "int64 e");
+        let dims = [rows, length];
+        run_both_ways(&graph, &[(&dims, wave(rows * length, 3)), (&[length], wave(length, 4))]);
+    }
+}
+
+/// Runs a graph by its loops, each of which is held against its formula.
+fn run_both_ways(graph: &str, inputs: &[(&[usize], Vec<f32>)]) {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 22]>\nwindows {graph}\n");
+    let model = read_text(&text).unwrap_or_else(|why| panic!("{graph}: {why}"));
+    let options = CompileOptions { check_loops: true, ..CompileOptions::default() };
+    let executable = compile(&model, registry_of(&model), &options).expect("operators that are run");
+    let tensor = |(dims, numbers): &(&[usize], Vec<f32>)| Tensor::of(dims, numbers).expect("small tensors");
+    let inputs = inputs.iter().map(|input| Some(Value::Tensor(tensor(input)))).collect();
+    if let Err(why) = executable.run(inputs, &RunOptions::default()) {
+        panic!("{graph}: {why:?}");
     }
 }
 

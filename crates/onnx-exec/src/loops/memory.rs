@@ -3,6 +3,7 @@
 use super::Class;
 use super::lanes::{Registers, wrap};
 use super::program::Reg;
+use super::strip::Walk;
 use super::view::View;
 use super::widest::{Job, widest};
 use onnx_ir::ElemType;
@@ -14,6 +15,8 @@ use std::ops::Range;
 pub(super) enum Places<'a> {
     /// The first, and from each to the next.
     Stride(i64, i64),
+    /// Rows of them.
+    Rows(Walk),
     /// One by one, after the place that comes first; what is outside is not looked at by anyone.
     Each(&'a [i64], i64),
 }
@@ -23,12 +26,13 @@ impl Places<'_> {
     fn from(self, first: i64) -> Self {
         match self {
             Places::Stride(start, by) => Places::Stride(start - first, by),
+            Places::Rows(walk) => Places::Rows(Walk { start: walk.start - first, ..walk }),
             Places::Each(places, before) => Places::Each(places, before + first),
         }
     }
 }
 
-fn copy<A: Copy + Default, B>(out: &mut [B], from: &[A], places: Places<'_>, convert: impl Fn(A) -> B) {
+fn copy<A: Copy + Default, B: Copy>(out: &mut [B], from: &[A], places: Places<'_>, convert: impl Fn(A) -> B) {
     widest(Copying { out, from, places, convert });
 }
 
@@ -40,39 +44,62 @@ struct Copying<'c, A, B, F> {
     convert: F,
 }
 
-impl<A: Copy + Default, B, F: Fn(A) -> B> Job for Copying<'_, A, B, F> {
+impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Job for Copying<'_, A, B, F> {
     type Out = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let Copying { out, from, places, convert } = self;
         match places {
-            Places::Stride(start, by) => match stretch(from, start, by, out.len()) {
-                Some((stretch, 1)) => {
-                    out.iter_mut().zip(stretch).for_each(|(out, x)| *out = convert(*x));
+            Places::Stride(start, by) => line(out, from, start, by, convert),
+            Places::Rows(walk) => {
+                let [planes, rows, lanes] = walk.extents;
+                let places = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));
+                for (out, at) in out.chunks_exact_mut(lanes.max(1)).zip(places) {
+                    line(out, from, walk.row(at), walk.by[2], &convert);
                 }
-                Some((stretch, 2)) => {
-                    let (pairs, last) = stretch.as_chunks::<2>();
-                    let first = pairs.iter().map(|[x, _]| x).chain(last);
-                    out.iter_mut().zip(first).for_each(|(out, x)| *out = convert(*x));
-                }
-                Some((stretch, by)) => {
-                    out.iter_mut().zip(stretch.iter().step_by(by)).for_each(|(out, x)| *out = convert(*x));
-                }
-                None => {
-                    let mut at = start;
-                    for out in out {
-                        let x = usize::try_from(at).ok().and_then(|at| from.get(at));
-                        *out = convert(x.copied().unwrap_or_default());
-                        at += by;
-                    }
-                }
-            },
+            }
             Places::Each(places, first) => {
                 for (out, at) in out.iter_mut().zip(places) {
                     let x = usize::try_from(*at - first).ok().and_then(|at| from.get(at));
                     *out = convert(x.copied().unwrap_or_default());
                 }
+            }
+        }
+    }
+}
+
+/// Converts elements that are as far apart from one another.
+#[inline(always)]
+fn line<A: Copy + Default, B: Copy>(
+    out: &mut [B],
+    from: &[A],
+    start: i64,
+    by: i64,
+    convert: impl Fn(A) -> B,
+) {
+    match stretch(from, start, by, out.len()) {
+        Some((stretch, 1)) => {
+            out.iter_mut().zip(stretch).for_each(|(out, x)| *out = convert(*x));
+        }
+        Some((stretch, 2)) => {
+            let (pairs, last) = stretch.as_chunks::<2>();
+            let first = pairs.iter().map(|[x, _]| x).chain(last);
+            out.iter_mut().zip(first).for_each(|(out, x)| *out = convert(*x));
+        }
+        Some((stretch, by)) => {
+            out.iter_mut().zip(stretch.iter().step_by(by)).for_each(|(out, x)| *out = convert(*x));
+        }
+        None if by == 0 => {
+            let x = usize::try_from(start).ok().and_then(|at| from.get(at));
+            out.fill(convert(x.copied().unwrap_or_default()));
+        }
+        None => {
+            let mut at = start;
+            for out in out {
+                let x = usize::try_from(at).ok().and_then(|at| from.get(at));
+                *out = convert(x.copied().unwrap_or_default());
+                at += by;
             }
         }
     }
@@ -92,18 +119,9 @@ pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: Vie
     let places = places.from(from.first);
     match to.class {
         Class::Single => {
-            let out = &mut regs.single[to.at][lanes];
+            let out = &mut regs.own(to)[lanes];
             match from.elem {
-                E::FLOAT => match places {
-                    // The most frequent of all.
-                    Places::Stride(start, 0) => {
-                        let x = usize::try_from(start).ok().and_then(|at| from.words::<f32>().get(at));
-                        out.fill(x.copied().unwrap_or_default());
-                    }
-                    Places::Stride(..) | Places::Each(..) => {
-                        copy(out, from.words::<f32>(), places, |x: f32| x)
-                    }
-                },
+                E::FLOAT => copy(out, from.words(), places, |x: f32| x),
                 E::FLOAT16 => copy(out, from.words(), places, half::f16::to_f32),
                 E::BFLOAT16 => copy(out, from.words(), places, half::bf16::to_f32),
                 elem => {
@@ -143,7 +161,7 @@ fn ints(out: &mut [i64], from: View<'_>, places: Places<'_>) {
     }
 }
 
-/// Rounds lanes to the element type and stores them.
+/// Rounds lanes, which are in the register itself, to the element type and stores them.
 pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) {
     use ElemType as E;
     fn put<T: bytemuck::Pod, A: Copy + Default>(to: &mut [u8], lanes: &[A], convert: impl Fn(A) -> T) {

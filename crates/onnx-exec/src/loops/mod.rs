@@ -1,8 +1,9 @@
 //! Formulas as loops: each nest computes one tensor, strip by strip.
 //!
-//! A strip is a stretch of up to [`LANES`] elements along one axis. What has to be done for a strip is a [`Program`]: loads,
-//! arithmetic on whole registers of lanes, no branches. Around it are plain loops over the other axes. Axes that all loads
-//! walk through in the same way are one axis, so that a chain of elementwise operators is one long loop whatever its rank.
+//! A strip is a stretch of up to [`LANES`] elements along one axis, and where that is short, along the axes before it. What has to
+//! be done for a strip is a [`Program`]: loads, arithmetic on whole registers of lanes, no branches. Around it are plain loops over
+//! the other axes. Axes that all loads walk through in the same way are one axis, so that a chain of elementwise operators is one
+//! long loop whatever its rank.
 //!
 //! ```text
 //! y = Softmax(x), x: float[2,3]                            as it prints
@@ -17,6 +18,7 @@
 mod axes;
 mod check;
 mod contract;
+mod interpret;
 mod lanes;
 mod lower;
 mod math;
@@ -30,9 +32,12 @@ mod program;
 mod reduce;
 mod run;
 mod scratch;
+mod strip;
 mod taps;
+mod tiles;
 mod view;
 mod widest;
+mod windows;
 
 pub(crate) use check::agree;
 use contract::Contraction;
@@ -43,6 +48,7 @@ use onnx_ops::meaning::Combine;
 pub(crate) use parallel::parallel;
 use pieces::Pieces;
 use program::Program;
+pub(crate) use run::Worker;
 use smallvec::SmallVec;
 use taps::Taps;
 pub(crate) use view::View;

@@ -12,6 +12,7 @@
 use super::lower::Types;
 use super::program::{Bound, Program};
 use super::run::Worker;
+use super::view::Operands;
 use super::{LANES, Nest};
 use crate::budget::filled;
 use crate::failure::{Failure, fail};
@@ -77,6 +78,7 @@ impl Pieces {
     pub(super) fn run(
         &self,
         workers: &mut [Worker<'_>],
+        operands: &Operands<'_>,
         width: usize,
         elements: Range<usize>,
         out: &mut [u8],
@@ -93,13 +95,13 @@ impl Pieces {
             };
             for (piece, worker) in self.pieces.iter().zip(&mut *workers) {
                 if batch > 1 && piece.of_row.len() < FEW {
-                    self.put(piece, worker, first..first + batch, width, now)?;
+                    self.put(piece, (worker, operands), first..first + batch, width, now)?;
                 } else if batch > 0 {
                     for (row, now) in now.chunks_exact_mut(self.row * width).enumerate() {
-                        piece.part(worker, first + row, 0..self.row, width, now)?;
+                        piece.part((worker, operands), first + row, 0..self.row, width, now)?;
                     }
                 } else {
-                    piece.part(worker, first, within..within + n, width, now)?;
+                    piece.part((worker, operands), first, within..within + n, width, now)?;
                 }
             }
             (rest, at) = (later, at + n);
@@ -111,7 +113,7 @@ impl Pieces {
     fn put(
         &self,
         piece: &Piece,
-        worker: &mut Worker<'_>,
+        (worker, operands): (&mut Worker<'_>, &Operands<'_>),
         rows: Range<usize>,
         width: usize,
         out: &mut [u8],
@@ -120,7 +122,7 @@ impl Pieces {
         // As words, so that all types are aligned.
         let mut together = filled((rows.len() * each * width).div_ceil(size_of::<u64>()), 0u64)?;
         let together = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut together)[..rows.len() * each * width];
-        worker.run(rows.start * each..rows.end * each, together)?;
+        worker.run(operands, rows.start * each..rows.end * each, together)?;
         let places = out.chunks_exact_mut(self.row * width);
         for (to, from) in places.zip(together.chunks_exact(each * width)) {
             to[piece.of_row.start * width..piece.of_row.end * width].copy_from_slice(from);
@@ -152,7 +154,7 @@ impl Piece {
     /// What it has of a stretch of one row.
     fn part(
         &self,
-        worker: &mut Worker<'_>,
+        (worker, operands): (&mut Worker<'_>, &Operands<'_>),
         row: usize,
         stretch: Range<usize>,
         width: usize,
@@ -165,7 +167,7 @@ impl Piece {
         }
         let out = &mut out[(mine.start - stretch.start) * width..(mine.end - stretch.start) * width];
         let first = row * self.of_row.len();
-        worker.run(first + mine.start - start..first + mine.end - start, out)
+        worker.run(operands, first + mine.start - start..first + mine.end - start, out)
     }
 }
 

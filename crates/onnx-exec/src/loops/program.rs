@@ -140,12 +140,8 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// The lanes, of `n` from a position on, for which it holds.
-    pub(super) fn lanes(&self, at: &[usize], along: usize, n: usize) -> std::ops::Range<usize> {
-        self.of(self.function.at(at), self.function.by[along], n)
-    }
-
     /// The lanes, of `n`, for which it holds of a value that each adds something to.
+    #[inline]
     pub(super) fn of(&self, base: i64, by: i64, n: usize) -> std::ops::Range<usize> {
         Bound::lanes_of(self.from..self.to, base, by, n)
     }
@@ -311,7 +307,7 @@ mod tests {
             for base in -9..=9 {
                 let bound =
                     Bound { function: Linear { base, by: [by].into_iter().collect() }, from: -2, to: 5 };
-                let lanes = bound.lanes(&[0], 0, 8);
+                let lanes = bound.of(base, by, 8);
                 for lane in 0..8 {
                     let is_in = (-2..5).contains(&(base + by * lane as i64));
                     assert_eq!(lanes.contains(&lane), is_in, "{base} + {by} * {lane}: {lanes:?}");

@@ -1,10 +1,12 @@
 //! What lanes are combined into.
 
+use super::Class;
 use super::lanes::Registers;
 use super::program::Reg;
+use super::view::Operands;
 use super::widest::{Job, widest};
-use super::{Class, LANES};
 use onnx_ops::meaning::{Combine, Keep};
+use std::ops::Range;
 
 /// Totals that a strip which is reduced itself is combined into, element after element in turn; these are combined in the end.
 const ALONG: usize = 64;
@@ -24,13 +26,17 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn new(combine: Combine) -> Self {
+    /// Totals for strips of so many lanes of a class.
+    pub(super) fn new(combine: Combine, class: Class, lanes: usize) -> Self {
+        let lanes = lanes.max(ALONG);
+        let is_added = matches!(combine, Combine::Sum | Combine::Product);
+        let count = |is_wanted: bool| if is_wanted { lanes } else { 0 };
         Totals {
             combine,
-            single: vec![0.0; LANES],
-            double: vec![0.0; LANES],
-            int: vec![0; LANES],
-            at: vec![0; LANES],
+            single: vec![0.0; count(class == Class::Single)],
+            double: vec![0.0; count(class == Class::Double || class == Class::Single && is_added)],
+            int: vec![0; count(class == Class::Int)],
+            at: vec![0; count(is_place(combine))],
             count: 0,
         }
     }
@@ -45,59 +51,72 @@ impl Totals {
             Combine::Max | Combine::ArgMax(_) => (f64::NEG_INFINITY, i64::MIN),
             Combine::Min | Combine::ArgMin(_) => (f64::INFINITY, i64::MAX),
         };
-        self.single[..n].fill(float as f32);
-        self.double[..n].fill(float);
-        self.int[..n].fill(int);
-        self.at[..n].fill(0);
+        first(&mut self.single, n).fill(float as f32);
+        first(&mut self.double, n).fill(float);
+        first(&mut self.int, n).fill(int);
+        first(&mut self.at, n).fill(0);
     }
 
     /// The first totals, of single floats and of doubles, for who sets them.
     pub(super) fn first(&mut self, n: usize) -> (&mut [f32], &mut [f64]) {
-        (&mut self.single[..n], &mut self.double[..n])
+        (first(&mut self.single, n), first(&mut self.double, n))
     }
 
     /// Adds a lane of `x` to each total.
-    pub(super) fn push(&mut self, n: usize, regs: &Registers, x: Reg) {
+    pub(super) fn push(&mut self, n: usize, x: Strips<'_>) {
         let Totals { combine, single, double, int, at, count } = self;
-        let (combine, at) = (*combine, &mut at[..n]);
-        match (x.class, combine) {
-            (Class::Single, Combine::Sum | Combine::Product) => {
-                widest(Push { combine, totals: &mut double[..n], at, count: *count, x: &regs.single[x.at] });
+        let (combine, at, count_now) = (*combine, first(at, n), *count);
+        match x {
+            Strips::Single(x) if matches!(combine, Combine::Sum | Combine::Product) => {
+                widest(Push { combine, totals: first(double, n), at, count: count_now, x });
             }
-            (Class::Single, _) => {
-                widest(Push { combine, totals: &mut single[..n], at, count: *count, x: &regs.single[x.at] });
-            }
-            (Class::Double, _) => {
-                widest(Push { combine, totals: &mut double[..n], at, count: *count, x: &regs.double[x.at] });
-            }
-            (Class::Int, _) => {
-                widest(Push { combine, totals: &mut int[..n], at, count: *count, x: &regs.int[x.at] });
-            }
+            Strips::Single(x) => widest(Push { combine, totals: first(single, n), at, count: count_now, x }),
+            Strips::Double(x) => widest(Push { combine, totals: first(double, n), at, count: count_now, x }),
+            Strips::Int(x) => widest(Push { combine, totals: first(int, n), at, count: count_now, x }),
         }
         *count += 1;
     }
 
-    /// Adds `n` lanes of `x` to the first totals, as one after the other. Positions go on where they were.
-    pub(super) fn push_along(&mut self, n: usize, regs: &Registers, x: Reg) {
+    /// Adds lanes of `x` to the first totals, as one after the other. Positions go on where they were.
+    pub(super) fn push_along(&mut self, x: Strips<'_>) {
         let Totals { combine, single, double, int, at, count } = self;
         let combine = *combine;
-        match (x.class, combine) {
-            (Class::Single, Combine::Sum | Combine::Product) => {
-                let x = &regs.single[x.at][..n];
-                *count = widest(PushAlong { combine, totals: double, at, count: *count, x });
+        *count = match x {
+            Strips::Single(x) if matches!(combine, Combine::Sum | Combine::Product) => {
+                widest(PushAlong { combine, totals: double, at, count: *count, x })
             }
-            (Class::Single, _) => {
-                let x = &regs.single[x.at][..n];
-                *count = widest(PushAlong { combine, totals: single, at, count: *count, x });
+            Strips::Single(x) => widest(PushAlong { combine, totals: single, at, count: *count, x }),
+            Strips::Double(x) => widest(PushAlong { combine, totals: double, at, count: *count, x }),
+            Strips::Int(x) => widest(PushAlong { combine, totals: int, at, count: *count, x }),
+        };
+    }
+
+    /// Combines rows of so many lanes of `x` each, and puts the results into a register from a lane on.
+    pub(super) fn rows(&mut self, lanes: usize, x: Strips<'_>, regs: &mut Registers, total: Reg, to: usize) {
+        let combine = self.combine;
+        let is_added = matches!(combine, Combine::Sum | Combine::Product);
+        match (x, total.class) {
+            (_, Class::Int) if is_place(combine) => {
+                for row in 0..x.len() / lanes {
+                    self.clear(ALONG);
+                    self.push_along(x.part(row * lanes..(row + 1) * lanes));
+                    regs.int[total.at][to + row] = self.at.first().copied().unwrap_or(0);
+                }
             }
-            (Class::Double, _) => {
-                let x = &regs.double[x.at][..n];
-                *count = widest(PushAlong { combine, totals: double, at, count: *count, x });
+            (Strips::Single(x), Class::Double) if is_added => {
+                widest(Rows { combine, lanes, x, totals: &mut regs.double[total.at][to..] });
             }
-            (Class::Int, _) => {
-                let x = &regs.int[x.at][..n];
-                *count = widest(PushAlong { combine, totals: int, at, count: *count, x });
+            (Strips::Single(x), Class::Single) if !is_added => {
+                widest(Rows { combine, lanes, x, totals: &mut regs.own(total)[to..] });
             }
+            (Strips::Double(x), Class::Double) => {
+                widest(Rows { combine, lanes, x, totals: &mut regs.double[total.at][to..] });
+            }
+            (Strips::Int(x), Class::Int) => {
+                widest(Rows { combine, lanes, x, totals: &mut regs.int[total.at][to..] });
+            }
+            // Totals have the classes that `total_class` says.
+            (Strips::Single(_) | Strips::Double(_) | Strips::Int(_), _) => {}
         }
     }
 
@@ -118,7 +137,7 @@ impl Totals {
     pub(super) fn put(&self, n: usize, regs: &mut Registers, total: Reg, first: usize) {
         let lanes = first..first + n;
         match total.class {
-            Class::Single => regs.single[total.at][lanes].copy_from_slice(&self.single[..n]),
+            Class::Single => regs.own(total)[lanes].copy_from_slice(&self.single[..n]),
             Class::Double => regs.double[total.at][lanes].copy_from_slice(&self.double[..n]),
             Class::Int => {
                 let from = if is_place(self.combine) { &self.at } else { &self.int };
@@ -133,6 +152,47 @@ impl Totals {
     }
 }
 
+/// The first totals, if there are any of their kind.
+fn first<T>(totals: &mut [T], n: usize) -> &mut [T] {
+    let n = n.min(totals.len());
+    &mut totals[..n]
+}
+
+/// Lanes that are combined.
+#[derive(Clone, Copy)]
+pub(super) enum Strips<'l> {
+    Single(&'l [f32]),
+    Double(&'l [f64]),
+    Int(&'l [i64]),
+}
+
+impl<'l> Strips<'l> {
+    /// The first `n` lanes of a register.
+    pub(super) fn of(regs: &'l mut Registers, n: usize, x: Reg, operands: &Operands<'l>) -> Self {
+        match x.class {
+            Class::Single => Strips::Single(regs.singles(n, x, operands)),
+            Class::Double => Strips::Double(&regs.double[x.at][..n]),
+            Class::Int => Strips::Int(&regs.int[x.at][..n]),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Strips::Single(x) => x.len(),
+            Strips::Double(x) => x.len(),
+            Strips::Int(x) => x.len(),
+        }
+    }
+
+    fn part(self, lanes: Range<usize>) -> Self {
+        match self {
+            Strips::Single(x) => Strips::Single(&x[lanes]),
+            Strips::Double(x) => Strips::Double(&x[lanes]),
+            Strips::Int(x) => Strips::Int(&x[lanes]),
+        }
+    }
+}
+
 /// Whether the total is a position.
 fn is_place(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMax(_) | Combine::ArgMin(_))
@@ -140,6 +200,12 @@ fn is_place(combine: Combine) -> bool {
 
 /// A kind of number that totals are.
 trait Total: Copy + PartialOrd {
+    /// What sums, products, greatest and least begin with.
+    const ZERO: Self;
+    const ONE: Self;
+    const LEAST: Self;
+    const MOST: Self;
+
     fn add(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn is_nan(self) -> bool;
@@ -148,6 +214,11 @@ trait Total: Copy + PartialOrd {
 macro_rules! float_totals {
     ($($ty:ty),*) => {
         $(impl Total for $ty {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const LEAST: Self = <$ty>::NEG_INFINITY;
+            const MOST: Self = <$ty>::INFINITY;
+
             #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self + other
@@ -167,6 +238,11 @@ macro_rules! float_totals {
 float_totals!(f32, f64);
 
 impl Total for i64 {
+    const ZERO: Self = 0;
+    const ONE: Self = 1;
+    const LEAST: Self = i64::MIN;
+    const MOST: Self = i64::MAX;
+
     #[inline(always)]
     fn add(self, other: Self) -> Self {
         self.wrapping_add(other)
@@ -244,6 +320,136 @@ impl<A: Copy + Into<T>, T: Total> Job for PushAlong<'_, A, T> {
             (Combine::ArgMax(_) | Combine::ArgMin(_), _, _) => {}
         }
         count
+    }
+}
+
+/// Combines each of some rows, in the order in which [`PushAlong`] and [`Fold`] do.
+struct Rows<'p, A, T> {
+    combine: Combine,
+    lanes: usize,
+    x: &'p [A],
+    totals: &'p mut [T],
+}
+
+impl<A: Copy + Into<T>, T: Total> Job for Rows<'_, A, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        match self.combine {
+            Combine::Sum => self.with::<Added>(),
+            Combine::Product => self.with::<Multiplied>(),
+            Combine::Max => self.with::<Greatest>(),
+            Combine::Min => self.with::<Least>(),
+            // Positions are nothing that lanes are combined into.
+            Combine::ArgMax(_) | Combine::ArgMin(_) => {}
+        }
+    }
+}
+
+impl<A: Copy + Into<T>, T: Total> Rows<'_, A, T> {
+    #[inline(always)]
+    fn with<C: Combining<T>>(self) {
+        for (total, row) in self.totals.iter_mut().zip(self.x.chunks_exact(self.lanes)) {
+            // Names rather than an array of arrays: then they stay in hardware registers.
+            let [mut a, mut b, mut c, mut d] = [[C::NEUTRAL; QUARTER]; 4];
+            let (chunks, rest) = row.as_chunks::<ALONG>();
+            for chunk in chunks {
+                let ([p, q, r, s], _) = chunk.as_chunks::<QUARTER>() else { return };
+                (a, b) = (with_each::<A, T, C>(a, p), with_each::<A, T, C>(b, q));
+                (c, d) = (with_each::<A, T, C>(c, r), with_each::<A, T, C>(d, s));
+            }
+            let (quarters, last) = rest.as_chunks::<QUARTER>();
+            let mut end = [C::NEUTRAL; QUARTER];
+            end.iter_mut().zip(last).for_each(|(end, x)| *end = (*x).into());
+            match quarters {
+                [] => a = with_each::<T, T, C>(a, &end),
+                [p] => (a, b) = (with_each::<A, T, C>(a, p), with_each::<T, T, C>(b, &end)),
+                [p, q] => {
+                    (a, b) = (with_each::<A, T, C>(a, p), with_each::<A, T, C>(b, q));
+                    c = with_each::<T, T, C>(c, &end);
+                }
+                [p, q, r, ..] => {
+                    (a, b) = (with_each::<A, T, C>(a, p), with_each::<A, T, C>(b, q));
+                    (c, d) = (with_each::<A, T, C>(c, r), with_each::<T, T, C>(d, &end));
+                }
+            }
+            let all = with_each::<T, T, C>(with_each::<T, T, C>(a, &c), &with_each::<T, T, C>(b, &d));
+            let mut all = all;
+            let mut n = QUARTER;
+            while n > 1 {
+                n /= 2;
+                for i in 0..n {
+                    all[i] = C::combine(all[i], all[i + n]);
+                }
+            }
+            *total = all[0];
+        }
+    }
+}
+
+/// A part of the [`ALONG`] totals, of which no hardware registers need more than four.
+const QUARTER: usize = ALONG / 4;
+
+#[inline(always)]
+fn with_each<A: Copy + Into<T>, T: Total, C: Combining<T>>(
+    totals: [T; QUARTER],
+    x: &[A; QUARTER],
+) -> [T; QUARTER] {
+    let mut combined = totals;
+    for i in 0..QUARTER {
+        combined[i] = C::combine(totals[i], x[i].into());
+    }
+    combined
+}
+
+/// How two totals become one.
+trait Combining<T> {
+    const NEUTRAL: T;
+
+    fn combine(a: T, b: T) -> T;
+}
+
+struct Added;
+struct Multiplied;
+struct Greatest;
+struct Least;
+
+impl<T: Total> Combining<T> for Added {
+    const NEUTRAL: T = T::ZERO;
+
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        a.add(b)
+    }
+}
+
+impl<T: Total> Combining<T> for Multiplied {
+    const NEUTRAL: T = T::ONE;
+
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        a.mul(b)
+    }
+}
+
+impl<T: Total> Combining<T> for Greatest {
+    const NEUTRAL: T = T::LEAST;
+
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        let most = if b > a { b } else { a };
+        if b.is_nan() { b } else { most }
+    }
+}
+
+impl<T: Total> Combining<T> for Least {
+    const NEUTRAL: T = T::MOST;
+
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        let least = if b < a { b } else { a };
+        if b.is_nan() { b } else { least }
     }
 }
 

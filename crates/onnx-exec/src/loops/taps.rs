@@ -4,8 +4,10 @@
 //! is known before, so that for a strip nothing is left but to find the stretch that lies within bounds and to combine it.
 
 use super::program::{Bound, Instr, Program};
+use super::strip::Strip;
 use super::view::{Operands, View};
 use super::widest::{Job, widest};
+use super::windows::{Window, Windows};
 use super::{Class, Linear};
 use crate::failure::{Failure, fail};
 use crate::tensor::advance;
@@ -24,30 +26,32 @@ const TOGETHER: usize = 4;
 /// Such a reduction.
 #[derive(Clone, Debug)]
 pub(super) struct Taps {
-    x: Source,
+    pub(super) x: Source,
     /// What elements are multiplied with.
-    factor: Option<Source>,
-    combine: Combine,
+    pub(super) factor: Option<Source>,
+    pub(super) combine: Combine,
     /// The axis of the strips.
-    along: usize,
-    steps: Vec<Step>,
+    pub(super) along: usize,
+    pub(super) steps: Vec<Step>,
+    /// How they overlap.
+    windows: Option<Windows>,
 }
 
 /// What is loaded.
 #[derive(Clone, Debug)]
-struct Source {
+pub(super) struct Source {
     operand: usize,
-    place: Linear,
-    bounds: Vec<Bound>,
-    otherwise: f32,
+    pub(super) place: Linear,
+    pub(super) bounds: Vec<Bound>,
+    pub(super) otherwise: f32,
 }
 
 /// What a step adds to places, and to what bounds are asked of.
 #[derive(Clone, Debug)]
-struct Step {
-    x: i64,
-    factor: i64,
-    bounds: SmallVec<[i64; 2]>,
+pub(super) struct Step {
+    pub(super) x: i64,
+    pub(super) factor: i64,
+    pub(super) bounds: SmallVec<[i64; 2]>,
 }
 
 impl Source {
@@ -77,7 +81,7 @@ impl Taps {
     pub(super) fn of(combine: Combine, body: &Program, split: usize, over: &[usize]) -> Option<Taps> {
         let along = body.along;
         let (x, factor) = match (&body.instrs[..], combine) {
-            ([x], Combine::Max | Combine::Min) => (Source::of(x)?, None),
+            ([x], Combine::Max | Combine::Min | Combine::Sum) => (Source::of(x)?, None),
             ([a, b, Instr::Binary { to, op: Binary::Mul, a: left, b: right }], Combine::Sum) => {
                 let is_all = body.result == Some(*to) && left != right;
                 let (a, b) = (Source::of(a)?, Source::of(b)?);
@@ -114,12 +118,45 @@ impl Taps {
                 break;
             }
         }
-        Some(Taps { x, factor, combine, along, steps })
+        let is_few = steps.len() <= BLOCK;
+        let windows = is_few.then(|| Windows::of(&x, factor.as_ref(), &steps, along)).flatten();
+        // Sums that no neighbours share are doubles.
+        let is_sum = combine == Combine::Sum && factor.is_none();
+        (!is_sum || windows.is_some()).then_some(Taps { x, factor, combine, along, steps, windows })
     }
 
     /// Whether the total is a single float.
     pub(super) fn is_single(&self) -> bool {
         self.combine != Combine::Sum || self.steps.len() <= BLOCK
+    }
+
+    /// Whether neighbours share what they read, which is laid out before.
+    pub(super) fn has_windows(&self) -> bool {
+        self.windows.is_some()
+    }
+
+    /// Combines all steps for a strip from a position on, if it [has windows](Self::has_windows), into the first of some single
+    /// floats. Those behind, up to a whole hardware register, become anything.
+    pub(super) fn run_windows(
+        &self,
+        operands: &Operands<'_>,
+        at: &[usize],
+        strip: Strip,
+        patches: &mut Vec<f32>,
+        out: &mut [f32],
+    ) -> Result<(), Failure> {
+        let Some(windows) = &self.windows else { fail!("a reduction has no windows") };
+        let x = self.x.view(operands)?;
+        let factors = self.factor.as_ref().map(|factor| {
+            let view = factor.view(operands)?;
+            Ok((view.words(), factor.place.at(at) - view.first))
+        });
+        let factors = factors.transpose()?;
+        let start = self.x.place.at(at) - x.first;
+        let values = self.x.bounds.iter().map(|bound| bound.function.at(at)).collect();
+        let x = x.words();
+        let is_in = widest(Window { windows, taps: self, strip, x, factors, start, values, patches, out });
+        if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 
     /// Combines all steps for the strip from a position on, into single floats, or into doubles if they are
@@ -140,7 +177,7 @@ impl Taps {
             start: self.x.place.at(at) - x.first,
             values: self.x.bounds.iter().map(|bound| bound.function.at(at)).collect(),
         };
-        let is_in = widest(Strip {
+        let is_in = widest(Line {
             of,
             factors: factors.as_ref().map(|(view, _)| view.words()).unwrap_or_default(),
             first: factors.as_ref().map_or(0, |(view, start)| start - view.first),
@@ -161,7 +198,7 @@ struct Elements<'s> {
 }
 
 /// A strip that is reduced; whether all that it loads is there.
-struct Strip<'s> {
+struct Line<'s> {
     of: Elements<'s>,
     factors: &'s [f32],
     first: i64,
@@ -169,7 +206,7 @@ struct Strip<'s> {
     double: &'s mut [f64],
 }
 
-impl Job for Strip<'_> {
+impl Job for Line<'_> {
     type Out = bool;
 
     #[inline(always)]
@@ -222,11 +259,11 @@ impl Elements<'_> {
     }
 }
 
-impl Strip<'_> {
+impl Line<'_> {
     #[inline(always)]
     fn sum<const FUSED: bool>(self) -> bool {
         let n = self.double.len();
-        let Strip { of, factors, first, single: sums, double } = self;
+        let Line { of, factors, first, single: sums, double } = self;
         let mut is_first = true;
         for steps in of.taps.steps.chunks(BLOCK) {
             sums.fill(0.0);

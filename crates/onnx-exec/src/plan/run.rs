@@ -3,12 +3,13 @@
 use super::{Kernel, Member, Place, Plan, Slot, Source, Step, root};
 use crate::budget::{Charge, filled, spend};
 use crate::failure::{Failure, fail};
-use crate::loops::{View, parallel};
+use crate::loops::{View, Worker, parallel};
 use crate::pool;
 use crate::run::Run;
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -236,14 +237,16 @@ impl Kernel {
                 }
             })
             .collect();
+        let mut workers: Vec<Worker<'_>> =
+            self.members.iter().map(|member| Worker::new(&member.nest)).collect();
         let mut first = rows.start;
         while first < rows.end {
             let block = first..rows.end.min(first.saturating_add(self.block.max(1)));
             // The row that the memory of a member begins with.
             let begin = |member: &Member| if member.is_local { block.start } else { rows.start };
-            for (i, member) in self.members.iter().enumerate() {
+            for (i, (member, worker)) in self.members.iter().zip(&mut workers).enumerate() {
                 let (before, rest) = outs.split_at_mut(i);
-                let mut operands = around.to_vec();
+                let mut operands: SmallVec<[Option<View<'_>>; 8]> = SmallVec::from_slice(around);
                 for &(at, by) in &member.inner {
                     let from = &self.members[by];
                     operands[at] = Some(View {
@@ -257,7 +260,7 @@ impl Kernel {
                 let Some(out) = out.get_mut(from..from + member.bytes(block.len())) else {
                     fail!("a result has fewer elements than are computed")
                 };
-                member.nest.run(&operands, block.start * member.each..block.end * member.each, out)?;
+                worker.run(&operands, block.start * member.each..block.end * member.each, out)?;
             }
             first = block.end;
         }

@@ -2,10 +2,11 @@
 
 use super::{Contraction, place};
 use crate::failure::{Failure, fail};
+use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::memory::store;
 use crate::loops::program::Reg;
-use crate::loops::run::{numbers, run};
+use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
 use crate::loops::{Class, LANES};
 use crate::tensor::{strides, width};
@@ -31,7 +32,7 @@ impl<'f> Finish<'f> {
         counts[class as usize] += 1;
         let own = Reg { class, at: counts[class as usize] - 1 };
         let total = contraction.then.as_ref().and_then(|then| then.total).unwrap_or(own);
-        let mut regs = Registers::new(counts);
+        let mut regs = Registers::new(counts, LANES);
         if let Some(then) = &contraction.then {
             numbers(then, &mut regs);
         }
@@ -65,7 +66,7 @@ impl<'f> Finish<'f> {
                     bytemuck::cast_slice_mut(out).copy_from_slice(from);
                 } else {
                     match self.total.class {
-                        Class::Single => self.regs.single[self.total.at][..n].copy_from_slice(from),
+                        Class::Single => self.regs.own(self.total)[..n].copy_from_slice(from),
                         Class::Double => {
                             for (to, x) in self.regs.double[self.total.at].iter_mut().zip(from) {
                                 *to = (*x).into();
@@ -75,9 +76,18 @@ impl<'f> Finish<'f> {
                     }
                     let mut from = self.total;
                     if let Some(then) = then {
-                        run(then, &mut self.regs, operands, n, at)?;
+                        let wanted = match elem {
+                            &ElemType::FLOAT => bytemuck::try_cast_slice_mut(&mut *out).ok(),
+                            _ => None,
+                        };
+                        let strip = Strip::line(last, n);
+                        if run(then, &mut self.regs, operands, strip, at, wanted)? {
+                            column += n;
+                            continue;
+                        }
                         from = then.result.unwrap_or(from);
                     }
+                    self.regs.settle(n, from, operands);
                     store(out, *elem, &self.regs, from);
                 }
                 column += n;

@@ -5,8 +5,9 @@
 use super::stretches::{Groups, Loaded, Stretches};
 use super::{Side, place};
 use crate::failure::{Failure, fail};
+use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
-use crate::loops::run::{numbers, run};
+use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
 use crate::loops::{Class, LANES};
 use std::ops::Range;
@@ -25,7 +26,7 @@ pub(super) struct Packer<'p> {
 
 impl<'p> Packer<'p> {
     pub(super) fn new(side: &'p Side, extents: &'p [usize], steps: &'p [usize], tile: usize) -> Self {
-        let mut regs = Registers::new(side.program.counts);
+        let mut regs = Registers::new(side.program.counts, LANES);
         numbers(&side.program, &mut regs);
         Packer { side, extents, steps, regs, tile, alike: Vec::new() }
     }
@@ -74,7 +75,8 @@ impl<'p> Packer<'p> {
                 place(at, inner_axes, extents, i);
                 // As far as the axis goes.
                 let lanes = LANES.min(inner.end - i).min(extent - i % extent);
-                run(&side.program, regs, operands, lanes, at)?;
+                run(&side.program, regs, operands, Strip::line(side.program.along, lanes), at, None)?;
+                regs.settle(lanes, result, operands);
                 let (o, i0) = (o - outer.start, i - inner.start);
                 match result.class {
                     Class::Single if !side.is_along_steps => {

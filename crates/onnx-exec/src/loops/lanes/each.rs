@@ -1,5 +1,7 @@
 //! Loops over lanes.
 
+use super::Lanes;
+
 #[inline(always)]
 pub(super) fn each<A: Copy, B>(out: &mut [B], x: &[A], f: impl Fn(A) -> B) {
     for (out, x) in out.iter_mut().zip(x) {
@@ -11,5 +13,16 @@ pub(super) fn each<A: Copy, B>(out: &mut [B], x: &[A], f: impl Fn(A) -> B) {
 pub(super) fn both<A: Copy, B>(out: &mut [B], a: &[A], b: &[A], f: impl Fn(A, A) -> B) {
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
         *out = f(*a, *b);
+    }
+}
+
+/// The same where one of the two may be a number.
+#[inline(always)]
+pub(super) fn pairs(out: &mut [f32], a: Lanes<'_>, b: Lanes<'_>, f: impl Fn(f32, f32) -> f32) {
+    match (a, b) {
+        (Lanes::Each(a), Lanes::Each(b)) => both(out, a, b, f),
+        (Lanes::Each(a), Lanes::All(b)) => each(out, a, |a| f(a, b)),
+        (Lanes::All(a), Lanes::Each(b)) => each(out, b, |b| f(a, b)),
+        (Lanes::All(a), Lanes::All(b)) => out.fill(f(a, b)),
     }
 }

@@ -5,60 +5,249 @@ mod each;
 mod int;
 mod single;
 
+use super::Class;
 use super::program::Reg;
+use super::view::Operands;
 use super::widest::{Job, widest};
-use super::{Class, LANES};
 use each::{both, each};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Mode, Number, Unary};
 
 /// The registers of a program.
+///
+/// A register of single floats need not have lanes of its own: what is loaded as it lies in memory stays there, and a number is a
+/// number.
 pub(super) struct Registers {
     pub(super) single: Vec<Vec<f32>>,
     pub(super) double: Vec<Vec<f64>>,
     pub(super) int: Vec<Vec<i64>>,
+    stands: Vec<Stand>,
 }
 
+/// What stands for the lanes of a register of single floats.
+#[derive(Clone, Copy)]
+enum Stand {
+    /// They themselves.
+    Own,
+    /// The elements of an operand from one on, all of which are there.
+    Elements(usize, usize),
+    /// A number for all.
+    Number(f32),
+}
+
+/// Lanes of single floats.
+#[derive(Clone, Copy)]
+pub(super) enum Lanes<'l> {
+    Each(&'l [f32]),
+    All(f32),
+}
+
+/// Single floats behind the last lane, which whole hardware registers may be stored to.
+pub(super) const SLACK: usize = 16;
+
 impl Registers {
-    pub(super) fn new(counts: [usize; 3]) -> Self {
+    /// Registers of so many lanes.
+    pub(super) fn new(counts: [usize; 3], lanes: usize) -> Self {
         Registers {
-            single: vec![vec![0.0; LANES]; counts[0]],
-            double: vec![vec![0.0; LANES]; counts[1]],
-            int: vec![vec![0; LANES]; counts[2]],
+            single: vec![vec![0.0; lanes + SLACK]; counts[0]],
+            double: vec![vec![0.0; lanes]; counts[1]],
+            int: vec![vec![0; lanes]; counts[2]],
+            stands: vec![Stand::Own; counts[0]],
         }
     }
 
+    /// Makes a register a number.
     pub(super) fn fill(&mut self, to: Reg, float: f64, int: i64) {
         match to.class {
-            Class::Single => self.single[to.at].fill(float as f32),
+            Class::Single => self.stands[to.at] = Stand::Number(float as f32),
             Class::Double => self.double[to.at].fill(float),
             Class::Int => self.int[to.at].fill(int),
         }
     }
 
+    /// Puts a number into the first lanes.
+    pub(super) fn spread(&mut self, n: usize, to: Reg, float: f64, int: i64) {
+        match to.class {
+            Class::Single => self.own(to)[..n].fill(float as f32),
+            Class::Double => self.double[to.at][..n].fill(float),
+            Class::Int => self.int[to.at][..n].fill(int),
+        }
+    }
+
+    /// Lets elements of an operand be the lanes, which have to be there.
+    pub(super) fn lend(&mut self, to: Reg, operand: usize, first: usize) {
+        self.stands[to.at] = Stand::Elements(operand, first);
+    }
+
+    /// The lanes of a register of single floats, to be written.
+    pub(super) fn own(&mut self, to: Reg) -> &mut [f32] {
+        self.stands[to.at] = Stand::Own;
+        &mut self.single[to.at]
+    }
+
+    /// Puts lanes into the register itself, if it is one of single floats and something else stands for them.
+    pub(super) fn settle(&mut self, n: usize, x: Reg, operands: &Operands<'_>) {
+        if x.class != Class::Single {
+            return;
+        }
+        match self.stands[x.at] {
+            Stand::Own => return,
+            // For all strips.
+            Stand::Number(number) => self.single[x.at].fill(number),
+            Stand::Elements(operand, first) => {
+                self.single[x.at][..n].copy_from_slice(elements(operands, operand, first, n));
+            }
+        }
+        self.stands[x.at] = Stand::Own;
+    }
+
+    /// The lanes of a register of single floats.
+    pub(super) fn lanes<'l>(&'l self, n: usize, x: Reg, operands: &Operands<'l>) -> Lanes<'l> {
+        match self.stands[x.at] {
+            Stand::Own => Lanes::Each(&self.single[x.at][..n]),
+            Stand::Number(number) => Lanes::All(number),
+            Stand::Elements(operand, first) => Lanes::Each(elements(operands, operand, first, n)),
+        }
+    }
+
+    /// The same as lanes that can be looked at.
+    pub(super) fn singles<'l>(&'l mut self, n: usize, x: Reg, operands: &Operands<'l>) -> &'l [f32] {
+        if let Stand::Number(_) = self.stands[x.at] {
+            self.settle(n, x, operands);
+        }
+        match self.stands[x.at] {
+            Stand::Own | Stand::Number(_) => &self.single[x.at][..n],
+            Stand::Elements(operand, first) => elements(operands, operand, first, n),
+        }
+    }
+
     /// Applies an operation to lanes of one register.
-    pub(super) fn unary(&mut self, n: usize, to: Reg, op: Unary, x: Reg) {
+    pub(super) fn unary(&mut self, n: usize, to: Reg, op: Unary, x: Reg, operands: &Operands<'_>) {
+        if (x.class, to.class) == (Class::Single, Class::Single) {
+            let mut out = self.taken(to);
+            single_unary(op, &mut out[..n], self.singles(n, x, operands));
+            self.single[to.at] = out;
+            return;
+        }
+        self.settle(n, x, operands);
         widest(Apply { regs: self, n, to, step: Step::Unary(op, x) });
     }
 
     /// Applies an operation to lanes of two registers of one class.
-    pub(super) fn binary(&mut self, n: usize, to: Reg, op: Binary, a: Reg, b: Reg) {
+    pub(super) fn binary(
+        &mut self,
+        n: usize,
+        to: Reg,
+        op: Binary,
+        [a, b]: [Reg; 2],
+        operands: &Operands<'_>,
+    ) {
+        if (a.class, to.class) == (Class::Single, Class::Single) {
+            let mut out = self.taken(to);
+            self.binary_into(&mut out[..n], op, [a, b], operands);
+            self.single[to.at] = out;
+            return;
+        }
+        self.settle(n, a, operands);
+        self.settle(n, b, operands);
         widest(Apply { regs: self, n, to, step: Step::Binary(op, a, b) });
     }
 
+    /// Applies an operation to lanes of two registers of single floats, and puts the results elsewhere.
+    pub(super) fn binary_into(
+        &mut self,
+        out: &mut [f32],
+        op: Binary,
+        [a, b]: [Reg; 2],
+        operands: &Operands<'_>,
+    ) {
+        let n = out.len();
+        if op == Binary::Pow {
+            self.settle(n, a, operands);
+            self.settle(n, b, operands);
+        }
+        let (a, b) = (self.lanes(n, a, operands), self.lanes(n, b, operands));
+        widest(Singles { out, step: SingleStep::Binary(op, a, b) });
+    }
+
+    /// Applies an operation to lanes of a register of single floats, and puts the results elsewhere.
+    pub(super) fn unary_into(&mut self, out: &mut [f32], op: Unary, x: Reg, operands: &Operands<'_>) {
+        let n = out.len();
+        single_unary(op, out, self.singles(n, x, operands));
+    }
+
     /// The lanes of one register or another, as a third says.
-    pub(super) fn select(&mut self, n: usize, to: Reg, condition: Reg, yes: Reg, no: Reg) {
+    pub(super) fn select(
+        &mut self,
+        n: usize,
+        to: Reg,
+        [condition, yes, no]: [Reg; 3],
+        operands: &Operands<'_>,
+    ) {
+        self.settle(n, yes, operands);
+        self.settle(n, no, operands);
+        self.settled(to);
         widest(Apply { regs: self, n, to, step: Step::Select(condition, yes, no) });
     }
 
     /// Numbers as elements of another type, in the class that has them.
-    pub(super) fn cast(&mut self, n: usize, to: Reg, cast: Cast, x: Reg) {
+    pub(super) fn cast(&mut self, n: usize, to: Reg, cast: Cast, x: Reg, operands: &Operands<'_>) {
+        self.settle(n, x, operands);
+        self.settled(to);
         widest(Apply { regs: self, n, to, step: Step::Cast(cast, x) });
     }
 
     /// Single floats as doubles.
-    pub(super) fn widen(&mut self, n: usize, to: Reg, x: Reg) {
+    pub(super) fn widen(&mut self, n: usize, to: Reg, x: Reg, operands: &Operands<'_>) {
+        self.settle(n, x, operands);
         widest(Apply { regs: self, n, to, step: Step::Widen(x) });
+    }
+
+    /// The lanes of a register of single floats, which is about to get them back.
+    fn taken(&mut self, to: Reg) -> Vec<f32> {
+        self.stands[to.at] = Stand::Own;
+        std::mem::take(&mut self.single[to.at])
+    }
+
+    /// Nothing stands for the lanes of a register any more.
+    fn settled(&mut self, to: Reg) {
+        if to.class == Class::Single {
+            self.stands[to.at] = Stand::Own;
+        }
+    }
+}
+
+/// Elements that stand for lanes.
+fn elements<'l>(operands: &Operands<'l>, operand: usize, first: usize, n: usize) -> &'l [f32] {
+    let view = operands.get(operand).copied().flatten();
+    view.and_then(|view| view.words().get(first..)?.get(..n)).unwrap_or_default()
+}
+
+fn single_unary(op: Unary, out: &mut [f32], x: &[f32]) {
+    widest(Singles { out, step: SingleStep::Unary(op, x) });
+}
+
+/// What is done to lanes of single floats.
+enum SingleStep<'l> {
+    Unary(Unary, &'l [f32]),
+    Binary(Binary, Lanes<'l>, Lanes<'l>),
+}
+
+/// A step for lanes of single floats, in the widest registers.
+struct Singles<'l> {
+    out: &'l mut [f32],
+    step: SingleStep<'l>,
+}
+
+impl Job for Singles<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        match self.step {
+            SingleStep::Unary(op, x) => single::unary::<FUSED>(op, self.out, x),
+            SingleStep::Binary(op, a, b) => single::binary::<FUSED>(op, self.out, a, b),
+        }
     }
 }
 
@@ -87,8 +276,8 @@ impl Job for Apply<'_> {
     fn run<const FUSED: bool>(self) {
         let Apply { regs, n, to, step } = self;
         match step {
-            Step::Unary(op, x) => unary::<FUSED>(regs, n, to, op, x),
-            Step::Binary(op, a, b) => binary::<FUSED>(regs, n, to, op, a, b),
+            Step::Unary(op, x) => unary(regs, n, to, op, x),
+            Step::Binary(op, a, b) => binary(regs, n, to, op, a, b),
             Step::Select(condition, yes, no) => select(regs, n, to, condition, yes, no),
             Step::Cast(to_type, x) => cast(regs, n, to, to_type, x),
             Step::Widen(x) => each(&mut regs.double[to.at][..n], &regs.single[x.at][..n], f64::from),
@@ -97,13 +286,8 @@ impl Job for Apply<'_> {
 }
 
 #[inline(always)]
-fn unary<const FUSED: bool>(regs: &mut Registers, n: usize, to: Reg, op: Unary, x: Reg) {
+fn unary(regs: &mut Registers, n: usize, to: Reg, op: Unary, x: Reg) {
     match (x.class, to.class) {
-        (Class::Single, Class::Single) => {
-            let mut out = std::mem::take(&mut regs.single[to.at]);
-            single::unary::<FUSED>(op, &mut out[..n], &regs.single[x.at][..n]);
-            regs.single[to.at] = out;
-        }
         (Class::Double, Class::Double) => {
             let mut out = std::mem::take(&mut regs.double[to.at]);
             double::unary(op, &mut out[..n], &regs.double[x.at][..n]);
@@ -114,6 +298,8 @@ fn unary<const FUSED: bool>(regs: &mut Registers, n: usize, to: Reg, op: Unary, 
             int::unary(op, &mut out[..n], &regs.int[x.at][..n]);
             regs.int[to.at] = out;
         }
+        // Single floats are a job of their own.
+        (Class::Single, Class::Single) => {}
         // Tests of floats.
         (Class::Single, _) => {
             let test = |x: &f32| if op == Unary::IsNaN { x.is_nan() } else { *x == 0.0 };
@@ -128,13 +314,10 @@ fn unary<const FUSED: bool>(regs: &mut Registers, n: usize, to: Reg, op: Unary, 
 }
 
 #[inline(always)]
-fn binary<const FUSED: bool>(regs: &mut Registers, n: usize, to: Reg, op: Binary, a: Reg, b: Reg) {
+fn binary(regs: &mut Registers, n: usize, to: Reg, op: Binary, a: Reg, b: Reg) {
     match (a.class, to.class) {
-        (Class::Single, Class::Single) => {
-            let mut out = std::mem::take(&mut regs.single[to.at]);
-            single::binary::<FUSED>(op, &mut out[..n], &regs.single[a.at][..n], &regs.single[b.at][..n]);
-            regs.single[to.at] = out;
-        }
+        // Single floats are a job of their own.
+        (Class::Single, Class::Single) => {}
         (Class::Double, Class::Double) => {
             let mut out = std::mem::take(&mut regs.double[to.at]);
             double::binary(op, &mut out[..n], &regs.double[a.at][..n], &regs.double[b.at][..n]);

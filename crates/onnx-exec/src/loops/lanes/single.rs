@@ -1,6 +1,7 @@
 //! Arithmetic on lanes of single floats.
 
-use super::each::{both, each};
+use super::Lanes;
+use super::each::{both, each, pairs};
 use crate::loops::math;
 use onnx_ops::meaning::{Binary, Unary};
 
@@ -42,14 +43,14 @@ pub(super) fn unary<const FUSED: bool>(op: Unary, out: &mut [f32], x: &[f32]) {
 
 /// An operation on two registers.
 #[inline(always)]
-pub(super) fn binary<const FUSED: bool>(op: Binary, out: &mut [f32], a: &[f32], b: &[f32]) {
+pub(super) fn binary<const FUSED: bool>(op: Binary, out: &mut [f32], a: Lanes<'_>, b: Lanes<'_>) {
     match op {
-        Binary::Add => both(out, a, b, |a, b| a + b),
-        Binary::Sub => both(out, a, b, |a, b| a - b),
-        Binary::Mul => both(out, a, b, |a, b| a * b),
-        Binary::Div => both(out, a, b, |a, b| a / b),
-        Binary::Remainder => both(out, a, b, |a, b| a % b),
-        Binary::Mod => both(out, a, b, |a: f32, b: f32| {
+        Binary::Add => pairs(out, a, b, |a, b| a + b),
+        Binary::Sub => pairs(out, a, b, |a, b| a - b),
+        Binary::Mul => pairs(out, a, b, |a, b| a * b),
+        Binary::Div => pairs(out, a, b, |a, b| a / b),
+        Binary::Remainder => pairs(out, a, b, |a, b| a % b),
+        Binary::Mod => pairs(out, a, b, |a: f32, b: f32| {
             let left = a % b;
             match left {
                 _ if left == 0.0 => 0.0_f32.copysign(b),
@@ -57,12 +58,17 @@ pub(super) fn binary<const FUSED: bool>(op: Binary, out: &mut [f32], a: &[f32], 
                 _ => left,
             }
         }),
-        Binary::Pow => power::<FUSED>(out, a, b),
-        Binary::Min => both(out, a, b, |a, b| {
+        Binary::Pow => {
+            // Numbers have been put into lanes before.
+            if let (Lanes::Each(a), Lanes::Each(b)) = (a, b) {
+                power::<FUSED>(out, a, b);
+            }
+        }
+        Binary::Min => pairs(out, a, b, |a, b| {
             let least = if b < a { b } else { a };
             if b.is_nan() { b } else { least }
         }),
-        Binary::Max => both(out, a, b, |a, b| {
+        Binary::Max => pairs(out, a, b, |a, b| {
             let most = if b > a { b } else { a };
             if b.is_nan() { b } else { most }
         }),

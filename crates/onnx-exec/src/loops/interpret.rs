@@ -1,0 +1,182 @@
+//! Runs programs, strip by strip.
+
+use super::Class;
+use super::lanes::Registers;
+use super::memory::{Places, gather, load};
+use super::program::{Bound, Instr, Program, Reg};
+use super::strip::{Strip, Walk};
+use super::view::{Operands, View};
+use crate::failure::{Failure, fail};
+use onnx_ir::ElemType;
+use smallvec::SmallVec;
+
+pub(super) fn numbers(program: &Program, regs: &mut Registers) {
+    for &(to, float, int) in &program.numbers {
+        regs.fill(to, float, int);
+    }
+}
+
+/// Runs a program for a strip from a position on. Single floats that come out may be wanted elsewhere than in the register of the
+/// result: whether they are there.
+pub(super) fn run(
+    program: &Program,
+    regs: &mut Registers,
+    operands: &Operands<'_>,
+    strip: Strip,
+    at: &[usize],
+    wanted: Option<&mut [f32]>,
+) -> Result<bool, Failure> {
+    let n = strip.n();
+    let (instrs, last) = match (&program.instrs[..], wanted) {
+        ([before @ .., last], Some(wanted)) => (before, Some((last, wanted))),
+        (all, _) => (all, None),
+    };
+    for instr in instrs {
+        step(instr, regs, operands, strip, at)?;
+    }
+    let Some((last, wanted)) = last else { return Ok(false) };
+    let is_result =
+        |to: Reg, x: Reg| program.result == Some(to) && (to.class, x.class) == (Class::Single, Class::Single);
+    match last {
+        Instr::Unary { to, op, x } if is_result(*to, *x) => regs.unary_into(wanted, *op, *x, operands),
+        Instr::Binary { to, op, a, b } if is_result(*to, *a) => {
+            regs.binary_into(wanted, *op, [*a, *b], operands);
+        }
+        other => {
+            step(other, regs, operands, strip, at)?;
+            return Ok(false);
+        }
+    }
+    debug_assert_eq!(wanted.len(), n);
+    Ok(true)
+}
+
+fn step(
+    instr: &Instr,
+    regs: &mut Registers,
+    operands: &Operands<'_>,
+    strip: Strip,
+    at: &[usize],
+) -> Result<(), Failure> {
+    let n = strip.n();
+    let of = |operand: usize| match operands.get(operand).copied().flatten() {
+        Some(view) => Ok(view),
+        None => fail!("input {operand} is left out"),
+    };
+    match instr {
+        Instr::Load { to, operand, place, .. } => {
+            load_all(regs, n, *to, (*operand, of(*operand)?), strip.walk(place, at));
+        }
+        Instr::LoadWhere { to, operand, place, bounds, otherwise, .. } => {
+            let view = of(*operand)?;
+            let walk = strip.walk(place, at);
+            let bounds: SmallVec<[(&Bound, Walk); 4]> =
+                bounds.iter().map(|bound| (bound, strip.walk(&bound.function, at))).collect();
+            regs.spread(n, *to, otherwise.0, otherwise.1);
+            strip.each_row(|row, moved| {
+                let mut lanes = 0..strip.lanes();
+                for (bound, value) in &bounds {
+                    let mine = bound.of(value.row(moved), value.by[2], lanes.end);
+                    lanes = lanes.start.max(mine.start)..lanes.end.min(mine.end);
+                }
+                if !lanes.is_empty() {
+                    let by = walk.by[2];
+                    let places = Places::Stride(walk.row(moved) + by * lanes.start as i64, by);
+                    load(regs, row.start + lanes.start..row.start + lanes.end, *to, view, places);
+                }
+                Ok(())
+            })?;
+        }
+        Instr::Ramp { to, function } => {
+            let walk = strip.walk(function, at);
+            strip.each_row(|row, moved| {
+                let (mut value, by) = (walk.row(moved), walk.by[2]);
+                for lane in &mut regs.int[to.at][row] {
+                    *lane = value;
+                    value += by;
+                }
+                Ok(())
+            })?;
+        }
+        Instr::Guard { to, index, extent, mask } => guard(regs, n, *to, *index, *extent, *mask)?,
+        Instr::Step { to, sum, index, by } => {
+            let mut out = std::mem::take(&mut regs.int[to.at]);
+            match sum {
+                None => {
+                    for (out, i) in out[..n].iter_mut().zip(&regs.int[index.at]) {
+                        *out = i.wrapping_mul(*by);
+                    }
+                }
+                Some(sum) => {
+                    let pairs = regs.int[sum.at].iter().zip(&regs.int[index.at]);
+                    for (out, (sum, i)) in out[..n].iter_mut().zip(pairs) {
+                        *out = sum.wrapping_add(i.wrapping_mul(*by));
+                    }
+                }
+            }
+            regs.int[to.at] = out;
+        }
+        Instr::Gather { to, operand, places, .. } => gather(regs, n, *to, of(*operand)?, *places),
+        Instr::Unary { to, op, x } => regs.unary(n, *to, *op, *x, operands),
+        Instr::Binary { to, op, a, b } => regs.binary(n, *to, *op, [*a, *b], operands),
+        Instr::Select { to, condition, yes, no } => regs.select(n, *to, [*condition, *yes, *no], operands),
+        Instr::Cast { to, cast, x } => regs.cast(n, *to, *cast, *x, operands),
+        Instr::Widen { to, x } => regs.widen(n, *to, *x, operands),
+        Instr::Divide { to, x, by, is_remainder } => {
+            let mut out = std::mem::take(&mut regs.int[to.at]);
+            for (out, x) in out[..n].iter_mut().zip(&regs.int[x.at]) {
+                *out = if *is_remainder { x.rem_euclid(*by) } else { x.div_euclid(*by) };
+            }
+            regs.int[to.at] = out;
+        }
+    }
+    Ok(())
+}
+
+/// Loads all lanes of a strip. Single floats that lie one behind the other stay where they are.
+fn load_all(regs: &mut Registers, n: usize, to: Reg, (operand, view): (usize, View<'_>), walk: Walk) {
+    let Some(by) = walk.stride() else {
+        return load(regs, 0..n, to, view, Places::Rows(walk.merged()));
+    };
+    let first = usize::try_from(walk.start - view.first).ok();
+    if view.elem == ElemType::FLOAT
+        && to.class == Class::Single
+        && let Some(first) = first
+    {
+        let from: &[f32] = view.words();
+        match by {
+            0 => {
+                if let Some(x) = from.get(first) {
+                    return regs.fill(to, (*x).into(), 0);
+                }
+            }
+            1 if from.len() >= n && first <= from.len() - n => return regs.lend(to, operand, first),
+            _ => {}
+        }
+    }
+    load(regs, 0..n, to, view, Places::Stride(walk.start, by));
+}
+
+fn guard(
+    regs: &mut Registers,
+    n: usize,
+    to: Reg,
+    index: Reg,
+    extent: i64,
+    mask: Option<Reg>,
+) -> Result<(), Failure> {
+    let mut out = std::mem::take(&mut regs.int[to.at]);
+    let mut outside = None;
+    for (lane, (out, i)) in out[..n].iter_mut().zip(&regs.int[index.at]).enumerate() {
+        let is_in = (0..extent).contains(i);
+        *out = if is_in { *i } else { 0 };
+        if !is_in && mask.is_none_or(|mask| regs.int[mask.at][lane] != 0) {
+            outside = Some(*i);
+        }
+    }
+    regs.int[to.at] = out;
+    match outside {
+        Some(i) => fail!("index {i} is outside of {extent}"),
+        None => Ok(()),
+    }
+}

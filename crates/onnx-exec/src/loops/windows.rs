@@ -1,0 +1,391 @@
+//! Windows: reductions of few elements each, which neighbours share.
+//!
+//! Convolutions of a channel with itself and pools are such. What a strip reads is laid out in patches before, with what stands
+//! beside it: then no bounds are left to be asked, each step of the reduction reads one stretch for each row, and totals stay in
+//! hardware registers from the first step to the last.
+//!
+//! ```text
+//! y[i0, i1] = sum over k0 < 3, k1 < 3 of x[2*i0 + k0 - 1, i1 + k1 - 1] * w[k0, k1]
+//!   patch 0: rows  2*i0 - 1,  for k0 = 0 and, one row further, k0 = 2
+//!   patch 1: rows  2*i0,      for k0 = 1
+//! ```
+//! Steps read from one patch if they differ by whole steps of the result along its last two axes.
+
+use super::Linear;
+use super::program::Bound;
+use super::strip::Strip;
+use super::taps::{Source, Step, Taps};
+use super::tiles::{Combining, Greatest, GreatestOrNone, HIGH, Least, LeastOrNone, Steps, Sums, WIDE};
+use super::widest::Job;
+use onnx_ops::meaning::Combine;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Further apart, steps do not read from one patch.
+const REACH: i64 = 32;
+/// More patches are no windows.
+const MOST_PATCHES: usize = 64;
+/// Fewer rows are totalled along their lanes.
+const LEAST_ROWS: usize = 3;
+
+/// How the steps of a reduction read from patches.
+#[derive(Clone, Debug)]
+pub(super) struct Windows {
+    patches: Vec<Patch>,
+    /// Those of three steps, then those of two, then those of one.
+    runs: Vec<Run>,
+}
+
+/// Up to three steps of which each reads a row further than the one before.
+#[derive(Clone, Debug)]
+struct Run {
+    patch: usize,
+    /// How many rows and columns further the first reads than the element of the result is.
+    row: i64,
+    column: i64,
+    steps: SmallVec<[usize; 3]>,
+}
+
+/// Elements a whole number of steps of the result apart.
+#[derive(Clone, Debug)]
+struct Patch {
+    /// What the first step that reads it adds to places, and to what bounds are asked of.
+    place: i64,
+    bounds: SmallVec<[i64; 2]>,
+    /// The rows and columns that are read, beside those of the strip.
+    rows: [i64; 2],
+    columns: [i64; 2],
+}
+
+/// What is reduced for a strip.
+pub(super) struct Window<'w> {
+    pub(super) windows: &'w Windows,
+    pub(super) taps: &'w Taps,
+    pub(super) strip: Strip,
+    pub(super) x: &'w [f32],
+    /// The factors, and the place of the first.
+    pub(super) factors: Option<(&'w [f32], i64)>,
+    /// Where the elements for the first lane are, and what bounds are asked of there.
+    pub(super) start: i64,
+    pub(super) values: SmallVec<[i64; 4]>,
+    pub(super) patches: &'w mut Vec<f32>,
+    /// Totals, and room behind them.
+    pub(super) out: &'w mut [f32],
+}
+
+impl Windows {
+    /// The windows of steps, if it is worth it to lay them out.
+    pub(super) fn of(x: &Source, factor: Option<&Source>, steps: &[Step], along: usize) -> Option<Windows> {
+        let step_of = |function: &Linear| {
+            let [_, row, lane] = steps_of(function, along);
+            [row, lane]
+        };
+        if factor.is_some_and(|factor| step_of(&factor.place) != [0, 0]) {
+            return None;
+        }
+        let by = step_of(&x.place);
+        let bounds: SmallVec<[[i64; 2]; 2]> = x.bounds.iter().map(|bound| step_of(&bound.function)).collect();
+        if by[1] <= 0 {
+            return None;
+        }
+        let mut windows = Windows { patches: Vec::new(), runs: Vec::new() };
+        let mut reads = Vec::with_capacity(steps.len());
+        for (i, step) in steps.iter().enumerate() {
+            let found = windows.patches.iter().enumerate().find_map(|(i, patch)| {
+                let added = step.bounds.iter().zip(&patch.bounds).map(|(new, old)| new - old);
+                let added: SmallVec<[i64; 2]> = added.collect();
+                Some((i, apart(step.x - patch.place, by, &added, &bounds)?))
+            });
+            let (at, [row, column]) = found.unwrap_or((windows.patches.len(), [0, 0]));
+            if at == windows.patches.len() {
+                let (place, bounds) = (step.x, step.bounds.clone());
+                windows.patches.push(Patch { place, bounds, rows: [0, 0], columns: [0, 0] });
+            }
+            let patch = windows.patches.get_mut(at)?;
+            patch.rows = [patch.rows[0].min(row), patch.rows[1].max(row)];
+            patch.columns = [patch.columns[0].min(column), patch.columns[1].max(column)];
+            reads.push((at, column, row, i));
+            if windows.patches.len() > MOST_PATCHES {
+                return None;
+            }
+        }
+        let is_shared = reads.len() >= 2 * windows.patches.len();
+        reads.sort_unstable();
+        for (patch, column, row, step) in reads {
+            match windows.runs.last_mut() {
+                Some(run)
+                    if (run.patch, run.column, run.row + run.steps.len() as i64) == (patch, column, row)
+                        && run.steps.len() < 3 =>
+                {
+                    run.steps.push(step);
+                }
+                Some(_) | None => {
+                    windows.runs.push(Run { patch, row, column, steps: SmallVec::from_slice(&[step]) });
+                }
+            }
+        }
+        windows.runs.sort_by_key(|run| std::cmp::Reverse(run.steps.len()));
+        (is_shared || by[1] > 1 || !x.bounds.is_empty()).then_some(windows)
+    }
+}
+
+/// How many rows and columns of the result two steps are apart, if that is all that they are, given what the second adds to the
+/// place and to what bounds are asked of.
+fn apart(place: i64, by: [i64; 2], added: &[i64], bounds: &[[i64; 2]]) -> Option<[i64; 2]> {
+    let of_row = added.iter().zip(bounds).find(|(_, by)| by[0] != 0 && by[1] == 0);
+    let row = match of_row {
+        Some((added, by)) => added / by[0],
+        None if by[0] > 0 => (2 * place + by[0]).div_euclid(2 * by[0]),
+        None => 0,
+    };
+    let column = (place - row * by[0]) / by[1];
+    let is_it = |added: i64, by: [i64; 2]| added == row * by[0] + column * by[1];
+    let is_all = is_it(place, by) && added.iter().zip(bounds).all(|(added, by)| is_it(*added, *by));
+    (is_all && row.abs() <= REACH && column.abs() <= REACH).then_some([row, column])
+}
+
+/// What a function adds from plane to plane, row to row and lane to lane.
+fn steps_of(function: &Linear, along: usize) -> [i64; 3] {
+    let before = |by: usize| along.checked_sub(by).map_or(0, |axis| function.by[axis]);
+    [before(2), before(1), function.by[along]]
+}
+
+impl Job for Window<'_> {
+    /// Whether all that is read is there.
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(mut self) -> bool {
+        let columns = self.windows.patches.iter().map(|patch| patch.columns[1] - patch.columns[0]);
+        let pitch = (self.strip.lanes() + columns.max().unwrap_or(0) as usize).next_multiple_of(WIDE);
+        let mut starts: SmallVec<[usize; 8]> = SmallVec::new();
+        let mut count = 0;
+        for patch in &self.windows.patches {
+            starts.push(count);
+            count += (self.strip.height() + (patch.rows[1] - patch.rows[0]) as usize) * pitch;
+        }
+        // What is read for rows and lanes behind the last.
+        let behind = HIGH * (pitch + WIDE);
+        if self.patches.len() < count + behind {
+            self.patches.resize(count + behind, 0.0);
+        }
+        let is_high = self.strip.height() >= LEAST_ROWS;
+        let mut steps = self.steps(&starts, pitch, is_high);
+        for plane in 0..self.strip.n() / (self.strip.height() * self.strip.lanes()).max(1) {
+            if !self.lay(plane, pitch, &starts) || !self.factors(plane, &mut steps) {
+                return false;
+            }
+            let is_number = || self.patches[..count].iter().fold(true, |all, x| all & !x.is_nan());
+            let is_done = match self.taps.combine {
+                Combine::Sum => self.plane::<Sums, FUSED>(plane, &steps, pitch, is_high),
+                Combine::Max if is_number() => self.plane::<Greatest, FUSED>(plane, &steps, pitch, is_high),
+                Combine::Max => self.plane::<GreatestOrNone, FUSED>(plane, &steps, pitch, is_high),
+                _ if is_number() => self.plane::<Least, FUSED>(plane, &steps, pitch, is_high),
+                _ => self.plane::<LeastOrNone, FUSED>(plane, &steps, pitch, is_high),
+            };
+            if is_done.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Window<'_> {
+    /// Where steps read, without factors: for some rows at once or, if they are few, for some stretches of a row.
+    #[inline(always)]
+    fn steps(&self, starts: &[usize], pitch: usize, is_high: bool) -> Steps {
+        let mut steps = Steps::default();
+        for run in &self.windows.runs {
+            let patch = &self.windows.patches[run.patch];
+            let row = (run.row - patch.rows[0]) as usize;
+            let at = starts[run.patch] + row * pitch + (run.column - patch.columns[0]) as usize;
+            match run.steps.len() {
+                3 if is_high => steps.threes.push((at, [1.0; 3])),
+                2 if is_high => steps.twos.push((at, [1.0; 2])),
+                n => steps.ones.extend((0..n).map(|i| (at + i * pitch, [1.0]))),
+            }
+        }
+        steps
+    }
+
+    /// The factors for a plane; whether they are there.
+    #[inline(always)]
+    fn factors(&self, plane: usize, steps: &mut Steps) -> bool {
+        let Taps { factor, along, steps: all, .. } = self.taps;
+        let (Some(source), Some((factors, first))) = (factor, self.factors) else { return true };
+        let first = first + steps_of(&source.place, *along)[0] * plane as i64;
+        let factor = |step: &usize| {
+            let place = usize::try_from(first + all.get(*step)?.factor).ok()?;
+            factors.get(place).copied()
+        };
+        let mut order = self.windows.runs.iter().flat_map(|run| &run.steps);
+        let mut set = |to: &mut [f32]| {
+            for to in to {
+                let Some(factor) = order.next().and_then(factor) else { return false };
+                *to = factor;
+            }
+            true
+        };
+        steps.threes.iter_mut().all(|(_, factors)| set(factors))
+            && steps.twos.iter_mut().all(|(_, factors)| set(factors))
+            && steps.ones.iter_mut().all(|(_, factors)| set(factors))
+    }
+
+    /// The totals of a plane. Where rows are shorter than a stretch, each is followed by something, which the next one overwrites.
+    #[inline(always)]
+    fn plane<C: Combining, const FUSED: bool>(
+        &mut self,
+        plane: usize,
+        steps: &Steps,
+        pitch: usize,
+        is_high: bool,
+    ) -> Option<()> {
+        let (height, lanes) = (self.strip.height(), self.strip.lanes());
+        let out = self.out.get_mut(plane * height * lanes..)?;
+        let (rows, columns) = if is_high { (HIGH, WIDE) } else { (1, HIGH * WIDE) };
+        for row in (0..height).step_by(rows) {
+            for column in (0..lanes).step_by(columns) {
+                // The last ones of a row twice rather than something behind it.
+                let column = if is_high { column.min(lanes.saturating_sub(WIDE)) } else { column };
+                let from = self.patches.get(row * pitch + column..)?;
+                let first = row * lanes + column;
+                if is_high {
+                    let totals = steps.totals::<C, FUSED>(from, pitch)?;
+                    for (totals, i) in totals.iter().zip(0..height - row) {
+                        *out.get_mut(first + i * lanes..)?.first_chunk_mut::<WIDE>()? = *totals;
+                    }
+                } else {
+                    let totals = steps.totals::<C, FUSED>(from, WIDE)?;
+                    for (totals, i) in totals.iter().zip((0..lanes - column).step_by(WIDE)) {
+                        *out.get_mut(first + i..)?.first_chunk_mut::<WIDE>()? = *totals;
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Lays out the patches of a plane; whether what they are made of is there.
+    #[inline(always)]
+    fn lay(&mut self, plane: usize, pitch: usize, starts: &[usize]) -> bool {
+        let Taps { x: source, along, .. } = self.taps;
+        let by = steps_of(&source.place, *along);
+        for (patch, start) in self.windows.patches.iter().zip(starts) {
+            let [first, last] = patch.columns;
+            let n = self.strip.lanes() + (last - first) as usize;
+            let mut columns = 0..n;
+            let mut rows: SmallVec<[(&Bound, i64, [i64; 3]); 2]> = SmallVec::new();
+            for ((bound, value), added) in source.bounds.iter().zip(&self.values).zip(&patch.bounds) {
+                let by = steps_of(&bound.function, *along);
+                let value = value + added + by[0] * plane as i64 + by[1] * patch.rows[0] + by[2] * first;
+                match by[1] {
+                    // The same for all rows.
+                    0 => columns = both(columns, bound.of(value, by[2], n)),
+                    _ => rows.push((bound, value, by)),
+                }
+            }
+            let place = self.start + patch.place + by[0] * plane as i64 + by[1] * patch.rows[0];
+            let mut place = place + by[2] * first;
+            let mut to = *start;
+            for _ in patch.rows[0]..patch.rows[1] + self.strip.height() as i64 {
+                let mut inside = columns.clone();
+                for (bound, value, by) in &mut rows {
+                    match by[2] {
+                        0 if *value >= bound.from && *value < bound.to => {}
+                        0 => inside.end = inside.start,
+                        of_lane => inside = both(inside, bound.of(*value, of_lane, n)),
+                    }
+                    *value += by[1];
+                }
+                let start = place + by[2] * inside.start as i64;
+                let Some(line) = self.patches.get_mut(to..) else { return false };
+                if lay_line(line, n, inside, self.x, (start, by[2]), source.otherwise).is_none() {
+                    return false;
+                }
+                (to, place) = (to + pitch, place + by[1]);
+            }
+        }
+        true
+    }
+}
+
+/// What is in both.
+#[inline(always)]
+fn both(a: Range<usize>, b: Range<usize>) -> Range<usize> {
+    a.start.max(b.start)..a.end.min(b.end)
+}
+
+/// Lays out a row of `n` elements, of which some are inside: from a place on, so far apart. What stands behind it may become
+/// anything.
+#[inline(always)]
+fn lay_line(
+    line: &mut [f32],
+    n: usize,
+    inside: Range<usize>,
+    x: &[f32],
+    (place, by): (i64, i64),
+    otherwise: f32,
+) -> Option<()> {
+    let by = usize::try_from(by).ok().filter(|by| *by > 0)?;
+    if inside.is_empty() {
+        return beside(line, 0..n, otherwise);
+    }
+    let (inside, place) = there(inside, place, by, x.len());
+    let x = x.get(place..)?;
+    beside(line, 0..inside.start, otherwise)?;
+    let (to, count) = (line.get_mut(inside.start..)?, inside.len());
+    let mut done = 0;
+    match by {
+        1 => {
+            while done < count
+                && let Some(x) = x.get(done..).and_then(|x| x.first_chunk::<WIDE>())
+            {
+                *to.get_mut(done..)?.first_chunk_mut::<WIDE>()? = *x;
+                done += WIDE;
+            }
+        }
+        2 => {
+            while done < count
+                && let Some(x) = x.get(2 * done..).and_then(|x| x.first_chunk::<{ 2 * WIDE }>())
+            {
+                let to = to.get_mut(done..)?.first_chunk_mut::<WIDE>()?;
+                for lane in 0..WIDE {
+                    to[lane] = x[2 * lane];
+                }
+                done += WIDE;
+            }
+        }
+        _ => {}
+    }
+    if done < count {
+        let rest = x.get(done * by..)?.iter().step_by(by);
+        to.get_mut(done..count)?.iter_mut().zip(rest).for_each(|(to, x)| *to = *x);
+    }
+    beside(line, inside.end..n, otherwise)
+}
+
+/// The columns that are there of those inside, and the place of the first: a patch has all columns for all its rows, of which
+/// nobody may want some.
+#[inline(always)]
+fn there(inside: Range<usize>, place: i64, by: usize, length: usize) -> (Range<usize>, usize) {
+    if let Ok(place) = usize::try_from(place)
+        && place + (inside.len() - 1) * by < length
+    {
+        return (inside, place);
+    }
+    let before = usize::try_from(-place).unwrap_or(0).div_ceil(by).min(inside.len());
+    let place = usize::try_from(place + (before * by) as i64).unwrap_or(usize::MAX);
+    let count = length.saturating_sub(place).div_ceil(by).min(inside.len() - before);
+    let start = inside.start + before;
+    (start..start + count, place.min(length))
+}
+
+/// What stands beside elements, perhaps further than that.
+#[inline(always)]
+fn beside(line: &mut [f32], columns: Range<usize>, otherwise: f32) -> Option<()> {
+    for column in columns.step_by(WIDE) {
+        *line.get_mut(column..)?.first_chunk_mut::<WIDE>()? = [otherwise; WIDE];
+    }
+    Some(())
+}
