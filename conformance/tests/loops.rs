@@ -264,6 +264,178 @@ fn stored_factors_give_what_given_ones_give() {
     }
 }
 
+/// Sums of products of bytes: what they are given, and what they give.
+const BYTES: &[(&[&str], &str, &str)] = &[
+    (&["uint8[70,300] x", "uint8[300,50] w"], "int32[70,50] y", "y = MatMulInteger(x, w)"),
+    (&["uint8[70,299] x", "int8[299,50] w", "uint8 a"], "int32[70,50] y", "y = MatMulInteger(x, w, a)"),
+    (
+        &["int8[3,70,41] x", "int8[41,37] w", "int8 a", "int8[37] b"],
+        "int32[3,70,37] y",
+        "y = MatMulInteger(x, w, a, b)",
+    ),
+    (
+        &["int8[2,5,70] x", "uint8[2,70,33] w", "int8 a", "uint8 b"],
+        "int32[2,5,33] y",
+        "y = MatMulInteger(x, w, a, b)",
+    ),
+    (
+        &["uint8[35,600] x", "uint8[600,20] w", "uint8[35] a", "uint8[20] b"],
+        "int32[35,20] y",
+        "y = MatMulInteger(x, w, a, b)",
+    ),
+    (
+        &["int8[1,301] x", "uint8[301,9] w", "int8 a", "uint8 b"],
+        "int32[1,9] y",
+        "y = MatMulInteger(x, w, a, b)",
+    ),
+    (&["uint8[40,61] x", "int8[61,3] w", "uint8 a"], "int32[40,3] y", "y = MatMulInteger(x, w, a)"),
+    (
+        &["uint8[2,8,19,17] x", "uint8[30,8,3,3] w", "uint8 a", "uint8 b"],
+        "int32[2,30,19,17] y",
+        "y = ConvInteger <pads = [1, 1, 1, 1]> (x, w, a, b)",
+    ),
+    (
+        &["uint8[1,6,20,21] x", "int8[9,2,3,3] w", "uint8 a"],
+        "int32[1,9,10,11] y",
+        "y = ConvInteger <group = 3, pads = [1, 1, 1, 1], strides = [2, 2]> (x, w, a)",
+    ),
+    (
+        &["uint8[1,12,15,16] x", "int8[12,1,3,3] w", "uint8 a"],
+        "int32[1,12,15,16] y",
+        "y = ConvInteger <group = 12, pads = [1, 1, 1, 1]> (x, w, a)",
+    ),
+    (&["int8[1,16,9,11] x", "int8[24,16,1,1] w", "int8 a"], "int32[1,24,9,11] y", "y = ConvInteger(x, w, a)"),
+    (
+        &[
+            "uint8[1,8,19,17] x",
+            "float s",
+            "uint8 a",
+            "int8[30,8,3,3] w",
+            "float[30] t",
+            "int8[30] b",
+            "float u",
+            "uint8 c",
+            "int32[30] d",
+        ],
+        "uint8[1,30,19,17] y",
+        "y = QLinearConv <pads = [1, 1, 1, 1]> (x, s, a, w, t, b, u, c, d)",
+    ),
+    (
+        &[
+            "uint8[33,70] x",
+            "float s",
+            "uint8 a",
+            "uint8[70,40] w",
+            "float t",
+            "uint8 b",
+            "float u",
+            "uint8 c",
+        ],
+        "uint8[33,40] y",
+        "y = QLinearMatMul(x, s, a, w, t, b, u, c)",
+    ),
+    (
+        &["float[33,70] x", "int8[70,40] w"],
+        "int32[33,40] y",
+        "q, s, z = DynamicQuantizeLinear(x) y = MatMulInteger(q, w, z)",
+    ),
+];
+
+/// Whole numbers are added up exactly, whatever the kernel, and whether factors are stored or given.
+#[test]
+fn products_of_bytes_are_what_their_formulas_say() {
+    for (ports, output, nodes) in BYTES {
+        let values: Vec<(Value, String)> = ports.iter().map(|port| port_value(port)).collect();
+        let head = "<ir_version: 10, opset_import: [\"\": 21]>\n";
+        let given = format!("{head}g ({}) => ({output}) {{ {nodes} }}", ports.join(", "));
+        let list: Vec<String> =
+            ports.iter().zip(&values).skip(1).map(|(port, (_, list))| format!("{port} = {list}")).collect();
+        let stored = format!("{head}g ({}) => ({output}) <{}> {{ {nodes} }}", ports[0], list.join(", "));
+        let run = |text: &str, count: usize, check_loops: bool, threads: usize| {
+            let model = read_text(text).unwrap_or_else(|why| panic!("{text}: {why}"));
+            let options = CompileOptions { check_loops, ..CompileOptions::default() };
+            let executable = compile(&model, registry_of(&model), &options).expect("known operators");
+            let inputs = values[..count].iter().map(|(value, _)| Some(value.clone())).collect();
+            let options = RunOptions { threads, ..RunOptions::default() };
+            let results = executable.run(inputs, &options).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+            results[0].tensor().expect("a tensor").bytes().to_vec()
+        };
+        let expected = run(&given, ports.len(), true, 1);
+        for threads in [1, 2, 3] {
+            assert!(run(&given, ports.len(), false, threads) == expected, "{nodes} on {threads} threads");
+            assert!(run(&stored, 1, false, threads) == expected, "{nodes} on {threads} threads, stored");
+        }
+    }
+}
+
+/// Products of what is dequantized, which are computed as products of bytes.
+const DEQUANTIZED: &[(&[&str], &str, &str)] = &[
+    (
+        &["uint8[33,70] x", "float s", "uint8 a", "int8[70,40] w", "float[40] t", "int8[40] b"],
+        "float[33,40] y",
+        "p = DequantizeLinear(x, s, a) q = DequantizeLinear <axis = 1> (w, t, b) y = MatMul(p, q)",
+    ),
+    (
+        &["uint8[1,8,19,17] x", "float s", "uint8 a", "int8[30,8,3,3] w", "float[30] t", "float[30] d"],
+        "float[1,30,19,17] y",
+        "p = DequantizeLinear(x, s, a) q = DequantizeLinear <axis = 0> (w, t)
+         c = Conv <pads = [1, 1, 1, 1]> (p, q, d) y = Relu(c)",
+    ),
+    (
+        &["uint8[2,33,70] x", "float s", "uint8[70] a", "uint8[2,70,40] w", "float t", "float[70] u"],
+        "float[2,33,40] y",
+        "p = DequantizeLinear <axis = 2> (x, u, a) q = DequantizeLinear(w, t) y = MatMul(p, q)",
+    ),
+];
+
+#[test]
+fn products_of_dequantized_bytes_are_near() {
+    for (ports, output, nodes) in DEQUANTIZED {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 21]>\ng ({}) => ({output}) {{ {nodes} }}",
+            ports.join(", ")
+        );
+        let model = read_text(&text).unwrap_or_else(|why| panic!("{text}: {why}"));
+        let run = |node_by_node: bool| {
+            let options = CompileOptions { node_by_node, ..CompileOptions::default() };
+            let executable = compile(&model, registry_of(&model), &options).expect("known operators");
+            let inputs = ports.iter().map(|port| Some(port_value(port).0)).collect();
+            let results = executable.run(inputs, &RunOptions::default()).expect("a sound model");
+            results[0].tensor().expect("a tensor").floats().expect("floats")
+        };
+        let (fused, plain) = (run(false), run(true));
+        let most = plain.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        for (a, b) in fused.iter().zip(&plain) {
+            assert!((a - b).abs() <= 1e-5 * most, "{nodes}: {a} and {b}");
+        }
+    }
+}
+
+/// A value for an input of a type and name, and how it is written.
+fn port_value(port: &str) -> (Value, String) {
+    let inner = port.split(['[', ']']).nth(1);
+    let dims: Vec<usize> =
+        inner.into_iter().flat_map(|dims| dims.split(',')).filter_map(|d| d.parse().ok()).collect();
+    let bytes: Vec<u8> =
+        (0..dims.iter().product()).map(|i: usize| (i * 157 + i / 7 * 31 + 3) as u8).collect();
+    let tensor = match port.split(['[', ' ']).next() {
+        Some("uint8") => Tensor::of(&dims, &bytes),
+        Some("int8") => Tensor::of(&dims, &bytes.iter().map(|b| b.cast_signed()).collect::<Vec<_>>()),
+        Some("int32") => {
+            Tensor::of(&dims, &bytes.iter().map(|b| i32::from(*b) * 77 - 9000).collect::<Vec<_>>())
+        }
+        _ => Tensor::of(&dims, &bytes.iter().map(|b| f32::from(*b) / 8192.0 + 0.0625).collect::<Vec<_>>()),
+    };
+    let tensor = tensor.expect("small tensors");
+    let list: Vec<String> = match tensor.elem() {
+        onnx_ir::ElemType::FLOAT => {
+            tensor.floats().expect("floats").iter().map(|x| (*x as f32).to_string()).collect()
+        }
+        _ => tensor.ints().expect("integers").iter().map(i64::to_string).collect(),
+    };
+    (Value::Tensor(tensor), format!("{{{}}}", list.join(", ")))
+}
+
 /// Numbers that differ.
 fn waves(dims: &[usize], phase: usize) -> Tensor {
     Tensor::of(dims, &wave(dims.iter().product(), phase)).expect("small tensors")

@@ -118,10 +118,24 @@ impl Chain {
         let step = self.keep(Tensor::scalar(0.05f32).expect("one"), true);
         let zero = self.keep(Tensor::scalar(120u8).expect("one"), true);
         let last = x.tensor.dims().last().copied().unwrap_or(1);
-        match self.below(4) {
+        match self.below(5) {
             0 if x.tensor.rank() >= 1 => {
-                let w = self.value(ElemType::UINT8, &[last, 3], true);
-                ("MatMulInteger".to_owned(), vec![x.name.clone(), w, zero])
+                let elem = self.one_of(&[ElemType::UINT8, ElemType::INT8]);
+                let columns = self.one_of(&[3, 12, 33]);
+                let w = self.value(elem, &[last, columns], true);
+                let mut inputs = vec![x.name.clone(), w, zero];
+                if self.chance(2) {
+                    inputs.push(self.value(elem, &[columns], true));
+                }
+                ("MatMulInteger".to_owned(), inputs)
+            }
+            4 if x.tensor.rank() >= 3 => {
+                let kernel = vec![1; x.tensor.rank() - 2];
+                let dims: Vec<usize> = [5, x.tensor.dims()[1]].into_iter().chain(kernel).collect();
+                let elem = self.one_of(&[ElemType::UINT8, ElemType::INT8]);
+                let w = self.value(elem, &dims, true);
+                let pads = vec!["1"; 2 * (dims.len() - 2)].join(", ");
+                (format!("ConvInteger <pads = [{pads}]>"), vec![x.name.clone(), w, zero])
             }
             1 if x.tensor.rank() >= 2 => {
                 let w = self.value(ElemType::UINT8, &[last, 5], true);

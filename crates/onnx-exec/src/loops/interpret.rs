@@ -9,6 +9,7 @@ use super::view::{Operands, View};
 use crate::failure::{Failure, fail};
 use onnx_ir::ElemType;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 pub(super) fn numbers(program: &Program, regs: &mut Registers) {
     for &(to, float, int) in &program.numbers {
@@ -70,19 +71,26 @@ fn step(
         Instr::LoadWhere { to, operand, place, bounds, otherwise, .. } => {
             let view = of(*operand)?;
             let walk = strip.walk(place, at);
-            let bounds: SmallVec<[(&Bound, Walk); 4]> =
-                bounds.iter().map(|bound| (bound, strip.walk(&bound.function, at))).collect();
+            let bounds = Bounds::of(bounds, strip, at);
             regs.spread(n, *to, otherwise.0, otherwise.1);
             strip.each_row(|row, moved| {
-                let mut lanes = 0..strip.lanes();
-                for (bound, value) in &bounds {
-                    let mine = bound.of(value.row(moved), value.by[2], lanes.end);
-                    lanes = lanes.start.max(mine.start)..lanes.end.min(mine.end);
-                }
+                let lanes = bounds.lanes(moved, strip.lanes());
                 if !lanes.is_empty() {
                     let by = walk.by[2];
                     let places = Places::Stride(walk.row(moved) + by * lanes.start as i64, by);
                     load(regs, row.start + lanes.start..row.start + lanes.end, *to, view, places);
+                }
+                Ok(())
+            })?;
+        }
+        Instr::Inside { to, bounds } => {
+            let bounds = Bounds::of(bounds, strip, at);
+            strip.each_row(|row, moved| {
+                let lanes = bounds.lanes(moved, strip.lanes());
+                let row = &mut regs.int[to.at][row];
+                row.fill(0);
+                if !lanes.is_empty() {
+                    row[lanes].fill(1);
                 }
                 Ok(())
             })?;
@@ -131,6 +139,23 @@ fn step(
         }
     }
     Ok(())
+}
+
+/// Bounds for a strip.
+struct Bounds<'b>(SmallVec<[(&'b Bound, Walk); 4]>);
+
+impl<'b> Bounds<'b> {
+    fn of(bounds: &'b [Bound], strip: Strip, at: &[usize]) -> Self {
+        Bounds(bounds.iter().map(|bound| (bound, strip.walk(&bound.function, at))).collect())
+    }
+
+    /// The lanes, of so many of a row, for which all hold.
+    fn lanes(&self, moved: [usize; 2], n: usize) -> Range<usize> {
+        self.0.iter().fold(0..n, |lanes, (bound, value)| {
+            let mine = bound.of(value.row(moved), value.by[2], lanes.end);
+            lanes.start.max(mine.start)..lanes.end.min(mine.end)
+        })
+    }
 }
 
 /// Loads all lanes of a strip. Single floats that lie one behind the other stay where they are.

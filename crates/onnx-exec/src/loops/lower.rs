@@ -1,8 +1,9 @@
 //! Makes a nest of a formula.
 
 use super::axes::{Axes, Extents};
-use super::contract::{Contraction, Side, depends};
+use super::contract::Contraction;
 use super::pieces::Pieces;
+use super::product::{Codes, Factor, contraction};
 use super::program::{Bound, Instr, Program, Reg};
 use super::taps::Taps;
 use super::{Class, LANES, Linear, Nest, Reduction};
@@ -28,6 +29,7 @@ impl Nest {
         let extents = |at: usize| operands(at).map(|operand| operand.dims);
         let axes = Axes::of(formula, &extents)?;
         let over = formula.over.as_ref();
+        let codes = Codes::of(formula, operands);
         let (last, inner) = (axes.dims.len() - 1, axes.dims.len() + axes.over.len().max(1) - 1);
         let builder = |along: usize| Builder {
             operands,
@@ -36,6 +38,7 @@ impl Nest {
             program: Program { along, ..Program::default() },
             total: None,
             seen: Vec::new(),
+            inside: Vec::new(),
         };
         let first = builder(last);
         let is_sum = over.is_none_or(|over| matches!(over.combine, Combine::Sum | Combine::Product));
@@ -52,13 +55,21 @@ impl Nest {
             }
         }
         let class = body.result?.class;
-        let mut contraction = over.and_then(|over| {
-            let is_float = over.elem == ElemType::FLOAT && class == Class::Single;
+        let float = || {
             let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
-            (over.combine == Combine::Sum && is_float).then_some(())?;
-            let factor = |expr: &Expr| builder(last).finish(expr, Some(Class::Single));
+            let is_float = over?.elem == ElemType::FLOAT && class == Class::Single;
+            (over?.combine == Combine::Sum && is_float).then_some(())?;
+            let factor = |expr: &Expr| builder(last).finish(expr, Some(Class::Single)).map(Factor::float);
             contraction(formula.elem, &axes, factor(a)?, factor(b)?)
-        });
+        };
+        let mut contraction = match &codes {
+            None => float(),
+            Some([a, b]) => {
+                let a = Factor::bytes(a, |expr| builder(last).finish(expr, Some(Class::Int)));
+                let b = Factor::bytes(b, |expr| builder(last).finish(expr, Some(Class::Int)));
+                a.zip(b).and_then(|(a, b)| contraction(formula.elem, &axes, a, b))
+            }
+        };
         let is_strip = contraction.is_none() && !is_inner;
         let taps = over
             .filter(|_| is_strip)
@@ -68,7 +79,8 @@ impl Nest {
             Some(over) => {
                 Class::of(over.elem)?;
                 // What is added up in single floats is no double.
-                let is_single = contraction.is_some() || taps.as_ref().is_some_and(Taps::is_single);
+                let is_single = contraction.as_ref().is_some_and(Contraction::is_float)
+                    || taps.as_ref().is_some_and(Taps::is_single);
                 let total = if is_single { Class::Single } else { total_class(over.combine, class) };
                 Some(Reduction { combine: over.combine, elem: over.elem, total, is_inner })
             }
@@ -113,47 +125,6 @@ impl Nest {
     }
 }
 
-/// Fewer rows, columns or steps are no matrix.
-const LEAST_ROWS: usize = 4;
-const LEAST_COLUMNS: usize = 8;
-const LEAST_STEPS: usize = 4;
-
-/// The matrix product of two factors, if there are enough of everything.
-fn contraction(elem: ElemType, axes: &Axes, a: Program, b: Program) -> Option<Contraction> {
-    let extents = axes.extents();
-    let split = axes.dims.len();
-    let (of_a, of_b) = (depends(&a, extents.len()), depends(&b, extents.len()));
-    // The columns are those that lie together in the result.
-    let ((a, of_a), (b, of_b)) =
-        if of_b[split - 1] { ((a, of_a), (b, of_b)) } else { ((b, of_b), (a, of_a)) };
-    if of_a[split - 1] || !of_b[split - 1] {
-        return None;
-    }
-    let side = |program: Program, mine: &[bool], other: &[bool]| {
-        let own: Vec<usize> = (0..split).filter(|&axis| mine[axis] && !other[axis]).collect();
-        let (last, inner) = (*own.last()?, extents.len() - 1);
-        let across = Program { along: last, ..program.clone() };
-        let along = Program { along: inner, ..program };
-        let is_along_steps = cost(&along, extents[inner]) < cost(&across, extents[last]);
-        let program = if is_along_steps { along } else { across };
-        Some(Side { program, axes: own, is_along_steps, packed: None })
-    };
-    let (a, b) = (side(a, &of_a, &of_b)?, side(b, &of_b, &of_a)?);
-    let both = (0..split).filter(|axis| of_a[*axis] == of_b[*axis]).collect();
-    let count = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
-    let steps: usize = axes.over.iter().product();
-    let is_one = count(&a.axes) >= LEAST_ROWS && count(&b.axes) >= LEAST_COLUMNS && steps >= LEAST_STEPS;
-    is_one.then(|| Contraction {
-        elem,
-        dims: axes.dims.clone(),
-        over: axes.over.clone(),
-        a,
-        b,
-        both,
-        then: None,
-    })
-}
-
 /// What the total of a reduction is.
 fn total_class(combine: Combine, class: Class) -> Class {
     match combine {
@@ -166,7 +137,7 @@ fn total_class(combine: Combine, class: Class) -> Class {
 }
 
 /// What a step of one element costs if strips lie along the axis, in some unit.
-fn cost(program: &Program, extent: usize) -> f64 {
+pub(super) fn cost(program: &Program, extent: usize) -> f64 {
     let loads = program.instrs.iter().map(|instr| match instr {
         Instr::Load { place, .. } | Instr::LoadWhere { place, .. } => match place.by[program.along] {
             0 | 1 => 1.0,
@@ -187,6 +158,8 @@ struct Builder<'b, 'a, 'e> {
     total: Option<Class>,
     /// What is computed already, where the same mask is looked at: it is not computed again.
     seen: Vec<(&'e Expr, Class, Option<Reg>, Reg)>,
+    /// Masks that are nothing but bounds.
+    inside: Vec<(Reg, Vec<Bound>)>,
 }
 
 impl<'e> Builder<'_, '_, 'e> {
@@ -327,7 +300,15 @@ impl<'e> Builder<'_, '_, 'e> {
                     return None;
                 }
                 let from = self.class(x)?.unwrap_or(Class::Double);
+                let is_same = match (from, class) {
+                    (Class::Int, Class::Int) => self.int(x).is_some_and(|elem| holds(cast.to, elem)),
+                    (Class::Single, Class::Single) => cast.to == ElemType::FLOAT,
+                    (_, _) => false,
+                };
                 let x = self.expr(x, from, mask)?;
+                if is_same {
+                    return Some(x);
+                }
                 let cast = *cast;
                 self.emit(class, |to| Instr::Cast { to, cast, x })
             }
@@ -357,6 +338,23 @@ impl<'e> Builder<'_, '_, 'e> {
         Some(self.emit(class, |to| Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }))
     }
 
+    /// One of two where the condition is nothing but bounds, within which the first is loaded.
+    fn select_inside(&mut self, parts: &'e [Expr; 3], class: Class) -> Option<Reg> {
+        let [condition, yes, no] = parts;
+        let mut bounds = Vec::new();
+        self.bounds(condition, &mut bounds)?;
+        if self.can_fail(no) {
+            return None;
+        }
+        let moved = |bound: &Bound| Bound { function: self.axes.moved(&bound.function), ..bound.clone() };
+        let there = bounds.iter().map(moved).collect();
+        let condition = self.emit(Class::Int, |to| Instr::Inside { to, bounds: there });
+        self.inside.push((condition, bounds));
+        let yes = self.expr(yes, class, Some(condition))?;
+        let no = self.expr(no, class, None)?;
+        Some(self.emit(class, |to| Instr::Select { to, condition, yes, no }))
+    }
+
     /// What a condition asks of affine indices, if that is all.
     fn bounds(&self, condition: &Expr, bounds: &mut Vec<Bound>) -> Option<()> {
         let Expr::Binary(op, a, b) = condition else { return None };
@@ -381,6 +379,11 @@ impl<'e> Builder<'_, '_, 'e> {
             return Some(reg);
         }
         let [condition, yes, no] = parts;
+        if mask.is_none()
+            && let Some(reg) = self.select_inside(parts, class)
+        {
+            return Some(reg);
+        }
         let condition = self.expr(condition, Class::Int, mask)?;
         let both = |this: &mut Self, mine: Reg| match mask {
             None => mine,
@@ -431,12 +434,37 @@ impl<'e> Builder<'_, '_, 'e> {
         }
     }
 
+    /// The type of integers that an expression gives, if it is known.
+    fn int(&self, expr: &Expr) -> Option<ElemType> {
+        match expr {
+            Expr::Load(operand, _) => (self.operands)(*operand).map(|operand| operand.elem),
+            Expr::Cast(cast, _) => Some(cast.to),
+            _ => None,
+        }
+    }
+
     fn load(&mut self, operand: usize, position: &'e [Index], mask: Option<Reg>) -> Option<Reg> {
         let Operand { elem, dims } = (self.operands)(operand)?;
         let class = Class::of(elem)?;
         if let Some(place) = self.axes.place(position, dims) {
             let place = self.axes.moved(&place);
             return Some(self.emit(class, |to| Instr::Load { to, operand, elem, place }));
+        }
+        let bounds = self.inside.iter().find(|(reg, _)| Some(*reg) == mask).map(|(_, bounds)| bounds);
+        if let Some(bounds) = bounds
+            && let Some(place) = self.axes.place_where(position, dims, bounds)
+        {
+            let moved = |bound: &Bound| Bound { function: self.axes.moved(&bound.function), ..bound.clone() };
+            let (bounds, place) = (bounds.iter().map(moved).collect(), self.axes.moved(&place));
+            let otherwise = (0.0, 0);
+            return Some(self.emit(class, |to| Instr::LoadWhere {
+                to,
+                operand,
+                elem,
+                place,
+                bounds,
+                otherwise,
+            }));
         }
         let mut stride = 1i64;
         let mut sum: Option<Reg> = None;
@@ -506,5 +534,17 @@ fn needs_sign(op: Binary) -> bool {
         | Binary::Greater
         | Binary::GreaterOrEqual
         | Binary::ShiftRight => true,
+    }
+}
+
+/// Whether a type of integers has all that another has.
+fn holds(wide: ElemType, narrow: ElemType) -> bool {
+    let range = |elem: ElemType| match (Combine::Max.neutral(elem)?, Combine::Min.neutral(elem)?) {
+        (Number::Int(least), Number::Int(most)) => Some((least, most)),
+        (Number::Int(_) | Number::Float(_), _) => None,
+    };
+    match (range(wide), range(narrow)) {
+        (Some(wide), Some(narrow)) => wide.0 <= narrow.0 && narrow.1 <= wide.1,
+        (Some(_) | None, _) => false,
     }
 }

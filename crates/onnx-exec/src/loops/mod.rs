@@ -28,6 +28,7 @@ mod moved;
 mod parallel;
 mod pieces;
 mod print;
+mod product;
 mod program;
 mod reduce;
 mod run;
@@ -92,6 +93,11 @@ impl Nest {
     pub(crate) fn elements_of_matrix(&self) -> Option<usize> {
         let product = self.contraction.as_ref()?;
         product.both.contains(&0).then(|| self.dims[1..].iter().product())
+    }
+
+    /// Whether it is one of bytes.
+    pub(crate) fn is_product_of_bytes(&self) -> bool {
+        self.contraction.as_ref().is_some_and(|contraction| !contraction.is_float())
     }
 
     /// How many elements are computed, those that are combined counted.

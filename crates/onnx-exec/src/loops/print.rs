@@ -1,6 +1,5 @@
 //! The loops of nests as text.
 
-use super::contract::STEPS;
 use super::program::{Instr, Program, Reg};
 use super::{Class, Linear, Nest};
 use onnx_ir::ElemType;
@@ -76,11 +75,15 @@ impl Nest {
         let mut lines = Vec::new();
         match &self.contraction {
             Some(contraction) => {
-                first += &format!("as a matrix product in tiles, {STEPS} steps at a time");
+                first += &format!(
+                    "as a matrix product{} in tiles, {} steps at a time",
+                    contraction.of(),
+                    contraction.steps_at_a_time()
+                );
                 lines.push(first);
                 for (what, side) in [("rows", &contraction.a), ("columns", &contraction.b)] {
                     let own: Vec<String> = side.axes.iter().map(|axis| format!("i{axis}")).collect();
-                    let packed = if side.packed.is_some() { "packed before the run" } else { "packed" };
+                    let packed = if side.known.is_some() { "packed before the run" } else { "packed" };
                     lines.push(format!(
                         "  {what} {}: {}, {packed}",
                         own.join(", "),
@@ -114,8 +117,10 @@ impl Nest {
 
     /// The matrix product that it is, in words.
     pub(crate) fn product(&self) -> Option<String> {
-        let [rows, columns, steps, count] = self.contraction.as_ref()?.extents();
-        let each = format!("matrix product of {rows}x{steps} and {steps}x{columns}");
+        let product = self.contraction.as_ref()?;
+        let [rows, columns, steps, count] = product.extents();
+        let of = if product.is_float() { "product of" } else { "product of bytes," };
+        let each = format!("matrix {of} {rows}x{steps} and {steps}x{columns}");
         Some(if count == 1 { each } else { format!("{count} times a {each}") })
     }
 }
@@ -159,6 +164,13 @@ impl Instr {
                     Class::Single | Class::Double => otherwise.0.to_string(),
                 };
                 format!("{to} = {}[{place}] where {} else {otherwise}", names(*operand), bounds.join(" and "))
+            }
+            Instr::Inside { to, bounds } => {
+                let bounds: Vec<String> = bounds
+                    .iter()
+                    .map(|bound| format!("{} <= {} < {}", bound.from, bound.function, bound.to))
+                    .collect();
+                format!("{to} = 1 where {} else 0", bounds.join(" and "))
             }
             Instr::Ramp { to, function } => format!("{to} = {function}"),
             Instr::Guard { to, index, extent, mask: None } => format!("{to} = {index} below {extent}"),

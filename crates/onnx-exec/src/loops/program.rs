@@ -31,6 +31,11 @@ pub(super) enum Instr {
         bounds: Vec<Bound>,
         otherwise: (f64, i64),
     },
+    /// 1 where some functions lie in their bounds, else 0.
+    Inside {
+        to: Reg,
+        bounds: Vec<Bound>,
+    },
     /// The value of a function.
     Ramp {
         to: Reg,
@@ -97,7 +102,8 @@ impl Instr {
     /// Visits all registers, those that are read first.
     fn each_reg(&mut self, visit: &mut dyn FnMut(&mut Reg)) {
         match self {
-            Instr::Load { to, .. } | Instr::LoadWhere { to, .. } | Instr::Ramp { to, .. } => visit(to),
+            Instr::Load { to, .. } | Instr::LoadWhere { to, .. } => visit(to),
+            Instr::Inside { to, .. } | Instr::Ramp { to, .. } => visit(to),
             Instr::Guard { to, index, mask, .. } => {
                 visit(index);
                 mask.iter_mut().for_each(&mut *visit);
@@ -212,6 +218,9 @@ impl Program {
                 Instr::Load { place, .. } => shift(place),
                 Instr::LoadWhere { place, bounds, .. } => {
                     shift(place);
+                    bounds.iter_mut().for_each(|bound| shift(&mut bound.function));
+                }
+                Instr::Inside { bounds, .. } => {
                     bounds.iter_mut().for_each(|bound| shift(&mut bound.function));
                 }
                 Instr::Ramp { function, .. } => shift(function),

@@ -2,7 +2,9 @@
 
 use crate::budget::{Charge, room_for};
 use crate::failure::Failure;
+use bytemuck::Pod;
 use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 /// The most numbers of a piece that is kept.
@@ -14,48 +16,55 @@ thread_local! {
     static KEPT: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Numbers to be overwritten.
-pub(super) struct Scratch {
+/// Numbers to be overwritten, each of a whole part of 32 bits.
+pub(super) struct Scratch<T> {
     numbers: Vec<f32>,
     count: usize,
     _charge: Charge,
+    _of: PhantomData<T>,
 }
 
 /// So many numbers, of any value.
-pub(super) fn scratch(count: usize) -> Result<Scratch, Failure> {
-    let charge = Charge::of(count.saturating_mul(size_of::<f32>()))?;
+pub(super) fn scratch<T: Pod>(count: usize) -> Result<Scratch<T>, Failure> {
+    let words = words_of::<T>(count);
+    let charge = Charge::of(words.saturating_mul(size_of::<f32>()))?;
     // The smallest that is large enough.
     let kept = KEPT.with_borrow_mut(|kept| {
-        let fits = kept.iter().enumerate().filter(|(_, piece)| piece.len() >= count);
+        let fits = kept.iter().enumerate().filter(|(_, piece)| piece.len() >= words);
         let best = fits.min_by_key(|(_, piece)| piece.len()).map(|(at, _)| at);
         best.map(|at| kept.swap_remove(at))
     });
     let numbers = match kept {
         Some(numbers) => numbers,
         None => {
-            let mut numbers = room_for(count)?;
-            numbers.resize(count, 0.0);
+            let mut numbers = room_for(words)?;
+            numbers.resize(words, 0.0);
             numbers
         }
     };
-    Ok(Scratch { numbers, count, _charge: charge })
+    Ok(Scratch { numbers, count, _charge: charge, _of: PhantomData })
 }
 
-impl Deref for Scratch {
-    type Target = [f32];
+/// The words of 32 bits that so many numbers take.
+pub(super) fn words_of<T>(count: usize) -> usize {
+    count.div_ceil(size_of::<f32>() / size_of::<T>())
+}
 
-    fn deref(&self) -> &[f32] {
-        &self.numbers[..self.count]
+impl<T: Pod> Deref for Scratch<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &bytemuck::cast_slice(&self.numbers[..words_of::<T>(self.count)])[..self.count]
     }
 }
 
-impl DerefMut for Scratch {
-    fn deref_mut(&mut self) -> &mut [f32] {
-        &mut self.numbers[..self.count]
+impl<T: Pod> DerefMut for Scratch<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut bytemuck::cast_slice_mut(&mut self.numbers[..words_of::<T>(self.count)])[..self.count]
     }
 }
 
-impl Drop for Scratch {
+impl<T> Drop for Scratch<T> {
     fn drop(&mut self) {
         let numbers = std::mem::take(&mut self.numbers);
         if numbers.len() > MOST_KEPT {

@@ -8,6 +8,7 @@
 //! ```
 
 use super::define::{Item, Stretch};
+use super::dequantized::is_dequantized;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, walk};
 use super::{Slot, Source, Step, root, types};
@@ -20,11 +21,22 @@ use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 /// What takes more steps is computed when it is wanted, and within what the run may take.
 const MOST_STEPS: usize = 1 << 26;
 
+/// What is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Which {
+    All,
+    /// What is no dequantized byte, which may be wanted as the byte that it is.
+    ButBytes,
+}
+
 /// Computes the formulas that load nothing but constants.
-pub(super) fn compute(stretch: &mut Stretch) {
+pub(super) fn compute(stretch: &mut Stretch, which: Which) {
     let Stretch { items, slots, .. } = stretch;
     items.retain(|item| {
         let Item::Formula(assignment) = item else { return true };
+        if which == Which::ButBytes && is_dequantized(&assignment.formula, slots) {
+            return true;
+        }
         let slot = assignment.slot;
         match evaluated(&assignment.formula, slots) {
             // Extents of the slot are those of the formula before its axes were split.

@@ -244,10 +244,17 @@ impl<'x> Define<'_, 'x, '_> {
         self.run.infer(node, &facts).ok()
     }
 
-    /// Computes a node whose inputs are constants, if that makes little of them.
+    /// Computes a node whose inputs are constants, if that makes little of them; of a node that is no formula, no more than they
+    /// are.
     fn fold(&mut self, node: NodeId, inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
+        let given = inputs.iter().map(|known| match known {
+            Some(Known::Constant(Value::Tensor(tensor))) => tensor.len(),
+            Some(Known::Constant(_) | Known::Slot(_) | Known::Fact(_)) | None => 0,
+        });
+        let is_kernel = matches!(self.run.executable.actions[node], Some(Action::Kernel(..)));
+        let most = if is_kernel { given.max().unwrap_or(0).max(MOST_FOLDED) } else { MOST_FOLDED };
         let is_small = |fact: &Fact| {
-            extents(&fact.ty).is_some_and(|(_, dims)| count(&dims).is_some_and(|count| count <= MOST_FOLDED))
+            extents(&fact.ty).is_some_and(|(_, dims)| count(&dims).is_some_and(|count| count <= most))
         };
         let n = &self.run.executable.body().nodes[node];
         if !outputs.iter().zip(&n.outputs).all(|(fact, value)| value.is_none() || is_small(fact)) {

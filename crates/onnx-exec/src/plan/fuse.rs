@@ -9,10 +9,11 @@
 //! y = max(a[i0, i1] + b[i1], 0)           ──▶        where total = sum over k of x[i0, k] * w[k, i1]
 //! ```
 //! Positions are computed through views: an axis that a reshape has split is put together again (`index`), or the consumer's is
-//! split as well (`split`). What comes out has to have loops at least as good as what was there: a matrix product stays one,
+//! split as well (`split`). Dequantized bytes are read as bytes, by products as whole numbers (`dequantized`). What comes out has to have loops at least as good as what was there: a matrix product stays one,
 //! no position becomes a computed one that was linear.
 
 use super::define::{Item, Stretch};
+use super::dequantized::{is_dequantized, whole};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, size};
 use super::split::{roughness, split};
@@ -20,8 +21,9 @@ use super::views::{alias, is_in_order, known};
 use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, rounded, walks_once, weight};
 use super::{Assignment, Refused, Slot, root, types};
 use crate::loops::Nest;
-use onnx_ir::ElemType;
+use onnx_ir::{ElemType, NodeId};
 use onnx_ops::meaning::{Expr, Formula};
+use smallvec::SmallVec;
 use std::cell::Cell;
 
 /// Expressions are no larger than this.
@@ -34,8 +36,13 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Vec<Refused> {
     known(stretch);
     alias(stretch);
     let mut fuse = Fuse::new(stretch);
+    // What dequantizes goes into who reads it, and is left alone until that has been tried.
+    let is_bytes = |fuse: &Fuse<'_>, at: usize| fuse.is_dequantizing(at);
     for at in 0..fuse.items.len() {
-        while fuse.absorb(at) {}
+        while !is_bytes(&fuse, at) && fuse.absorb(at) {}
+    }
+    for at in 0..fuse.items.len() {
+        while is_bytes(&fuse, at) && fuse.absorb(at) {}
     }
     let Fuse { items, refused, readers, .. } = fuse;
     let is_read = |slot: usize| readers[slot] > 0;
@@ -54,6 +61,8 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Vec<Refused> {
 #[derive(Clone, Copy)]
 struct Loops {
     is_product: bool,
+    /// Whether it is a product of bytes.
+    is_of_bytes: bool,
     is_piecewise: bool,
     /// How many positions are computed.
     rough: usize,
@@ -99,6 +108,7 @@ impl<'s> Fuse<'s> {
         let nest = Nest::of(&formula, &types(self.slots))?;
         Some(Loops {
             is_product: nest.is_product(),
+            is_of_bytes: nest.is_product_of_bytes(),
             is_piecewise: nest.is_piecewise(),
             rough: roughness(&formula),
         })
@@ -120,8 +130,35 @@ impl<'s> Fuse<'s> {
         }
     }
 
+    fn is_dequantizing(&self, at: usize) -> bool {
+        self.formula(at).is_some_and(|it| is_dequantized(&it.formula, self.slots))
+    }
+
+    /// A product of dequantized bytes as one of whole numbers, and the nodes that it stands for then.
+    fn whole(&self, at: usize) -> Option<(Formula, Loops, SmallVec<[NodeId; 4]>)> {
+        let product = self.formula(at).filter(|it| it.formula.over.is_some())?;
+        let (mut formula, mut nodes) = (product.formula.clone(), SmallVec::new());
+        let all = extents(&formula);
+        for operand in distinct(&formula, self.slots) {
+            let Some(from) = self.maker[operand].filter(|from| self.is_dequantizing(*from)) else { continue };
+            let producer = self.formula(from)?;
+            formula = self.with(producer, &formula, &all)?;
+            nodes.extend(producer.nodes.iter().copied());
+        }
+        let formula = whole(&formula, self.slots)?;
+        let loops = self.judge(&formula)?;
+        nodes.extend(product.nodes.iter().copied());
+        let fits = size(&formula) <= MOST_PARTS && operands(&formula).len() <= MOST_OPERANDS;
+        (loops.is_of_bytes && fits).then_some((formula, loops, nodes))
+    }
+
     /// Puts one of its producers into a formula, if that can be done.
     fn absorb(&mut self, at: usize) -> bool {
+        if let Some((formula, loops, nodes)) = self.whole(at) {
+            self.judged[at].set(Some(Some(loops)));
+            self.replace(at, formula, nodes);
+            return true;
+        }
         let Some(consumer) = self.formula(at) else { return false };
         // The latest first: what was computed last is the nearest.
         let mut loaded = distinct(&consumer.formula, self.slots);
@@ -156,7 +193,7 @@ impl<'s> Fuse<'s> {
         false
     }
 
-    fn replace(&mut self, at: usize, formula: Formula, nodes: smallvec::SmallVec<[onnx_ir::NodeId; 4]>) {
+    fn replace(&mut self, at: usize, formula: Formula, nodes: SmallVec<[NodeId; 4]>) {
         let after = distinct(&formula, self.slots);
         let Some(Some(Item::Formula(consumer))) = self.items.get_mut(at) else { return };
         let before = distinct(&consumer.formula, self.slots);
@@ -218,16 +255,17 @@ impl<'s> Fuse<'s> {
         loops: Option<Loops>,
     ) -> Result<Formula, Option<&'static str>> {
         let from = &producer.formula;
-        let weight = weight(&from.expr);
+        let is_product = loops.is_some_and(|loops| loops.is_product);
+        let is_free = !is_product && is_dequantized(from, self.slots);
+        let weight = if is_free { 0 } else { weight(&from.expr) };
         if weight > 0 {
             if self.readers[producer.slot] > 1 {
                 return Err(Some("others read it too"));
             }
-            let mut times = 0;
+            let (mut times, mut is_packed) = (0, false);
             let mut seen: Vec<&Expr> = Vec::new();
             let all = extents(&consumer.formula);
             let rank = consumer.formula.dims.len();
-            let is_product = loops.is_some_and(|loops| loops.is_product);
             let is_piecewise = loops.is_some_and(|loops| loops.is_piecewise);
             parts(&consumer.formula, &mut |part, is_then| {
                 let Expr::Load(operand, position) = part else { return };
@@ -235,6 +273,7 @@ impl<'s> Fuse<'s> {
                     return;
                 }
                 seen.push(part);
+                is_packed |= !is_then;
                 // A factor is computed once for each of its own positions.
                 let reads =
                     |axis: usize| !is_product || is_then || position.iter().any(|i| mentions(i, axis));
@@ -248,21 +287,28 @@ impl<'s> Fuse<'s> {
             if times > self.slots[producer.slot].count() {
                 return Err(Some("elements would be computed more than once"));
             }
-            if is_product && weight >= HEAVY {
+            // Bytes are packed faster than anything is computed.
+            let is_of_bytes = is_packed && loops.is_some_and(|loops| loops.is_of_bytes);
+            if is_product && (is_of_bytes || weight >= HEAVY) {
                 return Err(Some("it costs too much to be computed where factors are packed"));
             }
         }
-        let all = extents(&consumer.formula);
-        self.rewritten(&consumer.formula, producer.slot, &all, &|position| {
+        self.with(producer, &consumer.formula, &extents(&consumer.formula))
+            .ok_or(Some("positions cannot be put together"))
+    }
+
+    /// A formula of these extents with a producer's element at each of its loads.
+    fn with(&self, producer: &Assignment, formula: &Formula, all: &[usize]) -> Option<Formula> {
+        let from = &producer.formula;
+        self.rewritten(formula, producer.slot, all, &|position| {
             let rewrite = Rewrite {
                 indices: &position,
-                extents: &all,
+                extents: all,
                 total: None,
                 load: &|operand, position| Some(load(operand, position)),
             };
             Some(rounded(rewrite.expr(&from.expr)?, &from.expr, from.elem, self.slots))
         })
-        .ok_or(Some("positions cannot be put together"))
     }
 
     /// A formula with something else for each load of what a slot has, by its position in the producer's axes.

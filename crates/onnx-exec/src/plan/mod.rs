@@ -22,6 +22,7 @@
 mod check;
 mod constants;
 mod define;
+mod dequantized;
 mod fuse;
 mod group;
 mod index;
@@ -34,7 +35,9 @@ mod split;
 mod views;
 mod weigh;
 
+use constants::Which;
 pub(crate) use define::Stretch;
+use index::Position;
 pub use schedule::{Schedule, Stats};
 
 pub(crate) use run::Stopped;
@@ -195,10 +198,10 @@ impl Plan {
         graph: GraphId,
         start: usize,
     ) -> Option<Plan> {
-        constants::compute(&mut stretch);
+        constants::compute(&mut stretch, Which::ButBytes);
         let mut refused = fuse::fuse(&mut stretch);
         constants::parts(&mut stretch);
-        constants::compute(&mut stretch);
+        constants::compute(&mut stretch, Which::All);
         let mut kernels = group::group(&mut stretch, &mut refused)?;
         constants::pack(&mut kernels, &stretch.slots, executable);
         let Stretch { end, needs, slots, published, named, expected, .. } = stretch;

@@ -86,6 +86,9 @@ fn or_zeros(call: &Call<'_>, input: usize, name: &str, dims: &[usize]) -> Result
     }
 }
 
+/// Rows that are turned at a time, so that what is written of them stays in the first cache.
+const TOGETHER: usize = 16;
+
 /// Weights that are stored as codes, with a column for each row that these have; their scales and zero points are those of a
 /// direction or of a column.
 fn dequantized(call: &Call<'_>, input: usize, scale: usize, dims: [usize; 3]) -> Result<Vec<f64>, Failure> {
@@ -103,10 +106,16 @@ fn dequantized(call: &Call<'_>, input: usize, scale: usize, dims: [usize; 3]) ->
         if all.len() == directions { all[direction] } else { all[direction * rows + row] }
     };
     let mut weights = filled(codes.len(), 0.0)?;
-    for (i, code) in codes.into_iter().enumerate() {
-        let (direction, column, row) = (i / (rows * columns), i / rows % columns, i % rows);
-        let scale = of(&scales, direction, row);
-        weights[(direction * rows + row) * columns + column] = (code - of(&zeros, direction, row)) * scale;
+    for direction in 0..directions {
+        for first in (0..rows).step_by(TOGETHER) {
+            for column in 0..columns {
+                for row in first..rows.min(first + TOGETHER) {
+                    let code = codes[(direction * columns + column) * rows + row];
+                    let number = (code - of(&zeros, direction, row)) * of(&scales, direction, row);
+                    weights[(direction * rows + row) * columns + column] = number;
+                }
+            }
+        }
     }
     Ok(weights)
 }

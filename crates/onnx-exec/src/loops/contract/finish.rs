@@ -1,20 +1,22 @@
 //! From totals to elements of the result.
 
+use super::kind::Kind;
 use super::{Contraction, place};
 use crate::failure::{Failure, fail};
+use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::memory::store;
 use crate::loops::program::Reg;
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
-use crate::loops::{Class, LANES};
 use crate::tensor::{strides, width};
 use onnx_ir::ElemType;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Stores what is computed from totals.
-pub(super) struct Finish<'f> {
+pub(super) struct Finish<'f, T> {
     contraction: &'f Contraction,
     extents: &'f [usize],
     regs: Registers,
@@ -23,12 +25,13 @@ pub(super) struct Finish<'f> {
     stride: usize,
     /// How far apart the elements of the result are along its axes.
     strides: Vec<usize>,
+    of: PhantomData<T>,
 }
 
-impl<'f> Finish<'f> {
+impl<'f, T: Kind> Finish<'f, T> {
     pub(super) fn new(contraction: &'f Contraction, extents: &'f [usize], stride: usize) -> Self {
         let mut counts = contraction.then.as_ref().map_or([0; 3], |then| then.counts);
-        let class = Class::Single;
+        let class = T::CLASS;
         counts[class as usize] += 1;
         let own = Reg { class, at: counts[class as usize] - 1 };
         let total = contraction.then.as_ref().and_then(|then| then.total).unwrap_or(own);
@@ -36,7 +39,8 @@ impl<'f> Finish<'f> {
         if let Some(then) = &contraction.then {
             numbers(then, &mut regs);
         }
-        Finish { contraction, extents, regs, total, stride, strides: strides(&contraction.dims) }
+        let strides = strides(&contraction.dims);
+        Finish { contraction, extents, regs, total, stride, strides, of: PhantomData }
     }
 
     /// The totals of a block of rows and columns.
@@ -46,7 +50,7 @@ impl<'f> Finish<'f> {
         at: &mut [usize],
         rows: Range<usize>,
         columns: Range<usize>,
-        totals: &[f32],
+        totals: &[T::Total],
         result: &mut [u8],
     ) -> Result<(), Failure> {
         let Contraction { a, b, dims, elem, then, .. } = self.contraction;
@@ -62,18 +66,10 @@ impl<'f> Finish<'f> {
                 let from = &totals[column - columns.start..][..n];
                 let offset: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
                 let out = &mut result[offset * width..][..n * width];
-                if then.is_none() && *elem == ElemType::FLOAT {
+                if then.is_none() && *elem == T::TOTAL {
                     bytemuck::cast_slice_mut(out).copy_from_slice(from);
                 } else {
-                    match self.total.class {
-                        Class::Single => self.regs.own(self.total)[..n].copy_from_slice(from),
-                        Class::Double => {
-                            for (to, x) in self.regs.double[self.total.at].iter_mut().zip(from) {
-                                *to = (*x).into();
-                            }
-                        }
-                        Class::Int => fail!("a total is no float"),
-                    }
+                    T::put(from, &mut self.regs, self.total)?;
                     let mut from = self.total;
                     if let Some(then) = then {
                         let wanted = match elem {

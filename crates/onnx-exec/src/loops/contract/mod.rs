@@ -16,31 +16,36 @@
 //! ```
 //! Packing runs the programs of `a` and `b`, so whatever they compute is computed once for each block, and nothing but blocks
 //! is ever stored of it.
+//!
+//! Factors are single floats, or whole numbers of 8 bits without a zero point each (`kind`). Of these, bytes are multiplied, and
+//! what zero points add is put right in the totals (`zeros`), which are exact.
 
 mod finish;
+mod kind;
+mod known;
 mod pack;
 mod stretches;
+mod zeros;
 
-use super::Nest;
 use super::micro::Micro;
 use super::program::{Instr, Program};
 use super::scratch::scratch;
 use super::view::Operands;
-use crate::budget::filled;
 use crate::failure::{Failure, fail};
 use finish::Finish;
+use kind::Kind;
+use known::Known;
 use onnx_ir::ElemType;
 use pack::Packer;
 use std::ops::Range;
 use std::sync::Arc;
+use zeros::Zeros;
 
-/// Steps of which totals are added up in registers: a tile of columns then stays in the first cache.
-pub(super) const STEPS: usize = 256;
 /// The most columns of a block.
 const COLUMNS: usize = 512;
 /// Rows of a block: with its columns, totals stay in the second cache until they are stored.
 const ROWS: usize = 120;
-/// Numbers of a block of columns and all steps, which stay in the third cache.
+/// Numbers of 32 bits of a block of columns and all steps, which stay in the third cache.
 const CACHED: usize = 1 << 18;
 
 /// A sum of products.
@@ -66,8 +71,50 @@ pub(super) struct Side {
     /// The axes of the result that only it depends on.
     pub(super) axes: Vec<usize>,
     pub(super) is_along_steps: bool,
+    /// What it is if it is no float.
+    pub(super) bytes: Option<Bytes>,
     /// All of it, packed before, if it is made of constants.
-    pub(super) packed: Option<Arc<Vec<f32>>>,
+    pub(super) known: Option<Arc<Known>>,
+}
+
+/// A factor that is a byte, which its program gives, less a zero point.
+#[derive(Clone, Debug)]
+pub(super) struct Bytes {
+    /// What the byte as it is multiplied differs by from the byte: `a` has no sign then, and `b` has one.
+    pub(super) flip: Flip,
+    pub(super) zero: Option<Program>,
+    /// Whether the zero point, which is one number then, is what loads give out of bounds.
+    pub(super) is_padded: bool,
+}
+
+/// A byte read with the sign that it has not, or without the one that it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Flip {
+    /// It is read as it is.
+    None,
+    /// From -128 on to from 0 on.
+    Up,
+    /// From 0 on to from -128 on.
+    Down,
+}
+
+impl Flip {
+    /// The bits that change.
+    fn bits(self) -> u8 {
+        match self {
+            Flip::None => 0,
+            Flip::Up | Flip::Down => 0x80,
+        }
+    }
+
+    /// What is added to the number.
+    fn shift(self) -> i32 {
+        match self {
+            Flip::None => 0,
+            Flip::Up => 128,
+            Flip::Down => -128,
+        }
+    }
 }
 
 impl Side {
@@ -85,6 +132,7 @@ pub(super) fn depends(program: &Program, axes: usize) -> Vec<bool> {
             Instr::LoadWhere { place, bounds, .. } => {
                 bounds.iter().map(|bound| &bound.function).chain([place]).collect()
             }
+            Instr::Inside { bounds, .. } => bounds.iter().map(|bound| &bound.function).collect(),
             Instr::Ramp { function, .. } => vec![function],
             _ => Vec::new(),
         };
@@ -107,6 +155,21 @@ fn place(at: &mut [usize], axes: &[usize], extents: &[usize], mut index: usize) 
 }
 
 impl Contraction {
+    /// Whether it is one of single floats, and not of bytes.
+    pub(super) fn is_float(&self) -> bool {
+        self.a.bytes.is_none()
+    }
+
+    /// What it is of, if not of floats.
+    pub(super) fn of(&self) -> &'static str {
+        if self.is_float() { "" } else { " of bytes" }
+    }
+
+    /// Steps of which totals are added up in registers.
+    pub(super) fn steps_at_a_time(&self) -> usize {
+        if self.is_float() { <f32 as Kind>::STEPS } else { <u8 as Kind>::STEPS }
+    }
+
     /// How many rows, columns, steps and products of such matrices there are.
     pub(super) fn extents(&self) -> [usize; 4] {
         let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
@@ -121,9 +184,22 @@ impl Contraction {
         elements: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
+        if self.a.bytes.is_some() {
+            self.run_of::<u8>(operands, elements, out)
+        } else {
+            self.run_of::<f32>(operands, elements, out)
+        }
+    }
+
+    fn run_of<T: Kind>(
+        &self,
+        operands: &Operands<'_>,
+        elements: Range<usize>,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
         let behind: usize = self.dims[1..].iter().product();
         if elements == (0..self.dims[0] * behind) {
-            return self.part(operands, 0, out);
+            return self.part::<T>(operands, 0, out);
         }
         if !elements.start.is_multiple_of(behind) || !elements.len().is_multiple_of(behind) {
             fail!("a part of a matrix product is no part of its first axis")
@@ -131,107 +207,92 @@ impl Contraction {
         let mut part = self.clone();
         part.dims[0] = elements.len() / behind;
         let first = elements.start / behind;
-        let programs = [&mut part.a.program, &mut part.b.program];
-        for program in programs.into_iter().chain(&mut part.then) {
-            program.shift(0, first);
+        for side in [&mut part.a, &mut part.b] {
+            side.program.shift(0, first);
+            if let Some(zero) = side.bytes.as_mut().and_then(|bytes| bytes.zero.as_mut()) {
+                zero.shift(0, first);
+            }
         }
-        part.part(operands, first, out)
+        if let Some(then) = &mut part.then {
+            then.shift(0, first);
+        }
+        part.part::<T>(operands, first, out)
     }
 
     /// Computes all, which begins at a position of the first axis of what may be packed.
-    fn part(&self, operands: &Operands<'_>, first: usize, out: &mut [u8]) -> Result<(), Failure> {
-        let micro = Micro::best();
+    fn part<T: Kind>(&self, operands: &Operands<'_>, first: usize, out: &mut [u8]) -> Result<(), Failure> {
+        let micro = Micro::<T>::best();
         let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
         let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
         let (rows, columns) = (self.a.count(&extents), self.b.count(&extents));
         let count: usize = self.over.iter().product();
+        let depth = count.next_multiple_of(T::GROUP);
         let batches: usize = self.both.iter().map(|&axis| extents[axis]).product();
         let mut at = vec![0; extents.len()];
-        let mut a = Packer::new(&self.a, &extents, &step_axes, micro.rows);
-        let mut b = Packer::new(&self.b, &extents, &step_axes, micro.columns);
-        let block = block(columns, count, micro);
-        let mut finish = Finish::new(self, &extents, block);
+        let mut a = Packer::<T>::new(&self.a, &extents, &step_axes, micro.rows);
+        let mut b = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
+        let block = block(columns, depth, micro);
+        let mut finish = Finish::<T>::new(self, &extents, block);
         let group = (ROWS / micro.rows * micro.rows).min(rows.next_multiple_of(micro.rows));
         let mut totals = scratch(group * block)?;
         // Rows before those of this part.
         let before = if self.a.axes.contains(&0) { first * (rows / self.dims[0]) } else { 0 };
-        let known_a = self.a.packed.as_deref().filter(|_| before.is_multiple_of(micro.rows));
-        let whole = known_a.map_or(rows.next_multiple_of(micro.rows), |known| known.len() / count);
+        let known_a = self.a.known.as_deref().filter(|_| before.is_multiple_of(micro.rows));
+        let whole = known_a.map_or(rows.next_multiple_of(micro.rows), |known| known.len::<T>() / depth);
         let before = if known_a.is_some() { before } else { 0 };
-        let known_b = self.b.packed.as_deref().filter(|_| !self.b.axes.contains(&0) || first == 0);
-        let known_b = known_b.filter(|known| known.len() == columns.next_multiple_of(micro.columns) * count);
-        let mut packed_a = scratch(if known_a.is_some() { 0 } else { whole * count })?;
-        let mut packed_b = scratch(if known_b.is_some() { 0 } else { block * count })?;
+        let known_b = self.b.known.as_deref().filter(|_| !self.b.axes.contains(&0) || first == 0);
+        let is_all = |known: &&Known| known.len::<T>() == columns.next_multiple_of(micro.columns) * depth;
+        let known_b = known_b.filter(is_all);
+        let mut packed_a = scratch(if known_a.is_some() { 0 } else { whole * depth })?;
+        let mut packed_b = scratch(if known_b.is_some() { 0 } else { block * depth })?;
+        let mut zeros = Zeros::of(self, &extents);
         let is_same_a = !self.is_of(&self.a, &self.both);
         for batch in 0..batches {
             place(&mut at, &self.both, &extents, batch);
             if known_a.is_none() && (batch == 0 || !is_same_a) {
                 pack_rows(&mut a, operands, &mut at, rows, count, &mut packed_a)?;
             }
-            let packed_a: &[f32] = known_a.map_or(&packed_a, |known| known);
+            let packed_a: &[T] = known_a.map_or(&packed_a, Known::numbers);
+            if let Some(zeros) = &mut zeros {
+                let sums = known_a.map(|known| &known.sums()[before..]);
+                zeros.rows(operands, &mut at, rows)?;
+                zeros.sum_rows(micro, sums, packed_a, rows, count);
+            }
             for columns in blocks(columns, block) {
                 let wide = columns.len().next_multiple_of(micro.columns);
                 let packed_b = match known_b {
-                    Some(known) => &known[columns.start * count..][..wide * count],
+                    Some(known) => &known.numbers()[columns.start * depth..][..wide * depth],
                     None => {
                         pack_columns(&mut b, operands, &mut at, columns.clone(), count, &mut packed_b)?;
-                        &packed_b[..wide * count]
+                        &packed_b[..wide * depth]
                     }
                 };
+                if let Some(zeros) = &mut zeros {
+                    let sums = known_b.map(|known| &known.sums()[columns.start..]);
+                    zeros.columns(operands, &mut at, columns.clone())?;
+                    zeros.sum_columns(micro, sums, packed_b, columns.len(), count);
+                }
                 for rows in blocks(rows, group) {
-                    for steps in blocks(count, STEPS) {
-                        let n = steps.len();
+                    for steps in blocks(count, T::STEPS) {
+                        let n = steps.len().next_multiple_of(T::GROUP);
                         let a = &packed_a[steps.start * whole + (before + rows.start) * n..];
                         let b = &packed_b[steps.start * wide..][..n * wide];
                         let size = [rows.len(), columns.len()];
                         tiles(micro, n, a, b, &mut totals, block, size, steps.start == 0);
+                    }
+                    if let Some(zeros) = &zeros {
+                        zeros.put_right(
+                            rows.clone(),
+                            columns.len(),
+                            block,
+                            bytemuck::cast_slice_mut(&mut totals),
+                        );
                     }
                     finish.store(operands, &mut at, rows, columns.clone(), &totals, out)?;
                 }
             }
         }
         Ok(())
-    }
-}
-
-impl Contraction {
-    /// Packs factors that are made of constants, once for all runs.
-    pub(super) fn pack(&mut self, constants: &Operands<'_>) -> Result<(), Failure> {
-        let micro = Micro::best();
-        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
-        let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
-        let count: usize = self.over.iter().product();
-        let mut at = vec![0; extents.len()];
-        if self.is_constant(&self.a, constants) {
-            let rows = self.a.count(&extents);
-            let mut packed = filled(rows.next_multiple_of(micro.rows) * count, 0.0)?;
-            let mut packer = Packer::new(&self.a, &extents, &step_axes, micro.rows);
-            pack_rows(&mut packer, constants, &mut at, rows, count, &mut packed)?;
-            self.a.packed = Some(Arc::new(packed));
-        }
-        if self.is_constant(&self.b, constants) {
-            let columns = self.b.count(&extents);
-            let mut packed = filled(columns.next_multiple_of(micro.columns) * count, 0.0)?;
-            let mut packer = Packer::new(&self.b, &extents, &step_axes, micro.columns);
-            for columns in blocks(columns, block(columns, count, micro)) {
-                let packed = &mut packed[columns.start * count..];
-                pack_columns(&mut packer, constants, &mut at, columns, count, packed)?;
-            }
-            self.b.packed = Some(Arc::new(packed));
-        }
-        Ok(())
-    }
-
-    /// Whether a factor is the same in all runs and for all positions of the axes that both depend on.
-    fn is_constant(&self, side: &Side, constants: &Operands<'_>) -> bool {
-        let is_known = |operand: usize| constants.get(operand).is_some_and(Option::is_some);
-        let are_known = side.program.instrs.iter().all(|instr| match instr {
-            Instr::Load { operand, .. }
-            | Instr::LoadWhere { operand, .. }
-            | Instr::Gather { operand, .. } => is_known(*operand),
-            _ => true,
-        });
-        are_known && !self.is_of(side, &self.both)
     }
 
     /// Whether a factor depends on one of some axes.
@@ -241,48 +302,43 @@ impl Contraction {
     }
 }
 
-impl Nest {
-    /// Packs factors of a matrix product that are made of these operands, which are the same in all runs.
-    pub(crate) fn pack_constants(&mut self, constants: &Operands<'_>) -> Result<(), Failure> {
-        self.contraction.as_mut().map_or(Ok(()), |contraction| contraction.pack(constants))
-    }
-}
-
 /// As many columns as the cache holds with all their steps, in whole tiles.
-fn block(columns: usize, count: usize, micro: Micro) -> usize {
-    let block = (CACHED / count).clamp(micro.columns, COLUMNS);
+fn block<T: Kind>(columns: usize, depth: usize, micro: Micro<T>) -> usize {
+    let block = (CACHED * T::GROUP / depth).clamp(micro.columns, COLUMNS);
     block.min(columns).next_multiple_of(micro.columns)
 }
 
 /// Packs all rows: for each block of steps, tile after tile.
-fn pack_rows(
-    packer: &mut Packer<'_>,
+fn pack_rows<T: Kind>(
+    packer: &mut Packer<'_, T>,
     operands: &Operands<'_>,
     at: &mut [usize],
     rows: usize,
     count: usize,
-    out: &mut [f32],
+    out: &mut [T],
 ) -> Result<(), Failure> {
-    let whole = out.len() / count;
-    for steps in blocks(count, STEPS) {
-        let out = &mut out[steps.start * whole..][..steps.len() * whole];
+    let whole = out.len() / count.next_multiple_of(T::GROUP);
+    for steps in blocks(count, T::STEPS) {
+        let n = steps.len().next_multiple_of(T::GROUP);
+        let out = &mut out[steps.start * whole..][..n * whole];
         packer.pack(operands, at, 0..rows, steps, out)?;
     }
     Ok(())
 }
 
 /// Packs a block of columns likewise.
-fn pack_columns(
-    packer: &mut Packer<'_>,
+fn pack_columns<T: Kind>(
+    packer: &mut Packer<'_, T>,
     operands: &Operands<'_>,
     at: &mut [usize],
     columns: Range<usize>,
     count: usize,
-    out: &mut [f32],
+    out: &mut [T],
 ) -> Result<(), Failure> {
     let wide = columns.len().next_multiple_of(packer.tile());
-    for steps in blocks(count, STEPS) {
-        let out = &mut out[steps.start * wide..][..steps.len() * wide];
+    for steps in blocks(count, T::STEPS) {
+        let n = steps.len().next_multiple_of(T::GROUP);
+        let out = &mut out[steps.start * wide..][..n * wide];
         packer.pack(operands, at, columns.clone(), steps, out)?;
     }
     Ok(())
@@ -295,12 +351,12 @@ fn blocks(count: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
 
 /// The tiles of a block, of which `a` has rows and `b` columns for `n` steps.
 #[allow(clippy::too_many_arguments, reason = "two matrices, their product, and how large they are")]
-fn tiles(
-    micro: Micro,
+fn tiles<T: Kind>(
+    micro: Micro<T>,
     n: usize,
-    a: &[f32],
-    b: &[f32],
-    totals: &mut [f32],
+    a: &[T],
+    b: &[T],
+    totals: &mut [T::Total],
     stride: usize,
     [rows, columns]: [usize; 2],
     is_first: bool,

@@ -2,18 +2,20 @@
 //!
 //! A factor that is an element of an operand is copied in stretches ([`Stretches`]); any other is computed by its program.
 
+use super::kind::Kind;
 use super::stretches::{Groups, Loaded, Stretches};
-use super::{Side, place};
+use super::{Bytes, Flip, Side, place};
 use crate::failure::{Failure, fail};
+use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
+use crate::loops::program::Program;
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
-use crate::loops::{Class, LANES};
 use std::ops::Range;
 
 /// Packs a factor.
-pub(super) struct Packer<'p> {
+pub(super) struct Packer<'p, T> {
     side: &'p Side,
     extents: &'p [usize],
     steps: &'p [usize],
@@ -22,13 +24,15 @@ pub(super) struct Packer<'p> {
     tile: usize,
     /// For steps from one on, those that are alike.
     alike: Vec<(usize, Groups)>,
+    /// Steps of a tile, one after the other.
+    rows: Vec<T>,
 }
 
-impl<'p> Packer<'p> {
+impl<'p, T: Kind> Packer<'p, T> {
     pub(super) fn new(side: &'p Side, extents: &'p [usize], steps: &'p [usize], tile: usize) -> Self {
         let mut regs = Registers::new(side.program.counts, LANES);
         numbers(&side.program, &mut regs);
-        Packer { side, extents, steps, regs, tile, alike: Vec::new() }
+        Packer { side, extents, steps, regs, tile, alike: Vec::new(), rows: Vec::new() }
     }
 
     /// Rows or columns of a tile.
@@ -36,16 +40,22 @@ impl<'p> Packer<'p> {
         self.tile
     }
 
-    /// Packs some of its own positions and some steps: tile after tile, in it step after step, the last tile with zeros.
+    /// Packs some of its own positions and some steps: tile after tile, in it a group of steps after the other. Steps that are
+    /// missing in the last group are zeros; positions that are missing in the last tile are anything.
     pub(super) fn pack(
         &mut self,
         operands: &Operands<'_>,
         at: &mut [usize],
         own: Range<usize>,
         steps: Range<usize>,
-        out: &mut [f32],
+        out: &mut [T],
     ) -> Result<(), Failure> {
-        if let Some(loaded) = Loaded::of(self.side, operands) {
+        let n = steps.len();
+        let padding = match self.side.bytes.as_ref().filter(|bytes| bytes.is_padded) {
+            Some(Bytes { zero: Some(zero), .. }) => Some(T::number(0.0, only(zero, operands, at)?)),
+            Some(_) | None => None,
+        };
+        if let Some(loaded) = Loaded::of(self.side, operands, padding) {
             let Packer { side, extents, steps: step_axes, tile, .. } = *self;
             let stretches = Stretches { loaded, side, extents, step_axes, tile };
             let known = self.alike.iter().position(|(first, _)| *first == steps.start);
@@ -53,16 +63,44 @@ impl<'p> Packer<'p> {
                 self.alike.push((steps.start, stretches.alike(at, steps.clone())));
                 self.alike.len() - 1
             });
-            return stretches.pack(at, own, steps.len(), &self.alike[known].1, out);
+            stretches.pack(at, own, n, &self.alike[known].1, &mut self.rows, out)?;
+        } else {
+            self.compute(operands, at, own, steps, out)?;
         }
-        let Packer { side, extents, steps: step_axes, regs, tile, .. } = self;
+        T::flip(out, self.side.bytes.as_ref().map_or(Flip::None, |bytes| bytes.flip).bits());
+        let missing = n.next_multiple_of(T::GROUP) - n;
+        if missing > 0 {
+            let tile = self.tile * T::GROUP;
+            for out in out.chunks_exact_mut(n.div_ceil(T::GROUP) * tile) {
+                let (_, last) = out.split_at_mut(out.len() - tile);
+                for group in last.chunks_exact_mut(T::GROUP) {
+                    group[T::GROUP - missing..].fill(T::number(0.0, 0));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the program.
+    fn compute(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        own: Range<usize>,
+        steps: Range<usize>,
+        out: &mut [T],
+    ) -> Result<(), Failure> {
+        let Packer { side, extents, steps: step_axes, regs, tile, rows, .. } = self;
         let Some(result) = side.program.result else { fail!("a program has no result") };
-        let (tile, n) = (*tile, steps.len());
-        let slot = |own: usize, step: usize| (own / tile * n + step) * tile + own % tile;
+        let (tile, n) = (*tile, steps.len().next_multiple_of(T::GROUP));
+        let slot = |own: usize, step: usize| {
+            ((own / tile * n + step / T::GROUP * T::GROUP) * tile) + own % tile * T::GROUP + step % T::GROUP
+        };
         if !own.len().is_multiple_of(tile) {
             let first = own.len() / tile * tile * n;
-            out[first..].fill(0.0);
+            out[first..].fill(T::number(0.0, 0));
         }
+        rows.resize(LANES, T::number(0.0, 0));
         let (outer, inner, last, outer_axes, inner_axes) = match side.is_along_steps {
             true => (own.clone(), steps.clone(), step_axes.last(), &side.axes[..], *step_axes),
             false => (steps.clone(), own.clone(), side.axes.last(), *step_axes, &side.axes[..]),
@@ -77,29 +115,44 @@ impl<'p> Packer<'p> {
                 let lanes = LANES.min(inner.end - i).min(extent - i % extent);
                 run(&side.program, regs, operands, Strip::line(side.program.along, lanes), at, None)?;
                 regs.settle(lanes, result, operands);
+                T::take(regs, result, &mut rows[..lanes])?;
                 let (o, i0) = (o - outer.start, i - inner.start);
-                match result.class {
-                    Class::Single if !side.is_along_steps => {
-                        let mut from = &regs.single[result.at][..lanes];
-                        let mut own = i0;
-                        // A stretch of a tile at a time.
-                        while !from.is_empty() {
-                            let stretch = from.len().min(tile - own % tile);
-                            let (now, later) = from.split_at(stretch);
-                            out[slot(own, o)..][..stretch].copy_from_slice(now);
-                            (from, own) = (later, own + stretch);
-                        }
+                if side.is_along_steps {
+                    let (mut from, mut step) = (&rows[..lanes], i0);
+                    // What is left of a group at a time.
+                    while !from.is_empty() {
+                        let stretch = from.len().min(T::GROUP - step % T::GROUP);
+                        let (now, later) = from.split_at(stretch);
+                        out[slot(o, step)..][..stretch].copy_from_slice(now);
+                        (from, step) = (later, step + stretch);
                     }
-                    Class::Single => {
-                        for (lane, x) in regs.single[result.at][..lanes].iter().enumerate() {
-                            out[slot(o, i0 + lane)] = *x;
+                } else {
+                    let (mut from, mut own) = (&rows[..lanes], i0);
+                    // A stretch of a tile at a time.
+                    while !from.is_empty() {
+                        let stretch = from.len().min(tile - own % tile);
+                        let (now, later) = from.split_at(stretch);
+                        let out = &mut out[slot(own, o)..];
+                        if T::GROUP == 1 {
+                            out[..stretch].copy_from_slice(now);
+                        } else {
+                            out.iter_mut().step_by(T::GROUP).zip(now).for_each(|(out, x)| *out = *x);
                         }
+                        (from, own) = (later, own + stretch);
                     }
-                    Class::Double | Class::Int => fail!("only single floats are packed"),
                 }
                 i += lanes;
             }
         }
         Ok(())
     }
+}
+
+/// The integer that a program gives everywhere.
+fn only(program: &Program, operands: &Operands<'_>, at: &[usize]) -> Result<i64, Failure> {
+    let mut regs = Registers::new(program.counts, 1);
+    numbers(program, &mut regs);
+    run(program, &mut regs, operands, Strip::line(program.along, 1), at, None)?;
+    let Some(result) = program.result else { fail!("a program has no result") };
+    Ok(regs.int[result.at][0])
 }

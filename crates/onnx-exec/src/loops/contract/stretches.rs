@@ -4,46 +4,47 @@
 //! beside an image. Steps that are in the same place with respect to all bounds (those of a convolution that differ in the
 //! channel) find the same positions of a tile inside; these are found once for all of them, as stretches that are copied.
 
+use super::kind::Kind;
 use super::{Side, place};
 use crate::failure::{Failure, fail};
 use crate::loops::Linear;
 use crate::loops::program::{Bound, Instr};
 use crate::loops::view::Operands;
-use onnx_ir::ElemType;
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A factor that is an element of an operand, or a number where it is out of bounds.
-pub(super) struct Loaded<'l> {
-    from: &'l [f32],
+pub(super) struct Loaded<'l, T> {
+    from: &'l [T],
     /// The place of the first of them.
     first: i64,
     place: &'l Linear,
     bounds: &'l [Bound],
-    otherwise: f32,
+    otherwise: T,
 }
 
-impl<'l> Loaded<'l> {
-    /// What a factor is, if it is that.
-    pub(super) fn of(side: &'l Side, operands: &Operands<'l>) -> Option<Self> {
+impl<'l, T: Kind> Loaded<'l, T> {
+    /// What a factor is, if it is that; out of bounds this number, if one is given.
+    pub(super) fn of(side: &'l Side, operands: &Operands<'l>, padding: Option<T>) -> Option<Self> {
         let [instr] = &side.program.instrs[..] else { return None };
         let (to, operand, elem, place, bounds, otherwise) = match instr {
-            Instr::Load { to, operand, elem, place } => (to, operand, elem, place, &[][..], 0.0),
+            Instr::Load { to, operand, elem, place } => (to, operand, elem, place, &[][..], (0.0, 0)),
             Instr::LoadWhere { to, operand, elem, place, bounds, otherwise } => {
-                (to, operand, elem, place, &bounds[..], otherwise.0)
+                (to, operand, elem, place, &bounds[..], *otherwise)
             }
             _ => return None,
         };
         let view = operands.get(*operand).copied().flatten()?;
-        let is_it = side.program.result == Some(*to) && *elem == ElemType::FLOAT && view.elem == *elem;
-        let (from, first, otherwise) = (view.words(), view.first, otherwise as f32);
+        let is_it = side.program.result == Some(*to) && T::is_element(*elem) && view.elem == *elem;
+        let (from, first) = (view.words(), view.first);
+        let otherwise = padding.unwrap_or_else(|| T::number(otherwise.0, otherwise.1));
         is_it.then_some(Loaded { from, first, place, bounds, otherwise })
     }
 }
 
 /// A factor to be packed. What stands behind its last position is left as it is.
-pub(super) struct Stretches<'s> {
-    pub(super) loaded: Loaded<'s>,
+pub(super) struct Stretches<'s, T> {
+    pub(super) loaded: Loaded<'s, T>,
     pub(super) side: &'s Side,
     pub(super) extents: &'s [usize],
     pub(super) step_axes: &'s [usize],
@@ -83,29 +84,40 @@ struct Pieces {
     outside: Vec<Range<usize>>,
 }
 
-impl Stretches<'_> {
-    /// Packs some of its own positions and `n` steps, see [`Packer`](super::pack::Packer).
+impl<T: Kind> Stretches<'_, T> {
+    /// Packs some of its own positions and `n` steps, see [`Packer`](super::pack::Packer). Some steps are in `rows` meanwhile.
     pub(super) fn pack(
         &self,
         at: &mut [usize],
         own: Range<usize>,
         n: usize,
         alike: &Groups,
-        out: &mut [f32],
+        rows: &mut Vec<T>,
+        out: &mut [T],
     ) -> Result<(), Failure> {
         for &axis in self.step_axes {
             at[axis] = 0;
         }
         let mut pieces = Pieces::default();
-        for (first, out) in own.clone().step_by(self.tile).zip(out.chunks_exact_mut(n * self.tile)) {
+        let all = n.next_multiple_of(T::GROUP) * self.tile;
+        for (first, out) in own.clone().step_by(self.tile).zip(out.chunks_exact_mut(all)) {
             let last = own.end.min(first + self.tile);
             let runs = self.runs(at, first..last);
-            for (values, steps) in alike {
-                if self.loaded.bounds.is_empty() && runs.iter().all(|run| run.length == 1) {
+            if self.loaded.bounds.is_empty() && runs.iter().all(|run| run.length == 1) {
+                for (_, steps) in alike {
                     self.across(&runs, steps, out)?;
-                } else {
-                    self.along(&runs, values, steps, &mut pieces, out)?;
                 }
+                continue;
+            }
+            // Alone in its group, a step lies as it is copied.
+            let is_alone = T::GROUP == 1;
+            rows.resize(if is_alone { 0 } else { n * self.tile }, T::ONE);
+            let to = if is_alone { &mut *out } else { &mut rows[..] };
+            for (values, steps) in alike {
+                self.along(&runs, values, steps, &mut pieces, to)?;
+            }
+            if !is_alone {
+                T::group(rows, self.tile, out);
             }
         }
         Ok(())
@@ -166,7 +178,7 @@ impl Stretches<'_> {
         values: &[i64],
         steps: &[Step],
         pieces: &mut Pieces,
-        out: &mut [f32],
+        out: &mut [T],
     ) -> Result<(), Failure> {
         let Loaded { from, bounds, place, otherwise, .. } = &self.loaded;
         let last = self.side.axes.last().copied();
@@ -205,7 +217,7 @@ impl Stretches<'_> {
     }
 
     /// Copies stretches of steps, position after position.
-    fn across(&self, runs: &[Run], steps: &[Step], out: &mut [f32]) -> Result<(), Failure> {
+    fn across(&self, runs: &[Run], steps: &[Step], out: &mut [T]) -> Result<(), Failure> {
         let Loaded { from, .. } = &self.loaded;
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(()) };
         let is_one = last.place - first.place == steps.len() as i64 - 1
@@ -215,8 +227,14 @@ impl Stretches<'_> {
             let stretch = start.and_then(|start| from.get(start..)?.get(..steps.len()));
             match stretch.filter(|_| is_one) {
                 Some(stretch) => {
-                    for (out, x) in out.chunks_exact_mut(self.tile).zip(stretch) {
-                        out[run.at] = *x;
+                    let mut groups = out.chunks_exact_mut(self.tile * T::GROUP);
+                    let whole = stretch.chunks_exact(T::GROUP);
+                    let rest = whole.remainder();
+                    for (group, out) in whole.zip(&mut groups) {
+                        out[run.at * T::GROUP..][..T::GROUP].copy_from_slice(group);
+                    }
+                    if let Some(out) = groups.next() {
+                        out[run.at * T::GROUP..][..rest.len()].copy_from_slice(rest);
                     }
                 }
                 None => {
@@ -225,7 +243,8 @@ impl Stretches<'_> {
                         let Some(x) = place.and_then(|place| from.get(place)) else {
                             fail!("an index is out of bounds")
                         };
-                        out[step.at * self.tile + run.at] = *x;
+                        let (group, of) = (step.at / T::GROUP, step.at % T::GROUP);
+                        out[(group * self.tile + run.at) * T::GROUP + of] = *x;
                     }
                 }
             }
@@ -239,7 +258,7 @@ const CHUNK: usize = 16;
 
 /// Copies a stretch to some positions, and perhaps something to those behind it; whether it is all there.
 #[inline]
-fn copy(from: &[f32], start: i64, by: i64, out: &mut [f32], at: Range<usize>) -> bool {
+fn copy<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T], at: Range<usize>) -> bool {
     let n = at.len();
     let (Ok(start), Ok(by)) = (usize::try_from(start), usize::try_from(by)) else {
         return copy_back(from, start, by, &mut out[at]);
@@ -273,7 +292,7 @@ fn copy(from: &[f32], start: i64, by: i64, out: &mut [f32], at: Range<usize>) ->
 }
 
 /// The same backward.
-fn copy_back(from: &[f32], start: i64, by: i64, out: &mut [f32]) -> bool {
+fn copy_back<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T]) -> bool {
     let mut place = start;
     for out in out {
         match usize::try_from(place).ok().and_then(|place| from.get(place)) {

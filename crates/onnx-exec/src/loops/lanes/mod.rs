@@ -377,10 +377,14 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
             regs.int[to.at] = out;
         }
         (Class::Single, Class::Int) => {
-            each(&mut regs.int[to.at][..n], &regs.single[x.at][..n], |x| to_int(x.into(), cast.to));
+            to_ints(&mut regs.int[to.at][..n], &regs.single[x.at][..n], cast.to, |x: f32| {
+                if (-LIMIT as f32..LIMIT as f32).contains(&x) { x as i32 } else { i32::MIN }
+            });
         }
         (Class::Double, Class::Int) => {
-            each(&mut regs.int[to.at][..n], &regs.double[x.at][..n], |x| to_int(x, cast.to));
+            to_ints(&mut regs.int[to.at][..n], &regs.double[x.at][..n], cast.to, |x: f64| {
+                if (-LIMIT..LIMIT).contains(&x) { x as i32 } else { i32::MIN }
+            });
         }
         (Class::Single, Class::Double) => {
             each(&mut regs.double[to.at][..n], &regs.single[x.at][..n], f64::from);
@@ -462,19 +466,26 @@ pub(super) fn wrap(x: i64, elem: ElemType) -> i64 {
     }
 }
 
-/// A float as an integer: toward zero; outside of the register that it is converted in, the least that this has.
-fn to_int(x: f64, elem: ElemType) -> i64 {
+/// Integers of 32 bits are below.
+const LIMIT: f64 = 2_147_483_648.0;
+
+/// Floats as integers: toward zero; outside of the register that they are converted in, the least that this has. That is of 32
+/// bits, for which there is a function, or of 64.
+#[inline(always)]
+fn to_ints<A: Copy + Into<f64>>(out: &mut [i64], x: &[A], elem: ElemType, convert: impl Fn(A) -> i32) {
     use ElemType as E;
     match elem {
-        E::BOOL => i64::from(x != 0.0),
+        E::BOOL => each(out, x, |x| i64::from(x.into() != 0.0)),
         E::INT64 | E::UINT64 => {
             let limit = 9_223_372_036_854_775_808.0;
-            if (-limit..limit).contains(&x) { x as i64 } else { i64::MIN }
+            each(out, x, |x| {
+                let x = x.into();
+                if (-limit..limit).contains(&x) { x as i64 } else { i64::MIN }
+            });
         }
-        _ => {
-            let whole = x.trunc();
-            let is_in = (-2_147_483_648.0..=2_147_483_647.0).contains(&whole);
-            wrap(if is_in { whole as i64 } else { i32::MIN.into() }, elem)
-        }
+        E::UINT8 => each(out, x, |x| (convert(x) as u8).into()),
+        E::INT8 => each(out, x, |x| (convert(x) as i8).into()),
+        E::INT32 => each(out, x, |x| convert(x).into()),
+        _ => each(out, x, |x| wrap(convert(x).into(), elem)),
     }
 }

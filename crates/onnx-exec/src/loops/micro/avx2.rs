@@ -1,82 +1,169 @@
-//! The micro-kernel for processors with AVX2: 6 rows by 16 columns, 12 registers of sums.
+//! The micro-kernels for processors with AVX2: 6 rows by 16 columns, 12 registers of sums.
 
 #![allow(
     unsafe_code,
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
+use super::Micro;
+use super::tile::{self, Vectors};
+use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
-    _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
+    __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_dpbusd_avx_epi32,
+    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_slli_epi16,
+    _mm256_srai_epi16, _mm256_srli_epi16, _mm256_storeu_ps, _mm256_storeu_si256,
 };
 
-pub(super) const ROWS: usize = 6;
-pub(super) const COLUMNS: usize = 16;
-/// Lanes of a register.
-const LANES: usize = 8;
+struct Floats;
 
-/// Whether this processor has the instructions.
-pub(super) fn is_there() -> bool {
-    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+impl Vectors for Floats {
+    type Factor = f32;
+    type Register = __m256;
+
+    const LANES: usize = 8;
+    const ROWS: usize = 6;
+
+    #[inline(always)]
+    unsafe fn zero() -> __m256 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm256_setzero_ps() }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> __m256 {
+        // SAFETY: the processor has the instruction, and 8 numbers are there.
+        unsafe { _mm256_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(from: *const f32) -> __m256 {
+        // SAFETY: the processor has the instruction, and the number is there.
+        unsafe { _mm256_set1_ps(*from) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_products(sum: __m256, a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm256_fmadd_ps(a, b, sum) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, sum: __m256, is_first: bool) {
+        // SAFETY: the processor has the instructions, and there is room for 8 numbers.
+        unsafe {
+            let sum = if is_first { sum } else { _mm256_add_ps(_mm256_loadu_ps(to), sum) };
+            _mm256_storeu_ps(to, sum);
+        }
+    }
 }
 
-/// Adds products to the first rows and columns of a tile; the columns behind, up to a whole register, get something.
-pub(super) fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
-    assert!(is_there(), "a kernel for instructions that the processor has not");
+/// Whether the processor has what the kernel of floats needs.
+fn has_floats() -> bool {
+    has!("avx2") && has!("fma")
+}
+
+pub(super) fn floats() -> Option<Micro<f32>> {
+    has_floats().then_some(Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run: run_floats })
+}
+
+fn run_floats(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
+    #[target_feature(enable = "avx2,fma")]
+    fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::run::<Floats>(a, b, c, stride, size, is_first) }
+    }
+    assert!(has_floats(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
-    unsafe {
-        match size[1] {
-            0 => {}
-            1..=LANES => rows_of::<1>(a, b, c, stride, size[0], is_first),
-            _ => rows_of::<2>(a, b, c, stride, size[0], is_first),
+    unsafe { run(a, b, c, stride, size, is_first) }
+}
+
+/// Bytes; with an instruction that multiplies and adds up a group at once, or as two pairs of 16 bits, whose products no
+/// instruction on pairs of bytes adds up exactly.
+struct Bytes<const AT_ONCE: bool>;
+
+impl<const AT_ONCE: bool> Vectors for Bytes<AT_ONCE> {
+    type Factor = u8;
+    type Register = __m256i;
+
+    const LANES: usize = 8;
+    const ROWS: usize = 6;
+
+    #[inline(always)]
+    unsafe fn zero() -> __m256i {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm256_setzero_si256() }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> __m256i {
+        // SAFETY: the processor has the instruction, and 32 bytes are there.
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(from: *const u8) -> __m256i {
+        // SAFETY: the processor has the instruction, and 4 bytes are there.
+        unsafe { _mm256_set1_epi32(from.cast::<i32>().read_unaligned()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_products(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: the processor has the instructions.
+        unsafe {
+            if AT_ONCE {
+                return _mm256_dpbusd_avx_epi32(sum, a, b);
+            }
+            let even = _mm256_and_si256(a, _mm256_set1_epi16(0xff));
+            let even = _mm256_madd_epi16(even, _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(b)));
+            let odd = _mm256_madd_epi16(_mm256_srli_epi16::<8>(a), _mm256_srai_epi16::<8>(b));
+            _mm256_add_epi32(sum, _mm256_add_epi32(even, odd))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut i32, sum: __m256i, is_first: bool) {
+        // SAFETY: the processor has the instructions, and there is room for 8 numbers.
+        unsafe {
+            let sum = if is_first { sum } else { _mm256_add_epi32(_mm256_loadu_si256(to.cast()), sum) };
+            _mm256_storeu_si256(to.cast(), sum);
         }
     }
 }
 
-#[target_feature(enable = "avx2,fma")]
-fn rows_of<const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, rows: usize, is_first: bool) {
-    match rows {
-        0 => {}
-        1 => tile::<1, V>(a, b, c, stride, is_first),
-        2 => tile::<2, V>(a, b, c, stride, is_first),
-        3 => tile::<3, V>(a, b, c, stride, is_first),
-        4 => tile::<4, V>(a, b, c, stride, is_first),
-        5 => tile::<5, V>(a, b, c, stride, is_first),
-        _ => tile::<ROWS, V>(a, b, c, stride, is_first),
-    }
+pub(super) fn bytes() -> Option<Micro<u8>> {
+    let (rows, columns) = (Bytes::<false>::ROWS, Bytes::<false>::COLUMNS);
+    has!("avx2").then_some(Micro { rows, columns, run: run_bytes })
 }
 
-/// `R` rows by `V` registers.
-#[target_feature(enable = "avx2,fma")]
-fn tile<const R: usize, const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, is_first: bool) {
-    const { assert!(R >= 1 && R <= ROWS && V * LANES <= COLUMNS) };
-    let steps = (a.len() / ROWS).min(b.len() / COLUMNS);
-    assert!(c.len() >= (R - 1) * stride + V * LANES, "a tile that is not all there");
-    let mut sums = [[_mm256_setzero_ps(); V]; R];
-    let (mut from_a, mut from_b) = (a.as_ptr(), b.as_ptr());
-    for _ in 0..steps {
-        let mut row = [_mm256_setzero_ps(); V];
-        for (v, row) in row.iter_mut().enumerate() {
-            // SAFETY: this is one of `steps` steps, each of `COLUMNS` numbers in `b`, and `V * LANES <= COLUMNS`.
-            *row = unsafe { _mm256_loadu_ps(from_b.add(v * LANES)) };
-        }
-        for (r, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: this is one of `steps` steps, each of `ROWS` numbers in `a`, and `R <= ROWS`.
-            let x = _mm256_set1_ps(unsafe { *from_a.add(r) });
-            for (sum, row) in sums.iter_mut().zip(&row) {
-                *sum = _mm256_fmadd_ps(x, *row, *sum);
-            }
-        }
-        // SAFETY: both have `steps` steps, so that these are at most their ends.
-        (from_a, from_b) = unsafe { (from_a.add(ROWS), from_b.add(COLUMNS)) };
+fn run_bytes(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+    #[target_feature(enable = "avx2")]
+    fn run(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::run::<Bytes<false>>(a, b, c, stride, size, is_first) }
     }
-    for (r, sums) in sums.iter().enumerate() {
-        for (v, sum) in sums.iter().enumerate() {
-            // SAFETY: the last row, and with it every row, has `V * LANES` numbers in `c`, as was asserted.
-            unsafe {
-                let to = c.as_mut_ptr().add(r * stride + v * LANES);
-                let sum = if is_first { *sum } else { _mm256_add_ps(_mm256_loadu_ps(to), *sum) };
-                _mm256_storeu_ps(to, sum);
-            }
-        }
+    assert!(has!("avx2"), "a kernel for instructions that the processor has not");
+    // SAFETY: the processor has the instructions.
+    unsafe { run(a, b, c, stride, size, is_first) }
+}
+
+/// Whether the processor has the instruction for a group of bytes, in registers of this width.
+fn has_bytes_at_once() -> bool {
+    has!("avx2") && has!("avxvnni")
+}
+
+pub(super) fn bytes_at_once() -> Option<Micro<u8>> {
+    let (rows, columns) = (Bytes::<true>::ROWS, Bytes::<true>::COLUMNS);
+    has_bytes_at_once().then_some(Micro { rows, columns, run: run_bytes_at_once })
+}
+
+fn run_bytes_at_once(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+    #[target_feature(enable = "avx2,avxvnni")]
+    fn run(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::run::<Bytes<true>>(a, b, c, stride, size, is_first) }
     }
+    assert!(has_bytes_at_once(), "a kernel for instructions that the processor has not");
+    // SAFETY: the processor has the instructions.
+    unsafe { run(a, b, c, stride, size, is_first) }
 }

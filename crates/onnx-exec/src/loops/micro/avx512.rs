@@ -1,88 +1,141 @@
-//! The micro-kernel for processors with AVX-512: 12 rows by 32 columns, 24 registers of sums.
+//! The micro-kernels for processors with AVX-512: 12 rows by 32 columns, 24 registers of sums.
 
 #![allow(
     unsafe_code,
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
+use super::Micro;
+use super::tile::{self, Vectors};
+use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
-    _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m512, __m512i, _mm512_add_epi32, _mm512_add_ps, _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps,
+    _mm512_loadu_si512, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps, _mm512_setzero_si512,
+    _mm512_storeu_ps, _mm512_storeu_si512,
 };
 
-pub(super) const ROWS: usize = 12;
-pub(super) const COLUMNS: usize = 32;
-/// Lanes of a register.
-const LANES: usize = 16;
+struct Floats;
 
-/// Whether this processor has the instructions.
-pub(super) fn is_there() -> bool {
-    std::arch::is_x86_feature_detected!("avx512f")
+impl Vectors for Floats {
+    type Factor = f32;
+    type Register = __m512;
+
+    const LANES: usize = 16;
+    const ROWS: usize = 12;
+
+    #[inline(always)]
+    unsafe fn zero() -> __m512 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_setzero_ps() }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> __m512 {
+        // SAFETY: the processor has the instruction, and 16 numbers are there.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(from: *const f32) -> __m512 {
+        // SAFETY: the processor has the instruction, and the number is there.
+        unsafe { _mm512_set1_ps(*from) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_products(sum: __m512, a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_fmadd_ps(a, b, sum) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, sum: __m512, is_first: bool) {
+        // SAFETY: the processor has the instructions, and there is room for 16 numbers.
+        unsafe {
+            let sum = if is_first { sum } else { _mm512_add_ps(_mm512_loadu_ps(to), sum) };
+            _mm512_storeu_ps(to, sum);
+        }
+    }
 }
 
-/// Adds products to the first rows and columns of a tile; the columns behind, up to a whole register, get something.
-pub(super) fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
-    assert!(is_there(), "a kernel for instructions that the processor has not");
+/// Whether the processor has what the kernel of floats needs.
+fn has_floats() -> bool {
+    has!("avx512f")
+}
+
+pub(super) fn floats() -> Option<Micro<f32>> {
+    has_floats().then_some(Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run: run_floats })
+}
+
+fn run_floats(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
+    #[target_feature(enable = "avx512f")]
+    fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::run::<Floats>(a, b, c, stride, size, is_first) }
+    }
+    assert!(has_floats(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
-    unsafe {
-        match size[1] {
-            0 => {}
-            1..=LANES => rows_of::<1>(a, b, c, stride, size[0], is_first),
-            _ => rows_of::<2>(a, b, c, stride, size[0], is_first),
+    unsafe { run(a, b, c, stride, size, is_first) }
+}
+
+struct Bytes;
+
+impl Vectors for Bytes {
+    type Factor = u8;
+    type Register = __m512i;
+
+    const LANES: usize = 16;
+    const ROWS: usize = 12;
+
+    #[inline(always)]
+    unsafe fn zero() -> __m512i {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_setzero_si512() }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> __m512i {
+        // SAFETY: the processor has the instruction, and 64 bytes are there.
+        unsafe { _mm512_loadu_si512(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(from: *const u8) -> __m512i {
+        // SAFETY: the processor has the instruction, and 4 bytes are there.
+        unsafe { _mm512_set1_epi32(from.cast::<i32>().read_unaligned()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_products(sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the processor has the instruction.
+        unsafe { _mm512_dpbusd_epi32(sum, a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut i32, sum: __m512i, is_first: bool) {
+        // SAFETY: the processor has the instructions, and there is room for 16 numbers.
+        unsafe {
+            let sum = if is_first { sum } else { _mm512_add_epi32(_mm512_loadu_si512(to.cast()), sum) };
+            _mm512_storeu_si512(to.cast(), sum);
         }
     }
 }
 
-#[target_feature(enable = "avx512f")]
-fn rows_of<const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, rows: usize, is_first: bool) {
-    match rows {
-        0 => {}
-        1 => tile::<1, V>(a, b, c, stride, is_first),
-        2 => tile::<2, V>(a, b, c, stride, is_first),
-        3 => tile::<3, V>(a, b, c, stride, is_first),
-        4 => tile::<4, V>(a, b, c, stride, is_first),
-        5 => tile::<5, V>(a, b, c, stride, is_first),
-        6 => tile::<6, V>(a, b, c, stride, is_first),
-        7 => tile::<7, V>(a, b, c, stride, is_first),
-        8 => tile::<8, V>(a, b, c, stride, is_first),
-        9 => tile::<9, V>(a, b, c, stride, is_first),
-        10 => tile::<10, V>(a, b, c, stride, is_first),
-        11 => tile::<11, V>(a, b, c, stride, is_first),
-        _ => tile::<ROWS, V>(a, b, c, stride, is_first),
-    }
+/// Whether the processor has what the kernel of bytes needs.
+fn has_bytes() -> bool {
+    has!("avx512f") && has!("avx512vnni")
 }
 
-/// `R` rows by `V` registers.
-#[target_feature(enable = "avx512f")]
-fn tile<const R: usize, const V: usize>(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, is_first: bool) {
-    const { assert!(R >= 1 && R <= ROWS && V * LANES <= COLUMNS) };
-    let steps = (a.len() / ROWS).min(b.len() / COLUMNS);
-    assert!(c.len() >= (R - 1) * stride + V * LANES, "a tile that is not all there");
-    let mut sums = [[_mm512_setzero_ps(); V]; R];
-    let (mut from_a, mut from_b) = (a.as_ptr(), b.as_ptr());
-    for _ in 0..steps {
-        let mut row = [_mm512_setzero_ps(); V];
-        for (v, row) in row.iter_mut().enumerate() {
-            // SAFETY: this is one of `steps` steps, each of `COLUMNS` numbers in `b`, and `V * LANES <= COLUMNS`.
-            *row = unsafe { _mm512_loadu_ps(from_b.add(v * LANES)) };
-        }
-        for (r, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: this is one of `steps` steps, each of `ROWS` numbers in `a`, and `R <= ROWS`.
-            let x = _mm512_set1_ps(unsafe { *from_a.add(r) });
-            for (sum, row) in sums.iter_mut().zip(&row) {
-                *sum = _mm512_fmadd_ps(x, *row, *sum);
-            }
-        }
-        // SAFETY: both have `steps` steps, so that these are at most their ends.
-        (from_a, from_b) = unsafe { (from_a.add(ROWS), from_b.add(COLUMNS)) };
+pub(super) fn bytes() -> Option<Micro<u8>> {
+    has_bytes().then_some(Micro { rows: Bytes::ROWS, columns: Bytes::COLUMNS, run: run_bytes })
+}
+
+fn run_bytes(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    fn run(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::run::<Bytes>(a, b, c, stride, size, is_first) }
     }
-    for (r, sums) in sums.iter().enumerate() {
-        for (v, sum) in sums.iter().enumerate() {
-            // SAFETY: the last row, and with it every row, has `V * LANES` numbers in `c`, as was asserted.
-            unsafe {
-                let to = c.as_mut_ptr().add(r * stride + v * LANES);
-                let sum = if is_first { *sum } else { _mm512_add_ps(_mm512_loadu_ps(to), *sum) };
-                _mm512_storeu_ps(to, sum);
-            }
-        }
-    }
+    assert!(has_bytes(), "a kernel for instructions that the processor has not");
+    // SAFETY: the processor has the instructions.
+    unsafe { run(a, b, c, stride, size, is_first) }
 }

@@ -1,42 +1,106 @@
 //! Micro-kernels: a small tile of a matrix product, its sums in registers from the first to the last product.
 //!
-//! `a` has `rows` numbers for each step, `b` has `columns`; the tile `c` gets the sums of their products added. The fastest that
-//! the processor has is chosen when the program runs; the plain one needs nothing, and says what the others have to give.
+//! `a` has `rows` numbers for each step, `b` has `columns`; the tile `c` gets the sums of their products added. The numbers of a
+//! [group](Factor::GROUP) of steps lie together. The fastest that the processor has is chosen when the program runs; the plain
+//! one needs nothing, and says what the others have to give.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod plain;
+#[cfg(target_arch = "x86_64")]
+mod tile;
+
+use smallvec::SmallVec;
+use std::fmt::Debug;
+
+/// Numbers that are multiplied: single floats, or bytes, of which those of `a` have no sign and those of `b` have one.
+pub(super) trait Factor: bytemuck::Pod + Debug {
+    /// What products are added up in; integers wrap around.
+    type Total: bytemuck::Pod + PartialEq + Debug;
+
+    /// The steps that are multiplied and added up at once.
+    const GROUP: usize;
+    const ONE: Self;
+    const NO_TOTAL: Self::Total;
+
+    /// A sum with the product of two numbers added.
+    fn add_product(sum: Self::Total, a: Self, b: Self) -> Self::Total;
+
+    fn add(a: Self::Total, b: Self::Total) -> Self::Total;
+
+    /// Those that this processor can run, the fastest first.
+    fn kernels() -> SmallVec<[Micro<Self>; 4]>;
+}
+
+impl Factor for f32 {
+    type Total = f32;
+
+    const GROUP: usize = 1;
+    const ONE: f32 = 1.0;
+    const NO_TOTAL: f32 = 0.0;
+
+    #[inline(always)]
+    fn add_product(sum: f32, a: f32, b: f32) -> f32 {
+        sum + a * b
+    }
+
+    #[inline(always)]
+    fn add(a: f32, b: f32) -> f32 {
+        a + b
+    }
+
+    fn kernels() -> SmallVec<[Micro<f32>; 4]> {
+        #[cfg(target_arch = "x86_64")]
+        let fast = [avx512::floats(), avx2::floats()];
+        #[cfg(not(target_arch = "x86_64"))]
+        let fast = [];
+        fast.into_iter().flatten().chain([plain::kernel()]).collect()
+    }
+}
+
+impl Factor for u8 {
+    type Total = i32;
+
+    const GROUP: usize = 4;
+    const ONE: u8 = 1;
+    const NO_TOTAL: i32 = 0;
+
+    #[inline(always)]
+    fn add_product(sum: i32, a: u8, b: u8) -> i32 {
+        sum.wrapping_add(i32::from(a) * i32::from(b.cast_signed()))
+    }
+
+    #[inline(always)]
+    fn add(a: i32, b: i32) -> i32 {
+        a.wrapping_add(b)
+    }
+
+    fn kernels() -> SmallVec<[Micro<u8>; 4]> {
+        #[cfg(target_arch = "x86_64")]
+        let fast = [avx512::bytes(), avx2::bytes_at_once(), avx2::bytes()];
+        #[cfg(not(target_arch = "x86_64"))]
+        let fast = [];
+        fast.into_iter().flatten().chain([plain::kernel()]).collect()
+    }
+}
 
 /// A micro-kernel and the tile that it computes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Micro {
+pub(super) struct Micro<T: Factor> {
     pub(super) rows: usize,
     pub(super) columns: usize,
-    run: Kernel,
+    run: Kernel<T>,
 }
 
 /// What [`Micro::run`] does.
-type Kernel = fn(&[f32], &[f32], &mut [f32], usize, [usize; 2], bool);
+type Kernel<T> = fn(&[T], &[T], &mut [<T as Factor>::Total], usize, [usize; 2], bool);
 
-impl Micro {
+impl<T: Factor> Micro<T> {
     /// The fastest that this processor has.
-    pub(super) fn best() -> Micro {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if avx512::is_there() {
-                return Micro { rows: avx512::ROWS, columns: avx512::COLUMNS, run: avx512::run };
-            }
-            if avx2::is_there() {
-                return Micro { rows: avx2::ROWS, columns: avx2::COLUMNS, run: avx2::run };
-            }
-        }
-        Micro::plain()
-    }
-
-    fn plain() -> Micro {
-        Micro { rows: plain::ROWS, columns: plain::COLUMNS, run: plain::run }
+    pub(super) fn best() -> Micro<T> {
+        T::kernels().first().copied().unwrap_or_else(plain::kernel)
     }
 
     /// Adds the products of as many steps as there are in `a` and `b` to a tile whose rows begin `stride` apart, or sets it to
@@ -44,9 +108,9 @@ impl Micro {
     /// the columns of a whole tile.
     pub(super) fn run(
         self,
-        a: &[f32],
-        b: &[f32],
-        c: &mut [f32],
+        a: &[T],
+        b: &[T],
+        c: &mut [T::Total],
         stride: usize,
         size: [usize; 2],
         is_first: bool,
@@ -59,42 +123,41 @@ impl Micro {
 mod tests {
     use super::*;
 
-    fn all() -> Vec<Micro> {
-        let mut all = vec![Micro::plain()];
-        #[cfg(target_arch = "x86_64")]
-        {
-            if avx512::is_there() {
-                all.push(Micro { rows: avx512::ROWS, columns: avx512::COLUMNS, run: avx512::run });
-            }
-            if avx2::is_there() {
-                all.push(Micro { rows: avx2::ROWS, columns: avx2::COLUMNS, run: avx2::run });
+    /// Holds all kernels for tiles of all sizes against sums of products.
+    fn check<T: Factor>(of_a: impl Fn(usize) -> T, of_b: impl Fn(usize) -> T, one: T::Total) {
+        let groups = 37;
+        for micro in T::kernels() {
+            let (all_rows, all_columns) = (micro.rows, micro.columns);
+            let a: Vec<T> = (0..groups * all_rows * T::GROUP).map(&of_a).collect();
+            let b: Vec<T> = (0..groups * all_columns * T::GROUP).map(&of_b).collect();
+            for (rows, columns) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
+                let stride = all_columns + 3;
+                let mut c = vec![one; all_rows * stride];
+                micro.run(&a, &b, &mut c, stride, [rows, columns], false);
+                let mut first = vec![one; all_rows * stride];
+                micro.run(&a, &b, &mut first, stride, [rows, columns], true);
+                for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
+                    let sum = (0..groups * T::GROUP).fold(T::NO_TOTAL, |sum, step| {
+                        let (group, of) = (step / T::GROUP, step % T::GROUP);
+                        let place = |all: usize, own: usize| (group * all + own) * T::GROUP + of;
+                        T::add_product(sum, a[place(all_rows, row)], b[place(all_columns, column)])
+                    });
+                    assert_eq!(c[row * stride + column], T::add(one, sum), "{micro:?} {row} {column}");
+                    assert_eq!(first[row * stride + column], sum, "{micro:?} {row} {column}");
+                }
+                assert!(c[rows * stride..].iter().all(|c| *c == one), "{micro:?} {rows}");
             }
         }
-        all
     }
 
     #[test]
     fn all_kernels_give_sums_of_products_for_tiles_of_all_sizes() {
-        let steps = 37;
-        for micro in all() {
-            let (all_rows, all_columns) = (micro.rows, micro.columns);
-            let a: Vec<f32> = (0..steps * all_rows).map(|i| (i % 7) as f32 - 3.0).collect();
-            let b: Vec<f32> = (0..steps * all_columns).map(|i| (i % 5) as f32 - 2.0).collect();
-            for (rows, columns) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
-                let stride = all_columns + 3;
-                let mut c = vec![1.0; all_rows * stride];
-                micro.run(&a, &b, &mut c, stride, [rows, columns], false);
-                for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
-                    let product = |k: usize| a[k * all_rows + row] * b[k * all_columns + column];
-                    let sum: f32 = (0..steps).map(product).sum();
-                    assert_eq!(c[row * stride + column], 1.0 + sum, "{micro:?} {row} {column}");
-                }
-                assert!(c[rows * stride..].iter().all(|c| *c == 1.0), "{micro:?} {rows}");
-                let mut first = vec![f32::NAN; all_rows * stride];
-                micro.run(&a, &b, &mut first, stride, [rows, columns], true);
-                let is_one_less = |i: usize| first[i] == c[i] - 1.0;
-                assert!((0..rows * stride).filter(|i| i % stride < columns).all(is_one_less), "{micro:?}");
-            }
-        }
+        check::<f32>(|i| (i % 7) as f32 - 3.0, |i| (i % 5) as f32 - 2.0, 1.0);
+        check::<u8>(|i| (i * 37 + i / 3) as u8, |i| (i * 91 + i / 5) as u8, 1);
+    }
+
+    #[test]
+    fn the_greatest_bytes_are_added_up_exactly() {
+        check::<u8>(|_| 255, |i| if i % 3 == 0 { 127 } else { 128 }, i32::MAX);
     }
 }

@@ -95,6 +95,7 @@ const ROWS: &[(&str, Define)] = &[
     ("DequantizeLinear", quantize::dequantize),
     ("Div", |cx| elementwise::binary(cx, Binary::Div)),
     ("Dropout", elementwise::dropout),
+    ("DynamicQuantizeLinear", quantize::dynamic),
     ("Einsum", contract::einsum),
     ("Elu", activation::elu),
     ("Equal", |cx| elementwise::binary(cx, Binary::Equal)),

@@ -2,7 +2,7 @@
 
 use super::super::cx::axis;
 use super::super::number::{Kind, is_float};
-use super::super::{Cast, Combine, Cx, Definition, Expr, Index, Rounding, Unary};
+use super::super::{Cast, Combine, Cx, Definition, Expr, Formula, Index, Rounding, Unary};
 use onnx_ir::ElemType;
 
 /// An element of a scale or zero point, with its type.
@@ -104,6 +104,34 @@ pub(super) fn quantize(cx: &Cx<'_>) -> Option<Definition> {
         }
         Kind::Bool => None,
     }
+}
+
+/// Elements as bytes by the range that they have, widened so that 0 is in it, and that range as scale and zero point.
+pub(super) fn dynamic(cx: &Cx<'_>) -> Option<Definition> {
+    let (x, float, byte) = (cx.input(0)?, ElemType::FLOAT, cx.out()?.elem);
+    if x.dims.contains(&0) {
+        return None;
+    }
+    let zero = || Expr::float(0.0);
+    let number = |elem, expr| Formula { elem, dims: Vec::new(), over: None, expr, then: None };
+    let bound = |combine, then| {
+        let all = Expr::Load(0, (0..x.dims.len()).map(Index::of).collect());
+        number(float, all).over(x.dims.to_vec(), combine, float).then(then)
+    };
+    let load = |formula| Expr::Load(cx.result(formula), Vec::new());
+    let (least, greatest, scale, offset) = (|| load(0), || load(1), || load(2), || load(3));
+    let range = || (greatest() - least()).cast(float);
+    let step = Expr::float(1.0).if_else(range().equal(zero()), (range() / Expr::float(255.0)).cast(float));
+    let below = (zero() - (least() / scale()).cast(float)).cast(float);
+    let quotient = (Expr::Load(0, (0..x.dims.len()).map(Index::of).collect()) / scale()).cast(float);
+    let formulas = vec![
+        bound(Combine::Min, Expr::Total.min(zero())),
+        bound(Combine::Max, Expr::Total.max(zero())),
+        number(float, step),
+        number(byte, below.max(zero()).min(Expr::float(255.0)).unary(Unary::Round).cast(byte)),
+        cx.formula(saturated(quotient.unary(Unary::Round) + offset().cast(float), byte, float)?)?,
+    ];
+    cx.define(formulas, &[4, 2, 3])
 }
 
 /// The type that two are computed in: the wider float; an integer by a float is a double.

@@ -1,0 +1,192 @@
+//! What differs between products of single floats and of bytes.
+
+use crate::failure::{Failure, fail};
+use crate::loops::Class;
+use crate::loops::lanes::Registers;
+use crate::loops::micro::Factor;
+use crate::loops::program::Reg;
+use crate::loops::widest::{Job, widest};
+use onnx_ir::ElemType;
+
+/// Numbers that are packed.
+pub(super) trait Kind: Factor {
+    /// Steps of which totals are added up in registers: a tile of columns then stays in the first cache.
+    const STEPS: usize;
+    /// The element type of totals, and the class of registers for them.
+    const TOTAL: ElemType;
+    const CLASS: Class;
+
+    /// Whether elements of a type are such numbers, as they lie in memory.
+    fn is_element(elem: ElemType) -> bool;
+
+    /// One of two numbers, the float or the integer.
+    fn number(float: f64, int: i64) -> Self;
+
+    /// Takes numbers from a register.
+    fn take(regs: &Registers, from: Reg, out: &mut [Self]) -> Result<(), Failure>;
+
+    /// Changes bits of all.
+    fn flip(numbers: &mut [Self], bits: u8);
+
+    /// Steps one after the other, each of all positions of a tile, in groups: for each position the steps of the group.
+    fn group(steps: &[Self], tile: usize, out: &mut [Self]);
+
+    /// Puts totals into a register.
+    fn put(totals: &[Self::Total], regs: &mut Registers, to: Reg) -> Result<(), Failure>;
+}
+
+impl Kind for f32 {
+    const STEPS: usize = 256;
+    const TOTAL: ElemType = ElemType::FLOAT;
+    const CLASS: Class = Class::Single;
+
+    fn is_element(elem: ElemType) -> bool {
+        elem == ElemType::FLOAT
+    }
+
+    fn number(float: f64, _: i64) -> f32 {
+        float as f32
+    }
+
+    fn take(regs: &Registers, from: Reg, out: &mut [f32]) -> Result<(), Failure> {
+        match from.class {
+            Class::Single => out.copy_from_slice(&regs.single[from.at][..out.len()]),
+            Class::Double | Class::Int => fail!("a factor is no single float"),
+        }
+        Ok(())
+    }
+
+    fn flip(_: &mut [f32], _: u8) {}
+
+    fn group(steps: &[f32], _: usize, out: &mut [f32]) {
+        out[..steps.len()].copy_from_slice(steps);
+    }
+
+    fn put(totals: &[f32], regs: &mut Registers, to: Reg) -> Result<(), Failure> {
+        match to.class {
+            Class::Single => regs.own(to)[..totals.len()].copy_from_slice(totals),
+            Class::Double => {
+                for (to, x) in regs.double[to.at].iter_mut().zip(totals) {
+                    *to = (*x).into();
+                }
+            }
+            Class::Int => fail!("a total is no float"),
+        }
+        Ok(())
+    }
+}
+
+impl Kind for u8 {
+    const STEPS: usize = 512;
+    const TOTAL: ElemType = ElemType::INT32;
+    const CLASS: Class = Class::Int;
+
+    fn is_element(elem: ElemType) -> bool {
+        use ElemType as E;
+        matches!(elem, E::UINT8 | E::INT8 | E::UINT4 | E::INT4 | E::UINT2 | E::INT2)
+    }
+
+    fn number(_: f64, int: i64) -> u8 {
+        int as u8
+    }
+
+    fn take(regs: &Registers, from: Reg, out: &mut [u8]) -> Result<(), Failure> {
+        match from.class {
+            Class::Int => widest(Narrow { lanes: &regs.int[from.at], out }),
+            Class::Single | Class::Double => fail!("a factor is no integer"),
+        }
+        Ok(())
+    }
+
+    fn flip(numbers: &mut [u8], bits: u8) {
+        if bits != 0 {
+            widest(Flip { numbers, bits });
+        }
+    }
+
+    fn group(steps: &[u8], tile: usize, out: &mut [u8]) {
+        widest(Group { steps, tile, out });
+    }
+
+    fn put(totals: &[i32], regs: &mut Registers, to: Reg) -> Result<(), Failure> {
+        match to.class {
+            Class::Int => widest(Widen { totals, lanes: &mut regs.int[to.at] }),
+            Class::Single | Class::Double => fail!("a total is no integer"),
+        }
+        Ok(())
+    }
+}
+
+/// The lowest bytes of lanes.
+struct Narrow<'n> {
+    lanes: &'n [i64],
+    out: &'n mut [u8],
+}
+
+impl Job for Narrow<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.out.iter_mut().zip(self.lanes).for_each(|(out, x)| *out = *x as u8);
+    }
+}
+
+struct Widen<'w> {
+    totals: &'w [i32],
+    lanes: &'w mut [i64],
+}
+
+impl Job for Widen<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.lanes.iter_mut().zip(self.totals).for_each(|(lane, x)| *lane = (*x).into());
+    }
+}
+
+struct Flip<'f> {
+    numbers: &'f mut [u8],
+    bits: u8,
+}
+
+impl Job for Flip<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.numbers.iter_mut().for_each(|x| *x ^= self.bits);
+    }
+}
+
+/// [`Kind::group`] of bytes.
+struct Group<'g> {
+    steps: &'g [u8],
+    tile: usize,
+    out: &'g mut [u8],
+}
+
+impl Job for Group<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        const GROUP: usize = u8::GROUP;
+        let Group { steps, tile, out } = self;
+        for (steps, out) in steps.chunks(GROUP * tile).zip(out.chunks_exact_mut(GROUP * tile)) {
+            if steps.len() == out.len() {
+                let (front, back) = steps.split_at(2 * tile);
+                let ((a, b), (c, d)) = (front.split_at(tile), back.split_at(tile));
+                let all = a.iter().zip(b).zip(c).zip(d);
+                for (out, (((a, b), c), d)) in out.as_chunks_mut::<GROUP>().0.iter_mut().zip(all) {
+                    *out = [*a, *b, *c, *d];
+                }
+            } else {
+                for (of, step) in steps.chunks_exact(tile).enumerate() {
+                    out[of..].iter_mut().step_by(GROUP).zip(step).for_each(|(out, x)| *out = *x);
+                }
+            }
+        }
+    }
+}

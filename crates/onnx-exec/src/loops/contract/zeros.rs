@@ -1,0 +1,211 @@
+//! What zero points add to sums of products of bytes.
+//!
+//! ```text
+//! sum of (a - x) * (b - y)  =  sum of a * b  -  y * sum of a  -  x * (sum of b - steps * y)
+//! ```
+//! `x` is one number for a row, `y` one for a column. The sums of a row and of a column are their products with ones, by the
+//! same micro-kernel. All of that wraps around, as the sum does.
+
+use super::kind::Kind;
+use super::{Contraction, Side, blocks, place};
+use crate::failure::{Failure, fail};
+use crate::loops::LANES;
+use crate::loops::interpret::{numbers, run};
+use crate::loops::lanes::Registers;
+use crate::loops::micro::Micro;
+use crate::loops::strip::Strip;
+use crate::loops::view::Operands;
+use crate::loops::widest::{Job, widest};
+use std::ops::Range;
+
+/// Zero points of a contraction.
+pub(super) struct Zeros<'z> {
+    a: Offsets<'z>,
+    b: Offsets<'z>,
+}
+
+impl<'z> Zeros<'z> {
+    /// Those of a contraction of bytes.
+    pub(super) fn of(contraction: &'z Contraction, extents: &'z [usize]) -> Option<Self> {
+        let Contraction { a, b, .. } = contraction;
+        Some(Zeros { a: Offsets::of(a, extents)?, b: Offsets::of(b, extents)? })
+    }
+
+    /// Finds the zero points of all rows.
+    pub(super) fn rows(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        rows: usize,
+    ) -> Result<(), Failure> {
+        self.a.find(operands, at, 0..rows)
+    }
+
+    /// Finds the zero points of a block of columns.
+    pub(super) fn columns(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        columns: Range<usize>,
+    ) -> Result<(), Failure> {
+        self.b.find(operands, at, columns)
+    }
+
+    /// Adds up packed rows, if that is wanted and not known.
+    pub(super) fn sum_rows<T: Kind>(
+        &mut self,
+        micro: Micro<T>,
+        known: Option<&[i32]>,
+        packed: &[T],
+        rows: usize,
+        count: usize,
+    ) {
+        self.a.sums = match known {
+            _ if self.b.is_nothing => vec![0; rows],
+            Some(known) => known[..rows].to_vec(),
+            None => sums_of_rows(micro, packed, rows, count),
+        };
+    }
+
+    /// Adds up a block of packed columns likewise, less what their zero points add.
+    pub(super) fn sum_columns<T: Kind>(
+        &mut self,
+        micro: Micro<T>,
+        known: Option<&[i32]>,
+        packed: &[T],
+        columns: usize,
+        count: usize,
+    ) {
+        self.b.sums = match known {
+            _ if self.a.is_nothing => vec![0; columns],
+            Some(known) => known[..columns].to_vec(),
+            None => sums_of_columns(micro, packed, count),
+        };
+        for (sum, zero) in self.b.sums.iter_mut().zip(&self.b.zeros) {
+            // Both wrap around.
+            *sum = sum.wrapping_sub(zero.wrapping_mul(count as i32));
+        }
+    }
+
+    /// Takes away from the totals of a block what zero points have added.
+    pub(super) fn put_right(&self, rows: Range<usize>, columns: usize, stride: usize, totals: &mut [i32]) {
+        let has_columns = self.b.zeros.iter().any(|zero| *zero != 0);
+        let of_rows = self.a.zeros[rows.clone()].iter().zip(&self.a.sums[rows]);
+        for ((zero, sum), totals) in of_rows.zip(totals.chunks_mut(stride)) {
+            if has_columns || *zero != 0 {
+                widest(Row {
+                    totals: &mut totals[..columns],
+                    zero: *zero,
+                    sum: *sum,
+                    zeros: &self.b.zeros,
+                    sums: &self.b.sums,
+                });
+            }
+        }
+    }
+}
+
+/// Zero points of a side, and the sums of its bytes, by position.
+struct Offsets<'o> {
+    side: &'o Side,
+    extents: &'o [usize],
+    shift: i32,
+    /// Whether all zero points are 0 for certain.
+    is_nothing: bool,
+    regs: Registers,
+    zeros: Vec<i32>,
+    sums: Vec<i32>,
+}
+
+impl<'o> Offsets<'o> {
+    fn of(side: &'o Side, extents: &'o [usize]) -> Option<Self> {
+        let bytes = side.bytes.as_ref()?;
+        let counts = bytes.zero.as_ref().map_or([0; 3], |zero| zero.counts);
+        let mut regs = Registers::new(counts, LANES);
+        if let Some(zero) = &bytes.zero {
+            numbers(zero, &mut regs);
+        }
+        let shift = bytes.flip.shift();
+        let is_nothing = shift == 0 && bytes.zero.is_none();
+        Some(Offsets { side, extents, shift, is_nothing, regs, zeros: Vec::new(), sums: Vec::new() })
+    }
+
+    fn find(&mut self, operands: &Operands<'_>, at: &mut [usize], own: Range<usize>) -> Result<(), Failure> {
+        let Offsets { side, extents, shift, regs, zeros, .. } = self;
+        zeros.clear();
+        let Some(zero) = side.bytes.as_ref().and_then(|bytes| bytes.zero.as_ref()) else {
+            zeros.resize(own.len(), *shift);
+            return Ok(());
+        };
+        let Some(result) = zero.result else { fail!("a program has no result") };
+        let extent = side.axes.last().map_or(1, |&axis| extents[axis]).max(1);
+        let mut i = own.start;
+        while i < own.end {
+            place(at, &side.axes, extents, i);
+            // As far as the axis goes.
+            let n = LANES.min(own.end - i).min(extent - i % extent);
+            run(zero, regs, operands, Strip::line(zero.along, n), at, None)?;
+            // A zero point is of 8 bits.
+            zeros.extend(regs.int[result.at][..n].iter().map(|zero| *zero as i32 + *shift));
+            i += n;
+        }
+        Ok(())
+    }
+}
+
+/// The sums of packed rows over all steps.
+pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, count: usize) -> Vec<i32> {
+    let whole = packed.len() / count.next_multiple_of(T::GROUP);
+    let ones = vec![T::ONE; T::STEPS * micro.columns];
+    let mut tile = vec![T::NO_TOTAL; micro.rows * micro.columns];
+    let mut sums = Vec::with_capacity(rows);
+    for first in (0..rows).step_by(micro.rows) {
+        let size = [micro.rows.min(rows - first), 1];
+        for steps in blocks(count, T::STEPS) {
+            let n = steps.len().next_multiple_of(T::GROUP);
+            let a = &packed[steps.start * whole + first * n..][..n * micro.rows];
+            micro.run(a, &ones[..n * micro.columns], &mut tile, micro.columns, size, steps.start == 0);
+        }
+        let tile: &[i32] = bytemuck::cast_slice(&tile);
+        sums.extend(tile.iter().step_by(micro.columns).take(size[0]));
+    }
+    sums
+}
+
+/// The sums of a block of packed columns over all steps, and something for those behind, up to a whole tile.
+pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usize) -> Vec<i32> {
+    let wide = packed.len() / count.next_multiple_of(T::GROUP);
+    let ones = vec![T::ONE; T::STEPS * micro.rows];
+    let mut sums = vec![T::NO_TOTAL; wide];
+    for steps in blocks(count, T::STEPS) {
+        let n = steps.len().next_multiple_of(T::GROUP);
+        let packed = packed[steps.start * wide..].chunks_exact(n * micro.columns);
+        for (sums, b) in sums.chunks_exact_mut(micro.columns).zip(packed) {
+            let size = [1, micro.columns];
+            micro.run(&ones[..n * micro.rows], b, sums, micro.columns, size, steps.start == 0);
+        }
+    }
+    bytemuck::cast_vec(sums)
+}
+
+/// The totals of a row that are put right.
+struct Row<'r> {
+    totals: &'r mut [i32],
+    zero: i32,
+    sum: i32,
+    zeros: &'r [i32],
+    sums: &'r [i32],
+}
+
+impl Job for Row<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Row { totals, zero, sum, zeros, sums } = self;
+        for ((total, column), sum_of_column) in totals.iter_mut().zip(zeros).zip(sums) {
+            let added = column.wrapping_mul(sum).wrapping_add(zero.wrapping_mul(*sum_of_column));
+            *total = total.wrapping_sub(added);
+        }
+    }
+}

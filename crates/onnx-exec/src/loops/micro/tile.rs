@@ -1,0 +1,153 @@
+//! Tiles of micro-kernels in vector registers, whatever their width.
+
+#![allow(
+    unsafe_code,
+    reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
+)]
+
+use super::Factor;
+
+/// Vector registers of some width, and the instructions for them.
+pub(super) trait Vectors {
+    type Factor: Factor;
+    /// Totals, or a group of factors for each.
+    type Register: Copy;
+
+    /// The totals of a register.
+    const LANES: usize;
+    const ROWS: usize;
+    /// Those of two registers.
+    const COLUMNS: usize = 2 * Self::LANES;
+
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn zero() -> Self::Register;
+
+    /// The groups of as many columns as there are lanes.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and all these groups are there.
+    unsafe fn load(from: *const Self::Factor) -> Self::Register;
+
+    /// One group for all lanes.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and the group is there.
+    unsafe fn spread(from: *const Self::Factor) -> Self::Register;
+
+    /// Sums with the products of a group added.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn add_products(sum: Self::Register, a: Self::Register, b: Self::Register) -> Self::Register;
+
+    /// Stores sums, or adds them to what is there.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and there is room for all lanes.
+    unsafe fn store(to: *mut Total<Self>, sum: Self::Register, is_first: bool);
+}
+
+type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
+
+/// Adds products to the first rows and columns of a tile; the columns behind, up to a whole register, get something.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(super) unsafe fn run<V: Vectors>(
+    a: &[V::Factor],
+    b: &[V::Factor],
+    c: &mut [Total<V>],
+    stride: usize,
+    size: [usize; 2],
+    is_first: bool,
+) {
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        match size[1] {
+            0 => {}
+            n if n <= V::LANES => rows_of::<V, 1>(a, b, c, stride, size[0], is_first),
+            _ => rows_of::<V, 2>(a, b, c, stride, size[0], is_first),
+        }
+    }
+}
+
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+unsafe fn rows_of<V: Vectors, const N: usize>(
+    a: &[V::Factor],
+    b: &[V::Factor],
+    c: &mut [Total<V>],
+    stride: usize,
+    rows: usize,
+    is_first: bool,
+) {
+    const { assert!(V::ROWS <= 12) };
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        match rows.min(V::ROWS) {
+            0 => {}
+            1 => tile::<V, 1, N>(a, b, c, stride, is_first),
+            2 => tile::<V, 2, N>(a, b, c, stride, is_first),
+            3 => tile::<V, 3, N>(a, b, c, stride, is_first),
+            4 => tile::<V, 4, N>(a, b, c, stride, is_first),
+            5 => tile::<V, 5, N>(a, b, c, stride, is_first),
+            6 => tile::<V, 6, N>(a, b, c, stride, is_first),
+            7 => tile::<V, 7, N>(a, b, c, stride, is_first),
+            8 => tile::<V, 8, N>(a, b, c, stride, is_first),
+            9 => tile::<V, 9, N>(a, b, c, stride, is_first),
+            10 => tile::<V, 10, N>(a, b, c, stride, is_first),
+            11 => tile::<V, 11, N>(a, b, c, stride, is_first),
+            _ => tile::<V, 12, N>(a, b, c, stride, is_first),
+        }
+    }
+}
+
+/// `R` rows by `N` registers.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+unsafe fn tile<V: Vectors, const R: usize, const N: usize>(
+    a: &[V::Factor],
+    b: &[V::Factor],
+    c: &mut [Total<V>],
+    stride: usize,
+    is_first: bool,
+) {
+    const { assert!(R >= 1 && N * V::LANES <= V::COLUMNS) };
+    let group = <V::Factor as Factor>::GROUP;
+    let (of_a, of_b) = (V::ROWS * group, V::COLUMNS * group);
+    assert!(R <= V::ROWS, "a tile of more rows than there are");
+    let groups = (a.len() / of_a).min(b.len() / of_b);
+    assert!(c.len() >= (R - 1) * stride + N * V::LANES, "a tile that is not all there");
+    // SAFETY: the processor has the instructions.
+    let zero = unsafe { V::zero() };
+    let mut sums = [[zero; N]; R];
+    let (mut from_a, mut from_b) = (a.as_ptr(), b.as_ptr());
+    for _ in 0..groups {
+        let mut row = [zero; N];
+        for (n, row) in row.iter_mut().enumerate() {
+            // SAFETY: this is one of `groups` groups, each of `COLUMNS` columns in `b`, and `N * LANES <= COLUMNS`.
+            *row = unsafe { V::load(from_b.add(n * V::LANES * group)) };
+        }
+        for (r, sums) in sums.iter_mut().enumerate() {
+            // SAFETY: this is one of `groups` groups, each of `ROWS` rows in `a`, and `R <= ROWS`.
+            let x = unsafe { V::spread(from_a.add(r * group)) };
+            for (sum, row) in sums.iter_mut().zip(&row) {
+                // SAFETY: the processor has the instructions.
+                *sum = unsafe { V::add_products(*sum, x, *row) };
+            }
+        }
+        // SAFETY: both have `groups` groups, so that these are at most their ends.
+        (from_a, from_b) = unsafe { (from_a.add(of_a), from_b.add(of_b)) };
+    }
+    for (r, sums) in sums.iter().enumerate() {
+        for (n, sum) in sums.iter().enumerate() {
+            // SAFETY: the last row, and with it every row, has `N * LANES` totals in `c`, as was asserted.
+            unsafe { V::store(c.as_mut_ptr().add(r * stride + n * V::LANES), *sum, is_first) };
+        }
+    }
+}

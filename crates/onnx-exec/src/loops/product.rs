@@ -1,0 +1,222 @@
+//! Which sums of products are matrix products, and what their factors are.
+//!
+//! A factor of whole numbers is a byte less a zero point, or 0 out of bounds, where it is as well a byte that is the zero point:
+//!
+//! ```text
+//! (int32(x[…, i2 - 1]) - int32(zero)) if 0 < i2 else 0        =        int32(x[…, i2 - 1] if 0 < i2 else zero) - int32(zero)
+//! ```
+
+use super::axes::Axes;
+use super::contract::{Bytes, Contraction, Flip, Side, depends};
+use super::lower::{Types, cost};
+use super::program::{Instr, Program};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Number};
+
+/// Fewer rows, columns or steps are no matrix.
+const LEAST_ROWS: usize = 4;
+const LEAST_COLUMNS: usize = 8;
+const LEAST_STEPS: usize = 4;
+/// Products of two numbers of 9 bits, of which so many are added up without an overflow of 32 bits.
+const MOST_EXACT: usize = 1 << 15;
+
+/// A factor that is a byte less a zero point.
+pub(super) struct Codes {
+    is_signed: bool,
+    /// The byte, where it is not out of bounds.
+    byte: Expr,
+    /// What has to hold for it, with the zero point elsewhere: as a load that is bounded, and as two expressions.
+    padded: Option<[Expr; 2]>,
+    zero: Option<Expr>,
+}
+
+impl Codes {
+    /// Both factors of a sum of products, if they are that.
+    pub(super) fn of(formula: &Formula, operands: &Types<'_>) -> Option<[Codes; 2]> {
+        let over = formula.over.as_ref()?;
+        let count = over.dims.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
+        let is_sum = over.combine == Combine::Sum
+            && match over.elem {
+                ElemType::INT32 => true,
+                ElemType::INT64 => count <= MOST_EXACT,
+                _ => false,
+            };
+        let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
+        if !is_sum {
+            return None;
+        }
+        Some([Self::factor(a, operands)?, Self::factor(b, operands)?])
+    }
+
+    fn factor(expr: &Expr, operands: &Types<'_>) -> Option<Codes> {
+        let (condition, expr) = match expr {
+            Expr::Select(parts) if parts[2] == Expr::Number(Number::Int(0)) => (Some(&parts[0]), &parts[1]),
+            _ => (None, expr),
+        };
+        let (byte, zero) = match expr {
+            Expr::Binary(Binary::Sub, byte, zero) => (bare(byte), Some(bare(zero))),
+            _ => (bare(expr), None),
+        };
+        let is_signed = has_sign(byte, operands)?;
+        if zero.is_some_and(|zero| has_sign(zero, operands) != Some(is_signed)) {
+            return None;
+        }
+        let padded = condition.map(|condition| {
+            let select = |no: &Expr| byte.clone().if_else(condition.clone(), no.clone());
+            let nothing = Expr::int(0);
+            [select(&nothing), select(zero.unwrap_or(&nothing))]
+        });
+        Some(Codes { is_signed, byte: byte.clone(), padded, zero: zero.cloned() })
+    }
+}
+
+/// An expression without casts to wider integers.
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(cast, x) if matches!(cast.to, ElemType::INT16 | ElemType::INT32 | ElemType::INT64) => {
+            bare(x)
+        }
+        _ => expr,
+    }
+}
+
+/// Whether an expression is of a type of 8 bits with a sign; nothing if it is of no type of 8 bits.
+fn has_sign(expr: &Expr, operands: &Types<'_>) -> Option<bool> {
+    use ElemType as E;
+    let elem = match expr {
+        Expr::Load(operand, _) => operands(*operand)?.elem,
+        Expr::Cast(cast, _) => cast.to,
+        // Padding with a number of the type.
+        Expr::Select(parts) => match (&parts[1], &parts[2]) {
+            (load @ Expr::Load(..), Expr::Number(Number::Int(n))) => {
+                let is_signed = has_sign(load, operands)?;
+                let is_in = if is_signed { (-128..128).contains(n) } else { (0..256).contains(n) };
+                return is_in.then_some(is_signed);
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match elem {
+        E::INT8 | E::INT4 | E::INT2 => Some(true),
+        E::UINT8 | E::UINT4 | E::UINT2 => Some(false),
+        _ => None,
+    }
+}
+
+/// A factor, lowered.
+pub(super) struct Factor {
+    program: Program,
+    bytes: Option<Lowered>,
+}
+
+/// What there is beside the program of a byte.
+struct Lowered {
+    is_signed: bool,
+    zero: Option<Program>,
+    is_padded: bool,
+}
+
+impl Factor {
+    pub(super) fn float(program: Program) -> Factor {
+        Factor { program, bytes: None }
+    }
+
+    /// The factor that a byte is, with what lowers expressions.
+    pub(super) fn bytes<'e>(codes: &'e Codes, lower: impl Fn(&'e Expr) -> Option<Program>) -> Option<Factor> {
+        let zero = match &codes.zero {
+            Some(zero) => Some(lower(zero)?),
+            None => None,
+        };
+        let is_one = |zero: &Program| {
+            zero.instrs.iter().all(|instr| match instr {
+                Instr::Load { place, .. } => place.by.iter().all(|by| *by == 0),
+                _ => false,
+            })
+        };
+        let (program, is_padded) = match &codes.padded {
+            None => (lower(&codes.byte)?, false),
+            Some([nothing, padding]) => {
+                let load = lower(nothing).filter(|it| matches!(it.instrs[..], [Instr::LoadWhere { .. }]));
+                match (load, &zero) {
+                    (Some(load), None) => (load, false),
+                    (Some(load), Some(zero)) if is_one(zero) => (load, true),
+                    (Some(_) | None, _) => (lower(padding)?, false),
+                }
+            }
+        };
+        Some(Factor { program, bytes: Some(Lowered { is_signed: codes.is_signed, zero, is_padded }) })
+    }
+
+    /// The axes that it depends on.
+    fn depends(&self, axes: usize) -> Vec<bool> {
+        let mut all = depends(&self.program, axes);
+        if let Some(zero) = self.bytes.as_ref().and_then(|bytes| bytes.zero.as_ref()) {
+            all.iter_mut().zip(depends(zero, axes)).for_each(|(all, zero)| *all |= zero);
+        }
+        all
+    }
+
+    /// Whether it has a zero point that is not the same for all steps.
+    fn is_uneven(&self, split: usize, axes: usize) -> bool {
+        let zero = self.bytes.as_ref().and_then(|bytes| bytes.zero.as_ref());
+        zero.is_some_and(|zero| depends(zero, axes)[split..].contains(&true))
+    }
+
+    /// What it is as one of the sides, of which one is multiplied with a sign.
+    fn side(self, own: Vec<usize>, extents: &[usize], has_sign: bool) -> Side {
+        let inner = extents.len() - 1;
+        let along = |axis: usize| Program { along: axis, ..self.program.clone() };
+        let (steps, across) = (along(inner), own.last().map(|last| along(*last)));
+        let is_cheap = |across: &Program| cost(across, extents[across.along]) <= cost(&steps, extents[inner]);
+        let (program, is_along_steps) = match across.filter(is_cheap) {
+            Some(across) => (across, false),
+            None => (steps, true),
+        };
+        let bytes = self.bytes.map(|Lowered { is_signed, zero, is_padded }| {
+            let flip = match (is_signed, has_sign) {
+                (true, false) => Flip::Up,
+                (false, true) => Flip::Down,
+                (true, true) | (false, false) => Flip::None,
+            };
+            let zero = zero.map(|zero| Program { along: own.last().copied().unwrap_or(inner), ..zero });
+            Bytes { flip, zero, is_padded }
+        });
+        Side { program, axes: own, is_along_steps, bytes, known: None }
+    }
+}
+
+/// The matrix product of two factors, if there are enough of everything.
+pub(super) fn contraction(elem: ElemType, axes: &Axes, a: Factor, b: Factor) -> Option<Contraction> {
+    let extents = axes.extents();
+    let split = axes.dims.len();
+    if a.is_uneven(split, extents.len()) || b.is_uneven(split, extents.len()) {
+        return None;
+    }
+    let (of_a, of_b) = (a.depends(extents.len()), b.depends(extents.len()));
+    // The columns are those that lie together in the result.
+    let ((a, of_a), (b, of_b)) =
+        if of_b[split - 1] { ((a, of_a), (b, of_b)) } else { ((b, of_b), (a, of_a)) };
+    if of_a[split - 1] || !of_b[split - 1] {
+        return None;
+    }
+    let own = |mine: &[bool], other: &[bool]| -> Vec<usize> {
+        (0..split).filter(|&axis| mine[axis] && !other[axis]).collect()
+    };
+    let (own_a, own_b) = (own(&of_a, &of_b), own(&of_b, &of_a));
+    let both = (0..split).filter(|axis| of_a[*axis] == of_b[*axis]).collect();
+    let count = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
+    let steps: usize = axes.over.iter().product();
+    // A row or a column of bytes, too, is multiplied four steps at a time.
+    let (least_rows, least_columns) = if a.bytes.is_some() { (1, 1) } else { (LEAST_ROWS, LEAST_COLUMNS) };
+    let is_one = count(&own_a) >= least_rows && count(&own_b) >= least_columns && steps >= LEAST_STEPS;
+    is_one.then(|| Contraction {
+        elem,
+        dims: axes.dims.clone(),
+        over: axes.over.clone(),
+        a: a.side(own_a, &extents, false),
+        b: b.side(own_b, &extents, true),
+        both,
+        then: None,
+    })
+}
