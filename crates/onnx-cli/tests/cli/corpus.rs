@@ -98,6 +98,11 @@ const OTHERWISE: &[(&str, &str)] = &[
         "asr_pre_gigaam_v3",
         "the STFT of ONNX Runtime is off by 1e-4 where the frame is no power of 2; ours is not",
     ),
+    (
+        "isnet_int8",
+        "538 results are the same, then 4 of 4 million elements round to the next byte in DynamicQuantizeLinear, and 60 layers that \
+         are quantized again by what they find make more of it; what comes out of noise is near 0 everywhere",
+    ),
     ("scrfd_nms_post", "TopK with sorted = 0 gives its elements in any order"),
 ];
 

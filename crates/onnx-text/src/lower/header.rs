@@ -4,6 +4,7 @@ use super::{Cx, Fields};
 use crate::ast::{self, Element, FieldValue};
 use onnx_ir::diag::{Diagnostic, Span, code};
 use onnx_ir::{BodyBuilder, BodyId, Model, Names, OpsetImport, TrainingInfo};
+use std::collections::HashMap;
 
 const KEYS: [&str; 9] = [
     "ir_version",
@@ -20,14 +21,17 @@ const KEYS: [&str; 9] = [
 impl Cx<'_> {
     pub(super) fn header(&mut self, model: &mut Model, file: &ast::File) {
         let fields = Fields::HEADER;
-        let mut seen: Vec<(&str, Span)> = Vec::new();
+        let mut seen: HashMap<&str, Span> = HashMap::new();
         for field in file.header.iter().flat_map(|h| &h.items) {
             let key = self.text(field.key);
-            if let Some(&(_, first)) = seen.iter().find(|(k, _)| *k == key && *k != "training_info") {
+            // There may be any number of these.
+            let first = if key == "training_info" { None } else { seen.get(key).copied() };
+            if let Some(first) = first {
                 let d = Diagnostic::new(&code::REPEATED_KEY, field.key, format!("`{key}` is given twice"));
                 self.report(d.label("given again here").related(first, "given first here"));
+            } else {
+                seen.insert(key, field.key);
             }
-            seen.push((key, field.key));
             let (names, value) = (&mut model.names, &field.value);
             match key {
                 "ir_version" => model.header.ir_version = fields.int(self, value),
