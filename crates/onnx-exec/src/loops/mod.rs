@@ -48,6 +48,8 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
 pub(crate) use parallel::parallel;
 use pieces::Pieces;
+pub(crate) use pieces::{is_padding, settled};
+pub(crate) use product::MOST_EXACT;
 use program::Program;
 pub(crate) use run::Worker;
 use smallvec::SmallVec;

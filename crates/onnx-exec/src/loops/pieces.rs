@@ -182,7 +182,7 @@ fn find(expr: &Expr, dims: &[usize], cuts: &mut [Vec<usize>]) {
         }
         Expr::Select(parts) => {
             let [condition, yes, no] = &**parts;
-            if !matches!((yes, no), (Expr::Load(..), Expr::Number(_))) {
+            if !is_padding(parts) {
                 of_condition(condition, dims, cuts);
             }
             find(yes, dims, cuts);
@@ -199,7 +199,8 @@ fn of_condition(condition: &Expr, dims: &[usize], cuts: &mut [Vec<usize>]) {
         }
         Expr::Unary(Unary::Not, x) => of_condition(x, dims, cuts),
         other => {
-            let Some((offset, terms, (from, to))) = compared(other) else { return };
+            let Some((offset, terms, (op, n))) = compared(other) else { return };
+            let Some((from, to)) = Bound::asked(op, n) else { return };
             let mut walked = terms.iter().filter(|(axis, by)| *by != 0 && dims.get(*axis) != Some(&1));
             let (Some((axis, by)), None) = (walked.next(), walked.next()) else { return };
             let Some(extent) = dims.get(*axis) else { return };
@@ -213,14 +214,32 @@ fn of_condition(condition: &Expr, dims: &[usize], cuts: &mut [Vec<usize>]) {
     }
 }
 
-/// An affine index that is compared with a number, and what it has to be for the comparison to hold.
+/// An affine index, and how it is compared with which number.
 #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
-fn compared(condition: &Expr) -> Option<(i64, &[(usize, i64)], (i64, i64))> {
+fn compared(condition: &Expr) -> Option<(i64, &[(usize, i64)], (Binary, i128))> {
     let Expr::Binary(op, a, b) = condition else { return None };
     let (Expr::Index(Index::Affine(offset, terms)), Expr::Number(Number::Int(n))) = (&**a, &**b) else {
         return None;
     };
-    Some((*offset, terms, Bound::asked(*op, *n)?))
+    Some((*offset, terms, (*op, *n)))
+}
+
+/// Whether a comparison with a number holds for all values from the least to the most, or for none.
+pub(crate) fn settled(op: Binary, n: i128, (least, most): (i128, i128)) -> Option<bool> {
+    let (always, never) = match op {
+        Binary::Less => (most < n, least >= n),
+        Binary::LessOrEqual => (most <= n, least > n),
+        Binary::Greater => (least > n, most <= n),
+        Binary::GreaterOrEqual => (least >= n, most < n),
+        Binary::Equal => (least == n && most == n, n < least || n > most),
+        _ => return None,
+    };
+    (always != never).then_some(always)
+}
+
+/// Whether a choice is between an element and a number: what stands beside a tensor.
+pub(crate) fn is_padding(parts: &[Expr; 3]) -> bool {
+    matches!(parts, [_, Expr::Load(..), Expr::Number(_)])
 }
 
 /// Makes of a formula what it is for some positions of an axis.
@@ -291,17 +310,13 @@ impl Settle<'_> {
             }
             Expr::Unary(Unary::Not, x) => self.holds(x).map(|holds| !holds),
             other => {
-                let (offset, terms, (from, to)) = compared(other)?;
+                let (offset, terms, (op, n)) = compared(other)?;
                 let (mut least, mut most) = (i128::from(offset), i128::from(offset));
                 for (axis, by) in terms {
                     let reach = i128::from(*by) * (*self.dims.get(*axis)? as i128 - 1);
                     if reach < 0 { least += reach } else { most += reach }
                 }
-                let (from, to) = (i128::from(from), i128::from(to));
-                if least >= from && most < to {
-                    return Some(true);
-                }
-                (most < from || least >= to).then_some(false)
+                settled(op, n, (least, most))
             }
         }
     }

@@ -18,7 +18,7 @@ const LEAST_ROWS: usize = 4;
 const LEAST_COLUMNS: usize = 8;
 const LEAST_STEPS: usize = 4;
 /// Products of two numbers of 9 bits, of which so many are added up without an overflow of 32 bits.
-const MOST_EXACT: usize = 1 << 15;
+pub(crate) const MOST_EXACT: usize = 1 << 15;
 
 /// A factor that is a byte less a zero point.
 pub(super) struct Codes {

@@ -11,11 +11,9 @@
 
 use super::rewrite::{Rewrite, extents, walk};
 use super::{Position, Slot};
+use crate::loops::MOST_EXACT;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number};
-
-/// Products of two numbers of 9 bits, of which so many are added up without an overflow of 32 bits.
-const MOST: usize = 1 << 15;
 
 /// Whether all that a formula does is to dequantize bytes that it loads.
 pub(super) fn is_dequantized(formula: &Formula, slots: &[Slot]) -> bool {
@@ -69,7 +67,7 @@ fn byte_of<'e>(expr: &'e Expr, slots: &[Slot]) -> Option<&'e Expr> {
 pub(super) fn whole(formula: &Formula, slots: &[Slot]) -> Option<Formula> {
     let over = formula.over.as_ref()?;
     let count = over.dims.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
-    let is_sum = over.combine == Combine::Sum && over.elem == ElemType::FLOAT && count <= MOST;
+    let is_sum = over.combine == Combine::Sum && over.elem == ElemType::FLOAT && count <= MOST_EXACT;
     let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
     if !is_sum {
         return None;

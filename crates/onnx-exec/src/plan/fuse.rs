@@ -9,8 +9,9 @@
 //! y = max(a[i0, i1] + b[i1], 0)           ──▶        where total = sum over k of x[i0, k] * w[k, i1]
 //! ```
 //! Positions are computed through views: an axis that a reshape has split is put together again (`index`), or the consumer's is
-//! split as well (`split`). Dequantized bytes are read as bytes, by products as whole numbers (`dequantized`). What comes out has to have loops at least as good as what was there: a matrix product stays one,
-//! no position becomes a computed one that was linear.
+//! split as well (`split`). Dequantized bytes are read as bytes, by products as whole numbers (`dequantized`). What comes out has
+//! to have loops at least as good as what was there: a matrix product stays one, no position becomes a computed one that was
+//! linear.
 
 use super::define::{Item, Stretch};
 use super::dequantized::{is_dequantized, whole};

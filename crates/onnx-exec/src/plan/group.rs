@@ -103,10 +103,10 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
             }
         });
         let (slot, count, steps) = (assignment.slot, slots[assignment.slot].count(), nest.steps());
-        let is_little = product.is_none() && steps < LITTLE;
+        let may_join = product.is_none() && steps < LITTLE;
         let joined = joined.or_else(|| {
-            let at = sibling(&parts, latest.max(is_after_node), &assignment, steps, slots);
-            at.filter(|_| is_little)
+            let behind = latest.max(is_after_node);
+            may_join.then(|| sibling(&parts, behind, &assignment, steps, slots)).flatten()
         });
         match joined {
             Some((at, rows)) => {
@@ -164,7 +164,7 @@ fn sibling(
     })?;
     let is_alike = |m: &Assignment| slots[m.slot].count() == slots[with.slot].count();
     let is_little = draft.steps.saturating_add(steps) < LITTLE && draft.members.last().is_some_and(is_alike);
-    let rows = joined(draft, with, None, steps, slots).ok().filter(|_| is_little)?;
+    let rows = is_little.then(|| joined(draft, with, None, steps, slots).ok()).flatten()?;
     (rows == draft.rows).then_some((at, rows))
 }
 

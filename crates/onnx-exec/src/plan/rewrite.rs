@@ -1,6 +1,7 @@
 //! Formulas with other indices and other loads.
 
 use super::index::{Atom, Position};
+use crate::loops::settled;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Mode, Number};
 
@@ -98,16 +99,7 @@ fn closed(expr: &Expr) -> Option<i64> {
 fn holds(condition: &Expr, extents: &[usize]) -> Option<bool> {
     let Expr::Binary(op, a, b) = condition else { return None };
     let (Expr::Index(index), Expr::Number(Number::Int(n))) = (&**a, &**b) else { return None };
-    let (least, most) = Position::of(index)?.range(extents)?;
-    let (always, never) = match op {
-        Binary::Less => (most < *n, least >= *n),
-        Binary::LessOrEqual => (most <= *n, least > *n),
-        Binary::Greater => (least > *n, most <= *n),
-        Binary::GreaterOrEqual => (least >= *n, most < *n),
-        Binary::Equal => (least == *n && most == *n, *n < least || *n > most),
-        _ => return None,
-    };
-    (always != never).then_some(always)
+    settled(*op, *n, Position::of(index)?.range(extents)?)
 }
 
 /// Whether an expression loads anything.

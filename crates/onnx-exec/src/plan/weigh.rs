@@ -2,6 +2,7 @@
 
 use super::Slot;
 use super::rewrite::parts;
+use crate::loops::is_padding;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Unary};
 
@@ -28,10 +29,8 @@ pub(super) fn weight(expr: &Expr) -> usize {
             own + weight(a) + weight(b)
         }
         // Padding moves elements too.
-        Expr::Select(parts) => match &**parts {
-            [_, Expr::Load(..), Expr::Number(_)] => 0,
-            [condition, yes, no] => 1 + weight(condition) + weight(yes) + weight(no),
-        },
+        Expr::Select(parts) if is_padding(parts) => 0,
+        Expr::Select(parts) => 1 + parts.iter().map(weight).sum::<usize>(),
     }
 }
 
@@ -40,8 +39,8 @@ pub(super) fn chooses(formula: &Formula) -> bool {
     let mut is = false;
     parts(formula, &mut |part, _| {
         let Expr::Select(sides) = part else { return };
-        let is_padding = matches!((&sides[1], &sides[2]), (Expr::Load(..), Expr::Number(_)));
-        is |= !is_padding && matches!(&sides[0], Expr::Binary(_, a, _) if matches!(**a, Expr::Index(_)));
+        is |=
+            !is_padding(sides) && matches!(&sides[0], Expr::Binary(_, a, _) if matches!(**a, Expr::Index(_)));
     });
     is
 }
