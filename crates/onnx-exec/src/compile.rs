@@ -4,13 +4,14 @@ use crate::control::Control;
 use crate::data::dense;
 use crate::failure::Failure;
 use crate::formula::{Prepared, Signature};
-use crate::kernels::{self, Attributes, Call, Kernel};
+use crate::kernels::{self, Attributes, Call, Keep, Kernel};
 use crate::liveness::Liveness;
+use crate::loops::Packed;
 use crate::plan::Plan;
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Inline};
 use onnx_ir::{
@@ -57,8 +58,10 @@ pub struct Executable<'r> {
     pub(crate) options: CompileOptions,
     /// Loops of nodes that are formulas; `None` of those that are none.
     pub(crate) prepared: Mutex<HashMap<Signature, Option<Arc<Prepared>>>>,
-    /// The nodes whose constants have been prepared, which takes as much memory again, once for all types of inputs.
-    pub(crate) packed: Mutex<HashSet<NodeId>>,
+    /// Constants of nodes that have been prepared, which takes as much memory again, once for all types of inputs.
+    pub(crate) packed: Mutex<HashMap<NodeId, Packed>>,
+    /// What kernels have made of what is the same in every run.
+    keep: Keep,
     /// Plans of stretches of nodes, by their graph and first node.
     pub(crate) plans: Mutex<Plans>,
     /// Memory that a run has left for the next one.
@@ -116,6 +119,7 @@ pub fn compile<'r>(
         options: options.clone(),
         prepared: Mutex::default(),
         packed: Mutex::default(),
+        keep: Keep::default(),
         plans: Mutex::default(),
         arenas: Mutex::default(),
     };
@@ -344,7 +348,7 @@ impl Executable<'_> {
             node: &self.body().nodes[node],
             schema: self.registry.get(schema),
         };
-        Call { attrs, inputs, random }
+        Call { attrs, inputs, random, keep: (&self.keep, node) }
     }
 }
 

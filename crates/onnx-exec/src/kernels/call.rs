@@ -1,12 +1,15 @@
 //! What a kernel sees of its node.
 
+use super::keep::{self, Keep};
 use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::random::Random;
 use crate::tensor::{Tensor, count_of, width};
 use crate::value::Value;
-use onnx_ir::{AttrType, AttrValue, Body, ElemType, GraphId, Model, Node, SparseTensor};
+use onnx_ir::{AttrType, AttrValue, Body, ElemType, GraphId, Model, Node, NodeId, SparseTensor};
 use onnx_ops::schema::{Default, Schema};
+use std::any::Any;
+use std::sync::Arc;
 
 /// A node with its inputs.
 pub(crate) struct Call<'a> {
@@ -16,6 +19,8 @@ pub(crate) struct Call<'a> {
     pub(crate) inputs: Vec<Option<Value>>,
     /// What is drawn from where the node has no seed.
     pub(crate) random: Random,
+    /// What is kept from run to run, and the node that it is kept of.
+    pub(crate) keep: (&'a Keep, NodeId),
 }
 
 impl Call<'_> {
@@ -65,6 +70,16 @@ impl Call<'_> {
     /// The integers of an input, unless it is left out.
     pub(crate) fn optional_ints(&self, i: usize) -> Result<Option<Vec<i64>>, Failure> {
         self.optional_tensor(i)?.map(Tensor::ints).transpose()
+    }
+
+    /// What the kernel makes of its attributes and some of its inputs; if these are the same as before, it is what it was then.
+    pub(crate) fn kept<T: Any + Send + Sync>(
+        &self,
+        inputs: &[usize],
+        make: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<Arc<T>, Failure> {
+        let inputs = inputs.iter().map(|&i| self.optional_tensor(i).map(Option::<&Tensor>::cloned));
+        keep::kept(self.keep.0, self.keep.1, inputs.collect::<Result<_, _>>()?, make)
     }
 
     /// Fails unless a tensor of this type and shape can be made: for kernels that gather elements before.

@@ -20,6 +20,7 @@ mod dropout;
 mod fourier;
 mod grid;
 mod image;
+mod keep;
 mod mel;
 mod ml;
 mod ngrams;
@@ -28,6 +29,7 @@ mod optimize;
 mod order;
 mod pattern;
 mod random;
+mod real;
 mod recurrent;
 mod regions;
 mod resize;
@@ -42,6 +44,7 @@ mod unpool;
 mod window;
 
 pub(crate) use call::{Attributes, Call, resolve_axis};
+pub(crate) use keep::Keep;
 
 use crate::failure::Failure;
 use crate::value::Value;

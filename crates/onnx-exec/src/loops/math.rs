@@ -66,7 +66,7 @@ fn clamp(x: f32, least: f32, most: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn exp<const FUSED: bool>(x: f32) -> f32 {
+pub(crate) fn exp<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(clamp(x, -104.0, 89.0));
     // In two steps, because the power alone may be too large or too small for its type.
     let half = n >> 1;
@@ -74,7 +74,7 @@ pub(super) fn exp<const FUSED: bool>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn exp_m1<const FUSED: bool>(x: f32) -> f32 {
+pub(crate) fn exp_m1<const FUSED: bool>(x: f32) -> f32 {
     let (n, e) = split::<FUSED>(clamp(x, -20.0, 89.0));
     // Half of the result, whose power of two has its type up to the end.
     let power = power_of_two(n.wrapping_sub(1));
@@ -115,7 +115,7 @@ pub(super) fn log<const FUSED: bool>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn ln_1p<const FUSED: bool>(x: f32) -> f32 {
+pub(crate) fn ln_1p<const FUSED: bool>(x: f32) -> f32 {
     let sum = 1.0 + x;
     // What rounding the sum has lost.
     let lost = if x > 1.0 { 1.0 - (sum - x) } else { x - (sum - 1.0) };
@@ -126,7 +126,7 @@ pub(super) fn ln_1p<const FUSED: bool>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn tanh<const FUSED: bool>(x: f32) -> f32 {
+pub(crate) fn tanh<const FUSED: bool>(x: f32) -> f32 {
     let square = x * x;
     let tail =
         poly::<FUSED, 5>(square, [-5.515_164e-3, 2.046_942e-2, -5.368_802_5e-2, 0.133_308_3, -0.333_332_6]);

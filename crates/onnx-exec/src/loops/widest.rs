@@ -11,7 +11,7 @@
 use std::sync::OnceLock;
 
 /// Something to be done.
-pub(super) trait Job {
+pub(crate) trait Job {
     /// What it gives.
     type Out;
 
@@ -54,7 +54,7 @@ fn width() -> Width {
 
 /// Does something in the widest registers.
 #[inline]
-pub(super) fn widest<J: Job>(job: J) -> J::Out {
+pub(crate) fn widest<J: Job>(job: J) -> J::Out {
     match width() {
         Width::Least => job.run::<false>(),
         // SAFETY: `width` has seen that the processor has these instructions.

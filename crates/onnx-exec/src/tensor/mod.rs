@@ -197,6 +197,16 @@ impl Tensor {
         Ok(Tensor { dims: Dims::from_slice(dims), ..self.clone() })
     }
 
+    /// Whether this is the very same tensor, and not only an equal one.
+    pub(crate) fn is_identical(&self, other: &Tensor) -> bool {
+        let is_same_data = match (&self.data, &other.data) {
+            (Data::Numbers(a), Data::Numbers(b)) => std::ptr::eq(a.bytes(), b.bytes()),
+            (Data::Strings(a), Data::Strings(b)) => Arc::ptr_eq(a, b),
+            (Data::Numbers(_), Data::Strings(_)) | (Data::Strings(_), Data::Numbers(_)) => false,
+        };
+        is_same_data && (self.elem, &self.dims) == (other.elem, &other.dims)
+    }
+
     /// The elements, if they are of this type.
     pub fn slice<T: Element>(&self) -> Result<&[T], Failure> {
         if T::ELEM != self.elem {

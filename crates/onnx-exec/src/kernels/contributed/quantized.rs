@@ -50,13 +50,15 @@ fn quantized(
 }
 
 /// What a tensor becomes when it is quantized by its own range to 8 bits, and back.
-pub(in crate::kernels) fn through_bytes(numbers: &mut [f64]) {
-    let (low, high) = numbers.iter().fold((0.0f32, 0.0f32), |(l, h), &x| (l.min(x as f32), h.max(x as f32)));
+pub(in crate::kernels) fn through_bytes<T: Copy + Into<f64>>(numbers: &mut [T], of: impl Fn(f64) -> T) {
+    let single = |x: T| -> f32 { x.into() as f32 };
+    let (low, high) =
+        numbers.iter().fold((0.0f32, 0.0f32), |(l, h), &x| (l.min(single(x)), h.max(single(x))));
     let scale = if high == low { 1.0 } else { (high - low) / 255.0 };
     let zero = (-low / scale).round_ties_even().clamp(0.0, 255.0);
     for x in numbers {
-        let code = ((*x as f32 / scale).round_ties_even() + zero).clamp(0.0, 255.0);
-        *x = f64::from(code - zero) * f64::from(scale);
+        let code = ((single(*x) / scale).round_ties_even() + zero).clamp(0.0, 255.0);
+        *x = of(f64::from(code - zero) * f64::from(scale));
     }
 }
 
@@ -116,7 +118,7 @@ fn scaled(
 fn dynamic_quantize_mat_mul(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     let mut numbers = a.floats()?;
-    through_bytes(&mut numbers);
+    through_bytes(&mut numbers, |x| x);
     let (mut y, dims) = product(&numbers, a.dims(), &centered(call, 1, 3)?, b.dims())?;
     scaled(call, &mut y, 1.0, 2, 4, *dims.last().unwrap_or(&1))?;
     Ok(vec![Tensor::of_floats(a.elem(), &dims, &y)?.into()])

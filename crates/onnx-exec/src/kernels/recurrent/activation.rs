@@ -1,5 +1,6 @@
 //! The functions that recurrent operators apply, by name, with their parameters.
 
+use super::number::Number;
 use crate::failure::{Failure, fail};
 use std::vec::IntoIter;
 
@@ -46,39 +47,56 @@ impl Activation {
         })
     }
 
-    pub(super) fn of(self, x: f64) -> f64 {
+    /// Applies it to all numbers.
+    #[inline(always)]
+    pub(super) fn apply<T: Number, const FUSED: bool>(self, numbers: &mut [T]) {
+        let (zero, one) = (T::of(0.0), T::of(1.0));
+        let least = |x: T, least: T| if x < least { least } else { x };
+        let abs = |x: T| if x < zero { -x } else { x };
         match self {
-            Activation::Affine { alpha, beta } => alpha * x + beta,
+            Activation::Affine { alpha, beta } => {
+                let (alpha, beta) = (T::of(alpha), T::of(beta));
+                each(numbers, |x| alpha * x + beta);
+            }
             Activation::Elu { alpha } => {
-                if x >= 0.0 {
-                    x
-                } else {
-                    alpha * x.exp_m1()
-                }
+                let alpha = T::of(alpha);
+                each(numbers, |x| if x < zero { alpha * x.exp_m1::<FUSED>() } else { x });
             }
-            Activation::HardSigmoid { alpha, beta } => (alpha * x + beta).clamp(0.0, 1.0),
+            Activation::HardSigmoid { alpha, beta } => {
+                let (alpha, beta) = (T::of(alpha), T::of(beta));
+                each(numbers, |x| {
+                    let y = least(alpha * x + beta, zero);
+                    if y > one { one } else { y }
+                });
+            }
             Activation::LeakyRelu { alpha } => {
-                if x >= 0.0 {
-                    x
-                } else {
-                    alpha * x
-                }
+                let alpha = T::of(alpha);
+                each(numbers, |x| if x < zero { alpha * x } else { x });
             }
-            Activation::Relu => x.max(0.0),
-            Activation::ScaledTanh { alpha, beta } => alpha * (beta * x).tanh(),
-            Activation::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Activation::Relu => each(numbers, |x| least(x, zero)),
+            Activation::ScaledTanh { alpha, beta } => {
+                let (alpha, beta) = (T::of(alpha), T::of(beta));
+                each(numbers, |x| alpha * (beta * x).tanh::<FUSED>());
+            }
+            Activation::Sigmoid => each(numbers, |x| one / (one + (-x).exp::<FUSED>())),
             // The larger part outside, so that nothing overflows.
-            Activation::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p(),
-            Activation::Softsign => x / (1.0 + x.abs()),
-            Activation::Tanh => x.tanh(),
+            Activation::Softplus => {
+                each(numbers, |x| least(x, zero) + (-abs(x)).exp::<FUSED>().ln_1p::<FUSED>());
+            }
+            Activation::Softsign => each(numbers, |x| x / (one + abs(x))),
+            Activation::Tanh => each(numbers, T::tanh::<FUSED>),
             Activation::ThresholdedRelu { alpha } => {
-                if x >= alpha {
-                    x
-                } else {
-                    0.0
-                }
+                let alpha = T::of(alpha);
+                each(numbers, |x| if x < alpha { zero } else { x });
             }
         }
+    }
+}
+
+#[inline(always)]
+fn each<T: Copy>(numbers: &mut [T], f: impl Fn(T) -> T) {
+    for x in numbers {
+        *x = f(*x);
     }
 }
 
@@ -98,7 +116,14 @@ mod tests {
 
     #[test]
     fn large_arguments_do_not_overflow() {
-        assert_eq!(Activation::Softplus.of(1000.0), 1000.0);
-        assert_eq!(Activation::Sigmoid.of(-1000.0), 0.0);
+        fn of<T: Number>(activation: Activation, x: f64) -> T {
+            let mut numbers = [T::of(x)];
+            activation.apply::<T, false>(&mut numbers);
+            numbers[0]
+        }
+        assert_eq!(of::<f32>(Activation::Softplus, 1000.0), 1000.0);
+        assert_eq!(of::<f64>(Activation::Softplus, 1000.0), 1000.0);
+        assert_eq!(of::<f32>(Activation::Sigmoid, -1000.0), 0.0);
+        assert_eq!(of::<f64>(Activation::Sigmoid, -1000.0), 0.0);
     }
 }

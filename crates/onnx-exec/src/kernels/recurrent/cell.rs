@@ -1,7 +1,10 @@
-//! One step of RNN, GRU and LSTM for one element of the batch. The formulas are those of the operators' documentation.
+//! Steps of RNN, GRU and LSTM, of all sequences at once. The formulas are those of the operators' documentation.
 
 use super::activation::Activation;
-use crate::kernels::contributed::through_bytes;
+use super::number::Number;
+use crate::budget::filled;
+use crate::failure::Failure;
+use crate::loops::{Job, widest};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
@@ -30,120 +33,237 @@ impl Kind {
     }
 }
 
+/// The recurrence weights of a direction.
+pub(super) struct Recurrence<T: Number> {
+    /// For the last state.
+    first: T::Matrix,
+    /// For the part of it that the reset gate of a GRU lets through, if that is known before the product.
+    second: Option<T::Matrix>,
+}
+
+impl<T: Number> Recurrence<T> {
+    /// Of weights with a row of `hidden` for each gate and each row of the state.
+    pub(super) fn of(r: &[T], hidden: usize, is_second_apart: bool) -> Result<Self, Failure> {
+        if !is_second_apart {
+            return Ok(Recurrence { first: T::matrix(r, hidden)?, second: None });
+        }
+        let (zr, candidate) = r.split_at(2 * hidden * hidden);
+        Ok(Recurrence { first: T::matrix(zr, hidden)?, second: Some(T::matrix(candidate, hidden)?) })
+    }
+}
+
 /// What is the same at every step of a direction.
-pub(super) struct Cell<'a> {
+pub(super) struct Cell<'a, T: Number> {
     pub(super) kind: Kind,
     pub(super) hidden: usize,
-    /// Recurrence weights: a row of `hidden` for each gate and each row of the state.
-    pub(super) r: &'a [f64],
-    /// Recurrence biases, one a row.
-    pub(super) bias: &'a [f64],
+    pub(super) recurrence: &'a Recurrence<T>,
+    /// Recurrence biases, one for each row of the weights.
+    pub(super) bias: &'a [T],
     /// Weights of an LSTM's gates i, o, f for the cell.
-    pub(super) peepholes: Option<&'a [f64]>,
+    pub(super) peepholes: Option<&'a [T]>,
     pub(super) activations: &'a [Activation],
-    pub(super) clip: Option<f64>,
-    /// GRU: the reset gate is applied behind the product instead of before it.
-    pub(super) linear_before_reset: bool,
+    pub(super) clip: Option<T>,
     /// LSTM: what is not taken in is forgotten.
     pub(super) input_forget: bool,
-    /// The last state is rounded to bytes of its own range before it is multiplied.
-    pub(super) is_quantized: bool,
+    /// The last states are rounded by this before they are multiplied.
+    pub(super) round: Option<fn(&mut [T])>,
 }
 
-/// What goes from step to step.
-pub(super) struct State {
-    pub(super) h: Vec<f64>,
-    pub(super) c: Vec<f64>,
-    pub(super) scratch: Vec<f64>,
+/// What goes from step to step: a row of each for each sequence.
+pub(super) struct State<T> {
+    pub(super) h: Vec<T>,
+    pub(super) c: Vec<T>,
+    /// What the last states give for the gates.
+    recurrent: Vec<T>,
+    /// GRU: what is reset by the second gate.
+    reset: Vec<T>,
+    /// GRU: what that gives for the candidates, if it is multiplied afterwards.
+    candidates: Vec<T>,
 }
 
-impl Cell<'_> {
-    /// `gates` holds what the input gives for each gate, and is written over.
-    pub(super) fn step(&self, gates: &mut [f64], state: &mut State) {
-        if self.is_quantized {
-            through_bytes(&mut state.h);
-        }
-        match self.kind {
-            Kind::Rnn => self.rnn(gates, state),
-            Kind::Gru => self.gru(gates, state),
-            Kind::Lstm => self.lstm(gates, state),
+impl<T: Number> State<T> {
+    pub(super) fn new(cell: &Cell<'_, T>, h: Vec<T>, c: Vec<T>) -> Result<Self, Failure> {
+        let zeros = |count: usize| filled(count, T::of(0.0));
+        let batch = h.len().checked_div(cell.hidden).unwrap_or(0);
+        Ok(State {
+            recurrent: zeros(batch * cell.biases().0.len())?,
+            reset: zeros(if cell.kind == Kind::Gru { h.len() } else { 0 })?,
+            candidates: zeros(batch * cell.biases().1.len())?,
+            h,
+            c,
+        })
+    }
+}
+
+/// What is done for the gates of one sequence.
+enum Work<'w, T> {
+    Rnn {
+        h: &'w mut [T],
+    },
+    /// The gates z and r of a GRU, and what the second resets.
+    Reset {
+        from: &'w [T],
+        reset: &'w mut [T],
+    },
+    /// The rest of a GRU.
+    Gru {
+        h: &'w mut [T],
+    },
+    Lstm {
+        h: &'w mut [T],
+        c: &'w mut [T],
+    },
+}
+
+struct Part<'p, T: Number> {
+    cell: &'p Cell<'p, T>,
+    /// What the input gives for each gate, written over.
+    gates: &'p mut [T],
+    /// What the last state gives for the first of them.
+    recurrent: &'p [T],
+    work: Work<'p, T>,
+}
+
+impl<T: Number> Job for Part<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Part { cell, gates, recurrent, work } = self;
+        let n = cell.hidden;
+        match work {
+            Work::Rnn { h } => {
+                add(gates, recurrent);
+                cell.activate::<FUSED>(0, gates);
+                h.copy_from_slice(gates);
+            }
+            Work::Reset { from, reset } => {
+                let zr = &mut gates[..2 * n];
+                add(zr, recurrent);
+                cell.activate::<FUSED>(0, zr);
+                for ((reset, r), from) in reset.iter_mut().zip(&zr[n..]).zip(from) {
+                    *reset = *r * *from;
+                }
+            }
+            Work::Gru { h } => {
+                let (zr, candidate) = gates.split_at_mut(2 * n);
+                add(candidate, recurrent);
+                cell.activate::<FUSED>(1, candidate);
+                for ((h, z), candidate) in h.iter_mut().zip(zr).zip(candidate) {
+                    *h = (T::of(1.0) - *z) * *candidate + *z * *h;
+                }
+            }
+            Work::Lstm { h, c } => {
+                add(gates, recurrent);
+                cell.lstm::<FUSED>(gates, h, c);
+            }
         }
     }
+}
 
-    /// What the last state gives for a row of the weights.
-    fn recurrence(&self, row: usize, h: &[f64]) -> f64 {
-        dot(&self.r[row * self.hidden..][..self.hidden], h) + self.bias[row]
+#[inline(always)]
+fn add<T: Number>(to: &mut [T], numbers: &[T]) {
+    to.iter_mut().zip(numbers).for_each(|(to, x)| *to = *to + *x);
+}
+
+#[inline(always)]
+fn add_products<T: Number>(to: &mut [T], a: &[T], b: &[T]) {
+    to.iter_mut().zip(a).zip(b).for_each(|((to, a), b)| *to = *to + *a * *b);
+}
+
+impl<T: Number> Cell<'_, T> {
+    /// The biases of what is multiplied by the last state, and of what by the part of it that is let through.
+    fn biases(&self) -> (&[T], &[T]) {
+        let apart = if self.recurrence.second.is_some() { self.hidden } else { 0 };
+        self.bias.split_at(self.bias.len() - apart)
     }
 
-    fn activate(&self, which: usize, x: f64) -> f64 {
-        let x = self.clip.map_or(x, |clip| x.max(-clip).min(clip));
-        self.activations[which].of(x)
+    /// One step. `gates` has what the input gives for each gate of all sequences, and is written over; `row` says which row of it is
+    /// that of a sequence, unless that has ended.
+    pub(super) fn step(
+        &self,
+        state: &mut State<T>,
+        gates: &mut [T],
+        row: impl Fn(usize) -> Option<usize>,
+    ) -> Result<(), Failure> {
+        let (n, rows) = (self.hidden, self.bias.len());
+        if let Some(round) = self.round {
+            state.h.chunks_exact_mut(n).for_each(round);
+        }
+        let (bias, candidate_bias) = self.biases();
+        state.recurrent.chunks_exact_mut(bias.len()).for_each(|row| row.copy_from_slice(bias));
+        T::add_products(&self.recurrence.first, &state.h, &mut state.recurrent)?;
+        let batch = state.h.len() / n;
+        let mut part = |b: usize, recurrent: &[T], work: Work<'_, T>| {
+            if let Some(row) = row(b) {
+                widest(Part { cell: self, gates: &mut gates[row * rows..][..rows], recurrent, work });
+            }
+        };
+        let of = |b: usize| b * n..(b + 1) * n;
+        if self.kind == Kind::Gru {
+            for (b, recurrent) in state.recurrent.chunks_exact(bias.len()).enumerate() {
+                let (zr, candidate) = recurrent.split_at(2 * n);
+                let from = if candidate.is_empty() { &state.h[of(b)] } else { candidate };
+                part(b, zr, Work::Reset { from, reset: &mut state.reset[of(b)] });
+            }
+            if let Some(second) = &self.recurrence.second {
+                state.candidates.chunks_exact_mut(n).for_each(|row| row.copy_from_slice(candidate_bias));
+                T::add_products(second, &state.reset, &mut state.candidates)?;
+                std::mem::swap(&mut state.reset, &mut state.candidates);
+            }
+        }
+        for b in 0..batch {
+            let h = &mut state.h[of(b)];
+            match self.kind {
+                Kind::Rnn => part(b, &state.recurrent[of(b)], Work::Rnn { h }),
+                Kind::Gru => part(b, &state.reset[of(b)], Work::Gru { h }),
+                Kind::Lstm => {
+                    let recurrent = &state.recurrent[b * rows..][..rows];
+                    part(b, recurrent, Work::Lstm { h, c: &mut state.c[of(b)] });
+                }
+            }
+        }
+        Ok(())
     }
 
-    fn rnn(&self, gates: &mut [f64], state: &mut State) {
-        for (row, gate) in gates.iter_mut().enumerate() {
-            *gate = self.activate(0, *gate + self.recurrence(row, &state.h));
+    #[inline(always)]
+    fn activate<const FUSED: bool>(&self, which: usize, numbers: &mut [T]) {
+        if let Some(clip) = self.clip {
+            for x in numbers.iter_mut() {
+                let y = if *x < -clip { -clip } else { *x };
+                *x = if y > clip { clip } else { y };
+            }
         }
-        state.h.copy_from_slice(gates);
-    }
-
-    /// Gates z, r, h.
-    fn gru(&self, gates: &mut [f64], state: &mut State) {
-        let n = self.hidden;
-        let (zr, candidate) = gates.split_at_mut(2 * n);
-        for (row, gate) in zr.iter_mut().enumerate() {
-            *gate = self.activate(0, *gate + self.recurrence(row, &state.h));
-        }
-        let (z, r) = zr.split_at(n);
-        for ((reset, r), h) in state.scratch.iter_mut().zip(r).zip(&state.h) {
-            *reset = r * h;
-        }
-        for (i, candidate) in candidate.iter_mut().enumerate() {
-            let recurrence = if self.linear_before_reset {
-                r[i] * self.recurrence(2 * n + i, &state.h)
-            } else {
-                self.recurrence(2 * n + i, &state.scratch)
-            };
-            *candidate = self.activate(1, *candidate + recurrence);
-        }
-        for (i, h) in state.h.iter_mut().enumerate() {
-            *h = (1.0 - z[i]) * candidate[i] + z[i] * *h;
-        }
+        self.activations[which].apply::<T, FUSED>(numbers);
     }
 
     /// Gates i, o, f, c.
-    fn lstm(&self, gates: &mut [f64], state: &mut State) {
+    #[inline(always)]
+    fn lstm<const FUSED: bool>(&self, gates: &mut [T], h: &mut [T], c: &mut [T]) {
         let n = self.hidden;
-        for (row, gate) in gates.iter_mut().enumerate() {
-            *gate += self.recurrence(row, &state.h);
+        let (i, rest) = gates.split_at_mut(n);
+        let (o, rest) = rest.split_at_mut(n);
+        let (f, candidate) = rest.split_at_mut(n);
+        if let Some(peepholes) = self.peepholes {
+            add_products(i, &peepholes[..n], c);
+            add_products(f, &peepholes[2 * n..], c);
         }
-        for k in 0..n {
-            let peephole = |gate: usize, c: f64| self.peepholes.map_or(0.0, |p| p[gate * n + k] * c);
-            let last = state.c[k];
-            let i = self.activate(0, gates[k] + peephole(0, last));
-            let f = if self.input_forget {
-                1.0 - i
-            } else {
-                self.activate(0, gates[2 * n + k] + peephole(2, last))
-            };
-            let c = f * last + i * self.activate(1, gates[3 * n + k]);
-            let o = self.activate(0, gates[n + k] + peephole(1, c));
-            state.c[k] = c;
-            state.h[k] = o * self.activate(2, c);
+        self.activate::<FUSED>(0, i);
+        if self.input_forget {
+            f.iter_mut().zip(&*i).for_each(|(f, i)| *f = T::of(1.0) - *i);
+        } else {
+            self.activate::<FUSED>(0, f);
         }
+        self.activate::<FUSED>(1, candidate);
+        for (((c, f), i), candidate) in c.iter_mut().zip(&*f).zip(&*i).zip(&*candidate) {
+            *c = *f * *c + *i * *candidate;
+        }
+        if let Some(peepholes) = self.peepholes {
+            add_products(o, &peepholes[n..2 * n], c);
+        }
+        self.activate::<FUSED>(0, o);
+        h.copy_from_slice(c);
+        self.activate::<FUSED>(2, h);
+        h.iter_mut().zip(&*o).for_each(|(h, o)| *h = *o * *h);
     }
-}
-
-/// The product of two rows, in eight sums that a processor can form at once.
-pub(in crate::kernels) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a8, a_rest) = a.as_chunks::<8>();
-    let (b8, b_rest) = b.as_chunks::<8>();
-    for (a, b) in a8.iter().zip(b8) {
-        for i in 0..8 {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
 }

@@ -8,16 +8,18 @@
 
 mod activation;
 mod cell;
+mod number;
 
-use super::contributed::through_bytes;
 use super::{Call, Row};
 use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
+use crate::loops::parallel;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use activation::{Activation, Parameters};
-pub(super) use cell::dot;
-use cell::{Cell, Kind, State};
+use cell::{Cell, Kind, Recurrence, State};
+use number::Number;
+use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "DynamicQuantizeLSTM", |call| run(call, Kind::Lstm)),
@@ -48,6 +50,11 @@ impl Sizes {
         row * self.hidden
     }
 
+    /// Which row of `X` is that of a step of an element of the batch.
+    fn row(&self, step: usize, b: usize) -> usize {
+        if self.is_batch_first { b * self.steps + step } else { step * self.batch + b }
+    }
+
     /// Where the row of a direction and an element of the batch begins in a state.
     fn of_state(&self, direction: usize, b: usize) -> usize {
         let row =
@@ -70,19 +77,24 @@ impl Sizes {
     }
 }
 
-/// The numbers of an input of this shape.
-fn numbers(tensor: &Tensor, name: &str, dims: &[usize]) -> Result<Vec<f64>, Failure> {
+fn has_dims(tensor: &Tensor, name: &str, dims: &[usize]) -> Result<(), Failure> {
     if tensor.dims() != dims {
         fail!("`{name}` has the shape {:?}, not {dims:?}", tensor.dims());
     }
-    tensor.floats()
+    Ok(())
+}
+
+/// The numbers of an input of this shape.
+fn numbers<T: Number>(tensor: &Tensor, name: &str, dims: &[usize]) -> Result<Vec<T>, Failure> {
+    has_dims(tensor, name, dims)?;
+    T::numbers(tensor)
 }
 
 /// See [`numbers`]; zeros for one that is left out.
-fn or_zeros(call: &Call<'_>, input: usize, name: &str, dims: &[usize]) -> Result<Vec<f64>, Failure> {
+fn or_zeros<T: Number>(call: &Call<'_>, input: usize, name: &str, dims: &[usize]) -> Result<Vec<T>, Failure> {
     match call.optional_tensor(input)? {
         Some(tensor) => numbers(tensor, name, dims),
-        None => filled(count_of(dims)?, 0.0),
+        None => filled(count_of(dims)?, T::of(0.0)),
     }
 }
 
@@ -91,9 +103,14 @@ const TOGETHER: usize = 16;
 
 /// Weights that are stored as codes, with a column for each row that these have; their scales and zero points are those of a
 /// direction or of a column.
-fn dequantized(call: &Call<'_>, input: usize, scale: usize, dims: [usize; 3]) -> Result<Vec<f64>, Failure> {
+fn dequantized<T: Number>(
+    call: &Call<'_>,
+    input: usize,
+    scale: usize,
+    dims: [usize; 3],
+) -> Result<Vec<T>, Failure> {
     let [directions, rows, columns] = dims;
-    let codes = numbers(call.tensor(input)?, "weights", &[directions, columns, rows])?;
+    let codes = call.tensor(input)?.floats()?;
     let parameter = |input: usize| {
         let tensor = call.tensor(input)?;
         if tensor.len() != directions && tensor.len() != count_of(&[directions, rows])? {
@@ -105,14 +122,14 @@ fn dequantized(call: &Call<'_>, input: usize, scale: usize, dims: [usize; 3]) ->
     let of = |all: &[f64], direction: usize, row: usize| {
         if all.len() == directions { all[direction] } else { all[direction * rows + row] }
     };
-    let mut weights = filled(codes.len(), 0.0)?;
+    let mut weights = filled(codes.len(), T::of(0.0))?;
     for direction in 0..directions {
         for first in (0..rows).step_by(TOGETHER) {
             for column in 0..columns {
                 for row in first..rows.min(first + TOGETHER) {
                     let code = codes[(direction * columns + column) * rows + row];
                     let number = (code - of(&zeros, direction, row)) * of(&scales, direction, row);
-                    weights[(direction * rows + row) * columns + column] = number;
+                    weights[(direction * rows + row) * columns + column] = T::of(number);
                 }
             }
         }
@@ -157,13 +174,112 @@ fn lengths(call: &Call<'_>, sizes: &Sizes) -> Result<Vec<usize>, Failure> {
     given.iter().map(length).collect()
 }
 
+/// The weights of a direction, laid out for products.
+struct Weights<T: Number> {
+    input: T::Matrix,
+    recurrence: Recurrence<T>,
+}
+
+/// The weights of all directions, whose shapes have been looked at.
+fn weights<T: Number>(
+    call: &Call<'_>,
+    kind: Kind,
+    sizes: &Sizes,
+    input: usize,
+) -> Result<Vec<Weights<T>>, Failure> {
+    let Sizes { directions, hidden, .. } = *sizes;
+    let rows = count_of(&[kind.gates(), hidden])?;
+    let (w, r): (Vec<T>, Vec<T>) = if is_quantized(call) {
+        (
+            dequantized(call, 1, 8, [directions, rows, input])?,
+            dequantized(call, 2, 10, [directions, rows, hidden])?,
+        )
+    } else {
+        (T::numbers(call.tensor(1)?)?, T::numbers(call.tensor(2)?)?)
+    };
+    // The reset gate is applied before the product, unless the node says otherwise.
+    let is_second_apart = kind == Kind::Gru && !call.attrs.flag("linear_before_reset");
+    let of = |direction: usize| {
+        Ok(Weights {
+            input: T::matrix(&w[direction * rows * input..][..rows * input], input)?,
+            recurrence: Recurrence::of(
+                &r[direction * rows * hidden..][..rows * hidden],
+                hidden,
+                is_second_apart,
+            )?,
+        })
+    };
+    (0..directions).map(of).collect()
+}
+
+fn is_quantized(call: &Call<'_>) -> bool {
+    call.op() == "DynamicQuantizeLSTM"
+}
+
 fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
-    let (x, w, r) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    match call.tensor(0)?.elem() {
+        ElemType::DOUBLE => run_of::<f64>(call, kind),
+        _ => run_of::<f32>(call, kind),
+    }
+}
+
+/// One way along all sequences.
+struct Way<'w, T: Number> {
+    cell: Cell<'w, T>,
+    weights: &'w Weights<T>,
+    /// Biases of what the input gives.
+    bias: &'w [T],
+    is_backward: bool,
+    h: Vec<T>,
+    c: Vec<T>,
+}
+
+/// Where a way has led.
+struct Gone<T> {
+    /// A row for each row of the inputs.
+    y: Vec<T>,
+    h: Vec<T>,
+    c: Vec<T>,
+}
+
+impl<T: Number> Way<'_, T> {
+    fn go(self, sizes: &Sizes, lengths: &[usize], xs: &[T]) -> Result<Gone<T>, Failure> {
+        let (hidden, rows) = (self.cell.hidden, self.bias.len());
+        let count = count_of(&[sizes.steps, sizes.batch])?;
+        let mut y = filled(count_of(&[count, hidden])?, T::of(0.0))?;
+        spend(xs.len().saturating_mul(rows))?;
+        let mut gates = filled(count_of(&[count, rows])?, T::of(0.0))?;
+        if rows > 0 {
+            gates.chunks_exact_mut(rows).for_each(|row| row.copy_from_slice(self.bias));
+            T::add_products(&self.weights.input, xs, &mut gates)?;
+        }
+        let mut state = State::new(&self.cell, self.h, self.c)?;
+        let last = if hidden > 0 { lengths.iter().copied().max().unwrap_or(0) } else { 0 };
+        for i in 0..last {
+            spend(count_of(&[sizes.batch, rows])?.saturating_mul(hidden))?;
+            let row = |b: usize| {
+                let length = lengths[b];
+                let step = if self.is_backward { length.checked_sub(i + 1)? } else { i };
+                (i < length).then(|| sizes.row(step, b))
+            };
+            self.cell.step(&mut state, &mut gates, row)?;
+            for (b, h) in state.h.chunks_exact(hidden).enumerate() {
+                if let Some(row) = row(b) {
+                    y[row * hidden..][..hidden].copy_from_slice(h);
+                }
+            }
+        }
+        Ok(Gone { y, h: state.h, c: state.c })
+    }
+}
+
+fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
+    let (x, r) = (call.tensor(0)?, call.tensor(2)?);
     let is_batch_first = call.attrs.int("layout").unwrap_or(0) == 1;
     let (&[first, second, input], &[directions, a, b]) = (x.dims(), r.dims()) else {
         fail!("an input of shape {:?} and weights of shape {:?} do not fit", x.dims(), r.dims())
     };
-    let is_quantized = call.op() == "DynamicQuantizeLSTM";
+    let is_quantized = is_quantized(call);
     let hidden = if is_quantized { a } else { b };
     let (steps, batch) = if is_batch_first { (second, first) } else { (first, second) };
     let sizes = Sizes { steps, batch, hidden, directions, is_batch_first };
@@ -172,74 +288,85 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
         fail!("the weights are for {directions} directions, there are {}", backwards.len());
     }
     let rows = count_of(&[kind.gates(), hidden])?;
-    let (w, r) = if is_quantized {
-        (
-            dequantized(call, 1, 8, [directions, rows, input])?,
-            dequantized(call, 2, 10, [directions, rows, hidden])?,
-        )
-    } else {
-        (numbers(w, "W", &[directions, rows, input])?, numbers(r, "R", &[directions, rows, hidden])?)
+    let turned = |[directions, rows, columns]: [usize; 3]| match is_quantized {
+        true => [directions, columns, rows],
+        false => [directions, rows, columns],
     };
-    let bias = or_zeros(call, 3, "B", &[directions, count_of(&[2, rows])?])?;
+    has_dims(call.tensor(1)?, "W", &turned([directions, rows, input]))?;
+    has_dims(r, "R", &turned([directions, rows, hidden]))?;
+    let constants: &[usize] = if is_quantized { &[1, 2, 8, 9, 10, 11] } else { &[1, 2] };
+    let weights = call.kept(constants, || weights::<T>(call, kind, &sizes, input))?;
+    let bias: Vec<T> = or_zeros(call, 3, "B", &[directions, count_of(&[2, rows])?])?;
     let lengths = lengths(call, &sizes)?;
-    let mut h = or_zeros(call, 5, "initial_h", &sizes.state_dims())?;
-    let mut c = match kind {
+    let mut h: Vec<T> = or_zeros(call, 5, "initial_h", &sizes.state_dims())?;
+    let mut c: Vec<T> = match kind {
         Kind::Lstm => or_zeros(call, 6, "initial_c", &sizes.state_dims())?,
-        Kind::Rnn | Kind::Gru => filled(h.len(), 0.0)?,
+        Kind::Rnn | Kind::Gru => filled(h.len(), T::of(0.0))?,
     };
-    let peepholes = match (kind, call.optional_tensor(7)?) {
+    let peepholes: Option<Vec<T>> = match (kind, call.optional_tensor(7)?) {
         (Kind::Lstm, Some(p)) => Some(numbers(p, "P", &[directions, count_of(&[3, hidden])?])?),
         (Kind::Lstm, None) | (Kind::Rnn | Kind::Gru, _) => None,
     };
     let activations = activations(call, kind, directions)?;
-    let mut xs = x.floats()?;
-    if is_quantized {
-        through_bytes(&mut xs);
+    let round = if is_quantized { Some(T::through_bytes as fn(&mut [T])) } else { None };
+    let mut xs = T::numbers(x)?;
+    if let Some(round) = round {
+        round(&mut xs);
     }
-    let mut y = filled(count_of(&sizes.y_dims())?, 0.0)?;
-
-    for (direction, &is_backward) in backwards.iter().enumerate() {
+    let way = |direction: usize| {
         let (input_bias, bias) = bias[direction * 2 * rows..][..2 * rows].split_at(rows);
         let per_direction = kind.activations().len();
         let cell = Cell {
             kind,
             hidden,
-            r: &r[direction * rows * hidden..][..rows * hidden],
+            recurrence: &weights[direction].recurrence,
             bias,
             peepholes: peepholes.as_ref().map(|p| &p[direction * 3 * hidden..][..3 * hidden]),
             activations: &activations[direction * per_direction..][..per_direction],
-            clip: call.attrs.float("clip").map(f64::from).filter(|clip| *clip > 0.0),
-            linear_before_reset: call.attrs.flag("linear_before_reset"),
+            clip: call.attrs.float("clip").map(f64::from).filter(|clip| *clip > 0.0).map(T::of),
             input_forget: call.attrs.flag("input_forget"),
-            is_quantized,
+            round,
         };
-        let w = &w[direction * rows * input..][..rows * input];
-        let mut gates = filled(count_of(&[steps, rows])?, 0.0)?;
+        let of = |states: &[T]| -> Vec<T> {
+            (0..batch).flat_map(|b| &states[sizes.of_state(direction, b)..][..hidden]).copied().collect()
+        };
+        let is_backward = backwards[direction];
+        Way { cell, weights: &weights[direction], bias: input_bias, is_backward, h: of(&h), c: of(&c) }
+    };
+    let mut gone: Vec<Gone<T>> =
+        (0..directions).map(|_| Gone { y: Vec::new(), h: Vec::new(), c: Vec::new() }).collect();
+    let parts = (0..directions).map(way).zip(&mut gone).collect();
+    parallel(parts, |(way, gone)| {
+        *gone = way.go(&sizes, &lengths, &xs)?;
+        Ok(())
+    })?;
+
+    let mut y = filled(count_of(&sizes.y_dims())?, T::of(0.0))?;
+    for (direction, gone) in gone.iter().enumerate() {
         for b in 0..batch {
-            let at = |step: usize| if is_batch_first { b * steps + step } else { step * batch + b };
-            for step in 0..lengths[b] {
-                spend(0)?;
-                let x = &xs[at(step) * input..][..input];
-                for (row, gate) in gates[step * rows..][..rows].iter_mut().enumerate() {
-                    *gate = dot(&w[row * input..][..input], x) + input_bias[row];
-                }
-            }
             let place = sizes.of_state(direction, b);
-            let mut state = State {
-                h: h[place..][..hidden].to_vec(),
-                c: c[place..][..hidden].to_vec(),
-                scratch: filled(hidden, 0.0)?,
-            };
-            for i in 0..lengths[b] {
-                spend(rows.saturating_mul(input + hidden))?;
-                let step = if is_backward { lengths[b] - 1 - i } else { i };
-                cell.step(&mut gates[step * rows..][..rows], &mut state);
-                y[sizes.of_y(step, direction, b)..][..hidden].copy_from_slice(&state.h);
+            h[place..][..hidden].copy_from_slice(&gone.h[b * hidden..][..hidden]);
+            c[place..][..hidden].copy_from_slice(&gone.c[b * hidden..][..hidden]);
+            for step in 0..steps {
+                let from = &gone.y[sizes.row(step, b) * hidden..][..hidden];
+                y[sizes.of_y(step, direction, b)..][..hidden].copy_from_slice(from);
             }
-            h[place..][..hidden].copy_from_slice(&state.h);
-            c[place..][..hidden].copy_from_slice(&state.c);
         }
     }
-    let result = |dims: &[usize], all: &[f64]| Tensor::of_floats(x.elem(), dims, all).map(Value::from);
+    let result = |dims: &[usize], all: &[T]| T::tensor(x.elem(), dims, all).map(Value::from);
     Ok(vec![result(&sizes.y_dims(), &y)?, result(&sizes.state_dims(), &h)?, result(&sizes.state_dims(), &c)?])
+}
+
+/// The product of two rows, in eight sums that a processor can form at once.
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (a8, a_rest) = a.as_chunks::<8>();
+    let (b8, b_rest) = b.as_chunks::<8>();
+    for (a, b) in a8.iter().zip(b8) {
+        for i in 0..8 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
 }

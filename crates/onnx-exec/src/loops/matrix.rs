@@ -1,0 +1,106 @@
+//! Matrices by which rows are multiplied again and again, for kernels whose rows come one after the other.
+
+use super::micro::Micro;
+use crate::budget::filled;
+use crate::failure::Failure;
+
+/// Steps of which totals are added up in registers.
+const STEPS: usize = 256;
+
+/// A matrix, laid out once as the micro-kernels read it: for each block of steps, tile of columns after tile.
+pub(crate) struct Matrix {
+    micro: Micro<f32>,
+    steps: usize,
+    columns: usize,
+    numbers: Vec<f32>,
+}
+
+impl Matrix {
+    /// The matrix that has these numbers, `steps` after `steps`, as its columns.
+    pub(crate) fn of_columns(numbers: &[f32], steps: usize) -> Result<Matrix, Failure> {
+        let micro = Micro::best();
+        let columns = numbers.len().checked_div(steps).unwrap_or(0);
+        let whole = columns.next_multiple_of(micro.columns);
+        let mut laid = filled(whole.saturating_mul(steps), 0.0)?;
+        for first in (0..steps).step_by(STEPS) {
+            let count = STEPS.min(steps - first);
+            let block = &mut laid[first * whole..][..count * whole];
+            for (tile, out) in block.chunks_exact_mut(count * micro.columns).enumerate() {
+                let left = tile * micro.columns;
+                for column in left..columns.min(left + micro.columns) {
+                    let from = &numbers[column * steps + first..][..count];
+                    out[column - left..]
+                        .iter_mut()
+                        .step_by(micro.columns)
+                        .zip(from)
+                        .for_each(|(o, x)| *o = *x);
+                }
+            }
+        }
+        Ok(Matrix { micro, steps, columns, numbers: laid })
+    }
+
+    /// Adds to each row of `out` the product of a row of `rows` with the matrix.
+    pub(crate) fn add_products(&self, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
+        let Matrix { micro, steps, columns, numbers } = self;
+        if *steps == 0 || *columns == 0 {
+            return Ok(());
+        }
+        let whole = columns.next_multiple_of(micro.columns);
+        let mut packed = filled(STEPS.min(*steps) * micro.rows, 0.0)?;
+        let mut ragged = filled(micro.rows * micro.columns, 0.0)?;
+        let parts = rows.chunks(micro.rows * steps).zip(out.chunks_mut(micro.rows * columns));
+        for (rows, out) in parts {
+            let count = rows.len() / steps;
+            for first in (0..*steps).step_by(STEPS) {
+                let n = STEPS.min(steps - first);
+                let packed = &mut packed[..n * micro.rows];
+                for (row, from) in rows.chunks_exact(*steps).enumerate() {
+                    let from = &from[first..][..n];
+                    packed[row..].iter_mut().step_by(micro.rows).zip(from).for_each(|(p, x)| *p = *x);
+                }
+                let block = numbers[first * whole..][..n * whole].chunks_exact(n * micro.columns);
+                for (tile, b) in block.enumerate() {
+                    let left = tile * micro.columns;
+                    let wide = micro.columns.min(columns - left);
+                    if wide == micro.columns {
+                        micro.run(packed, b, &mut out[left..], *columns, [count, wide], false);
+                        continue;
+                    }
+                    // Behind the last column, the next row begins.
+                    micro.run(packed, b, &mut ragged, micro.columns, [count, wide], true);
+                    for (out, sums) in out.chunks_exact_mut(*columns).zip(ragged.chunks_exact(micro.columns))
+                    {
+                        out[left..].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_all_numbers_are_multiplied_by_matrices_of_all_sizes() {
+        let number = |i: usize| ((i * 7 + i / 5) % 11) as f32 - 5.0;
+        for (steps, columns) in [(0, 3), (1, 1), (3, 31), (7, 32), (300, 33), (513, 100)] {
+            let transposed: Vec<f32> = (0..steps * columns).map(number).collect();
+            let matrix = Matrix::of_columns(&transposed, steps).expect("there is room");
+            for count in [0, 1, 2, 12, 13, 30] {
+                let rows: Vec<f32> = (0..count * steps).map(|i| number(i + 3)).collect();
+                let mut out = vec![1.0; count * columns];
+                matrix.add_products(&rows, &mut out).expect("there is room");
+                for (i, out) in out.iter().enumerate() {
+                    let (row, column) = (&rows[i / columns * steps..][..steps], i % columns);
+                    let of = &transposed[column * steps..][..steps];
+                    let sum: f32 = row.iter().zip(of).map(|(a, b)| a * b).sum();
+                    assert_eq!(*out, 1.0 + sum, "{steps} {columns} {count} {i}");
+                }
+            }
+        }
+    }
+}
