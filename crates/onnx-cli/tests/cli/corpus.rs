@@ -10,14 +10,9 @@ use std::process::Command;
 
 /// Cases of ONNX's own tests that fail, with the reason.
 const FAILING: &[(&str, &str)] = &[
-    ("node/test_dft_inverse", SINGLE_TRANSFORM),
-    ("node/test_dft_inverse_opset19", SINGLE_TRANSFORM),
     ("simple/test_gradient_of_add", "there is no Gradient yet"),
     ("simple/test_gradient_of_add_and_mul", "there is no Gradient yet"),
 ];
-
-const SINGLE_TRANSFORM: &str =
-    "the expected transform was computed in single floats: what is 0 is 1.9e-7 there, and 1e-7 is allowed";
 
 /// A part of the largest magnitude of an output.
 const TOLERANCE: f64 = 1e-4;

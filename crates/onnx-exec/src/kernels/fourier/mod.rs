@@ -5,14 +5,23 @@
 mod fft;
 
 use super::around::Around;
+use super::real::Real;
 use super::{Call, Row, resolve_axis};
 use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use fft::{Complex, Plan};
+use onnx_ir::ElemType;
 
-pub(super) const ROWS: &[Row] = &[("", "DFT", dft), ("", "STFT", stft)];
+pub(super) const ROWS: &[Row] = &[
+    ("", "DFT", |call| if is_double(call)? { dft::<f64>(call) } else { dft::<f32>(call) }),
+    ("", "STFT", |call| if is_double(call)? { stft::<f64>(call) } else { stft::<f32>(call) }),
+];
+
+fn is_double(call: &Call<'_>) -> Result<bool, Failure> {
+    Ok(call.tensor(0)?.elem() == ElemType::DOUBLE)
+}
 
 /// Whether a tensor of this shape holds complex numbers.
 fn is_complex(dims: &[usize]) -> Result<bool, Failure> {
@@ -33,7 +42,7 @@ fn length(call: &Call<'_>, input: usize, name: &str) -> Result<Option<usize>, Fa
 }
 
 /// Transforms an axis, cut off or filled with zeros to the length that is asked for.
-fn dft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let is_complex = is_complex(x.dims())?;
     let axis = match (call.since() < 20, call.optional_ints(2)?) {
@@ -66,18 +75,19 @@ fn dft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let width = if is_complex { 2 } else { 1 };
     let from = Around::of(&x.dims()[..x.rank() - 1], axis)?;
-    let plan = Plan::new(n)?;
-    let numbers = x.floats()?;
-    let mut y = filled(count, 0.0)?;
-    let mut line: Vec<Complex> = filled(n, [0.0; 2])?;
+    let plan = Plan::<T>::new(n)?;
+    let numbers = T::numbers(x)?;
+    let zero = T::of(0.0);
+    let mut y = filled(count, zero)?;
+    let mut line: Vec<Complex<T>> = filled(n, [zero; 2])?;
     // Of a spectrum that is half there, the other half mirrors it.
     let taken = from.extent.min(if is_real_result { n / 2 + 1 } else { n });
     for (outer, inner) in (0..from.outer).flat_map(|o| (0..from.inner).map(move |i| (o, i))) {
         spend(n)?;
-        line.fill([0.0; 2]);
+        line.fill([zero; 2]);
         for (i, to) in line[..taken].iter_mut().enumerate() {
             let at = ((outer * from.extent + i) * from.inner + inner) * width;
-            *to = [numbers[at], if is_complex { numbers[at + 1] } else { 0.0 }];
+            *to = [numbers[at], if is_complex { numbers[at + 1] } else { zero }];
         }
         if is_real_result {
             for i in n / 2 + 1..n {
@@ -85,26 +95,42 @@ fn dft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 line[i] = [re, -im];
             }
             // What would be no real signal is left out, as the ends are their own mirrors.
-            line[0][1] = 0.0;
+            line[0][1] = zero;
             if n.is_multiple_of(2) {
-                line[n / 2][1] = 0.0;
+                line[n / 2][1] = zero;
             }
         }
         if is_inverse {
             plan.inverse(&mut line)?;
         } else {
-            plan.forward(&mut line)?;
+            forward(&plan, is_complex, &mut line)?;
         }
         for (i, number) in line[..kept].iter().enumerate() {
             let at = ((outer * kept + i) * from.inner + inner) * parts;
             y[at..at + parts].copy_from_slice(&number[..parts]);
         }
     }
-    Ok(vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()])
+    Ok(vec![T::tensor(x.elem(), &dims, &y)?.into()])
+}
+
+/// Transforms numbers, which may be real.
+fn forward<T: Real>(plan: &Plan<T>, is_complex: bool, line: &mut [Complex<T>]) -> Result<(), Failure> {
+    if is_complex {
+        return plan.forward(line);
+    }
+    let n = line.len();
+    let mut real = filled(n, T::of(0.0))?;
+    real.iter_mut().zip(&*line).for_each(|(real, x)| *real = x[0]);
+    plan.real(&real, &mut line[..n / 2 + 1])?;
+    for i in n / 2 + 1..n {
+        let [re, im] = line[n - i];
+        line[i] = [re, -im];
+    }
+    Ok(())
 }
 
 /// Transforms windows of a signal, one every few steps.
-fn stft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+fn stft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let (&[batch, samples, _] | &[batch, samples]) = x.dims() else {
         fail!("the shape {:?} is not one of signals", x.dims())
@@ -112,7 +138,7 @@ fn stft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let is_complex = x.rank() == 3 && is_complex(x.dims())?;
     let Some(step) = length(call, 1, "frame_step")? else { fail!("`frame_step` is left out") };
     let window = match call.optional_tensor(2)? {
-        Some(window) if window.rank() == 1 => Some(window.floats()?),
+        Some(window) if window.rank() == 1 => Some(T::numbers(window)?),
         Some(window) => fail!("a window of shape {:?} is none", window.dims()),
         None => None,
     };
@@ -131,25 +157,26 @@ fn stft(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let bins = if is_onesided { n / 2 + 1 } else { n };
     let dims = [batch, frames, bins, 2];
     call.has_room(x.elem(), &dims)?;
-    let mut y = filled(count_of(&dims)?, 0.0)?;
-    let plan = Plan::new(n)?;
-    let numbers = x.floats()?;
+    let zero = T::of(0.0);
+    let mut y = filled(count_of(&dims)?, zero)?;
+    let plan = Plan::<T>::new(n)?;
+    let numbers = T::numbers(x)?;
     let width = if is_complex { 2 } else { 1 };
-    let mut line: Vec<Complex> = filled(n, [0.0; 2])?;
+    let mut line: Vec<Complex<T>> = filled(n, [zero; 2])?;
     for (row, y) in y.chunks_exact_mut(bins * 2).enumerate() {
         spend(n)?;
         let start = row / frames * samples + row % frames * step;
         for (i, to) in line.iter_mut().enumerate() {
             // A window that is shorter than the frame has zeros behind it.
-            let weight = window.as_ref().map_or(1.0, |window| window.get(i).copied().unwrap_or(0.0));
+            let weight = window.as_ref().map_or(T::of(1.0), |window| window.get(i).copied().unwrap_or(zero));
             let at = (start + i) * width;
-            let im = if is_complex { numbers[at + 1] } else { 0.0 };
+            let im = if is_complex { numbers[at + 1] } else { zero };
             *to = [numbers[at] * weight, im * weight];
         }
-        plan.forward(&mut line)?;
+        forward(&plan, is_complex, &mut line)?;
         for (to, number) in y.as_chunks_mut::<2>().0.iter_mut().zip(&line) {
             *to = *number;
         }
     }
-    Ok(vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()])
+    Ok(vec![T::tensor(x.elem(), &dims, &y)?.into()])
 }
