@@ -3,7 +3,7 @@
 use crate::budget::{self, Charge};
 use crate::compile::Executable;
 use crate::failure::{Failure, fail};
-use crate::loops::{self, Nest, View};
+use crate::loops::{self, Nest, Packed, View};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use onnx_ir::{ElemType, EntityId, NodeId};
@@ -157,25 +157,35 @@ pub(crate) fn signature(
 
 impl Prepared {
     /// Makes loops of the formulas, for inputs of these types; some are the same in all runs, and prepared as well.
-    pub(crate) fn new(definition: Definition, inputs: &[Option<Value>], is_constant: &[bool]) -> Prepared {
-        let constants: Vec<Option<View<'_>>> = (inputs.iter().zip(is_constant))
-            .map(|(v, is_constant)| v.as_ref()?.tensor().ok().filter(|_| *is_constant).map(View::of))
+    pub(crate) fn new(
+        definition: Definition,
+        inputs: &[Option<Value>],
+        is_constant: &[bool],
+        packed: &mut Packed,
+    ) -> Prepared {
+        let tensors: Vec<Option<&Tensor>> =
+            inputs.iter().map(|v| v.as_ref().and_then(|v| v.tensor().ok())).collect();
+        let constants: Vec<Option<&Tensor>> = tensors
+            .iter()
+            .zip(is_constant)
+            .map(|(tensor, is_constant)| tensor.filter(|_| *is_constant))
             .collect();
-        let mut operands: Vec<Option<loops::Operand<'_>>> = (inputs.iter())
-            .map(|v| v.as_ref()?.tensor().ok().map(|t| loops::Operand { elem: t.elem(), dims: t.dims() }))
-            .collect();
+        let mut operands: Vec<Option<loops::Operand<'_>>> = Vec::with_capacity(definition.inputs);
+        for (tensor, constant) in tensors.iter().zip(&constants) {
+            let is_constant = constant.is_some();
+            operands.push(tensor.map(|t| loops::Operand { elem: t.elem(), dims: t.dims(), is_constant }));
+        }
         operands.resize(definition.inputs, None);
         let mut nests = Vec::with_capacity(definition.formulas.len());
         for formula in &definition.formulas {
             let mut nest = Nest::of(formula, &|i| operands.get(i).copied().flatten());
-            if let Some(nest) = &mut nest
-                && constants.iter().any(Option::is_some)
-            {
+            if let Some(nest) = &mut nest {
                 // Without the memory for it, they are prepared in each run.
-                _ = nest.pack_constants(&constants);
+                _ = nest.pack_constants(&constants, packed);
             }
             nests.push(nest);
-            operands.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims }));
+            let (elem, dims) = (formula.elem, &formula.dims[..]);
+            operands.push(Some(loops::Operand { elem, dims, is_constant: false }));
         }
         Prepared { definition, nests }
     }

@@ -430,8 +430,11 @@ impl<'x, 'r> Run<'x, 'r> {
         }
         let outputs = self.facts(node, inputs)?;
         let definition = formula::definition_of_values(x, node, schema, inputs, &outputs);
-        let are_constant = if lock_of(&x.packed).insert(node) { x.constants(node) } else { Vec::new() };
-        let made = definition.map(|definition| Arc::new(Prepared::new(definition, inputs, &are_constant)));
+        let are_constant = x.constants(node);
+        let made = definition.map(|definition| {
+            let mut packed = lock_of(&x.packed);
+            Arc::new(Prepared::new(definition, inputs, &are_constant, packed.entry(node).or_default()))
+        });
         let mut kept = lock();
         if kept.len() >= MOST_KEPT {
             kept.clear();

@@ -10,11 +10,12 @@ use super::{Class, LANES, Linear, Nest, Reduction};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
 
-/// Element type and extents of what a formula may load.
+/// What a formula may load: its element type and extents, and whether it is the same in all runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand<'a> {
     pub(crate) elem: ElemType,
     pub(crate) dims: &'a [usize],
+    pub(crate) is_constant: bool,
 }
 
 /// What formulas may load, by number.
@@ -60,14 +61,14 @@ impl Nest {
             let is_float = over?.elem == ElemType::FLOAT && class == Class::Single;
             (over?.combine == Combine::Sum && is_float).then_some(())?;
             let factor = |expr: &Expr| builder(last).finish(expr, Some(Class::Single)).map(Factor::float);
-            contraction(formula.elem, &axes, factor(a)?, factor(b)?)
+            contraction(formula.elem, &axes, factor(a)?, factor(b)?, operands)
         };
         let mut contraction = match &codes {
             None => float(),
             Some([a, b]) => {
                 let a = Factor::bytes(a, |expr| builder(last).finish(expr, Some(Class::Int)));
                 let b = Factor::bytes(b, |expr| builder(last).finish(expr, Some(Class::Int)));
-                a.zip(b).and_then(|(a, b)| contraction(formula.elem, &axes, a, b))
+                a.zip(b).and_then(|(a, b)| contraction(formula.elem, &axes, a, b, operands))
             }
         };
         let is_strip = contraction.is_none() && !is_inner;
@@ -319,7 +320,7 @@ impl<'e> Builder<'_, '_, 'e> {
     /// A load where some indices lie in bounds, and a number elsewhere: padding.
     fn bounded(&mut self, parts: &'e [Expr; 3]) -> Option<Reg> {
         let [condition, Expr::Load(operand, position), Expr::Number(otherwise)] = parts else { return None };
-        let Operand { elem, dims } = (self.operands)(*operand)?;
+        let Operand { elem, dims, .. } = (self.operands)(*operand)?;
         let class = Class::of(elem)?;
         let mut bounds = Vec::new();
         self.bounds(condition, &mut bounds)?;
@@ -444,7 +445,7 @@ impl<'e> Builder<'_, '_, 'e> {
     }
 
     fn load(&mut self, operand: usize, position: &'e [Index], mask: Option<Reg>) -> Option<Reg> {
-        let Operand { elem, dims } = (self.operands)(operand)?;
+        let Operand { elem, dims, .. } = (self.operands)(operand)?;
         let class = Class::of(elem)?;
         if let Some(place) = self.axes.place(position, dims) {
             let place = self.axes.moved(&place);

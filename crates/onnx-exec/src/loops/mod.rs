@@ -21,7 +21,8 @@ mod contract;
 mod interpret;
 mod lanes;
 mod lower;
-mod math;
+pub(crate) mod math;
+mod matrix;
 mod memory;
 mod micro;
 mod moved;
@@ -42,7 +43,9 @@ mod windows;
 
 pub(crate) use check::agree;
 use contract::Contraction;
+pub(crate) use contract::Packed;
 pub(crate) use lower::Operand;
+pub(crate) use matrix::Matrix;
 use moved::Moved;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
@@ -55,6 +58,7 @@ pub(crate) use run::Worker;
 use smallvec::SmallVec;
 use taps::Taps;
 pub(crate) use view::View;
+pub(crate) use widest::{Job, widest};
 
 /// The most elements of a strip: enough for a step to be more than what it takes to begin it, and so few that the registers of a
 /// program, each of 4 KiB or 8 KiB, stay in the first cache.

@@ -47,8 +47,8 @@ impl Nest {
         let behind: usize = self.dims[1..].iter().product();
         let is_one = self.dims.len() == 1;
         match (&self.contraction, self.dims.last()) {
-            // Whole tiles of any processor.
-            (Some(_), _) if is_one => 32,
+            // Whole tiles of any processor, or what was packed as a whole before.
+            (Some(contraction), _) if is_one => contraction.b.known.as_ref().map_or(32, |known| known.block),
             // Whole tiles of rows, which may be packed before.
             (Some(contraction), _) if contraction.a.axes == [0] => TILE * behind.max(1),
             (Some(_), _) => behind.max(1),
@@ -73,6 +73,9 @@ pub(crate) fn parallel<P: Send>(
     parts: Vec<P>,
     work: impl Fn(P) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
+    if parts.len() < 2 {
+        return parts.into_iter().try_for_each(work);
+    }
     let budget = Budget::here();
     let failure = Mutex::new(None);
     let numbered: Vec<(usize, P)> = parts.into_iter().enumerate().collect();

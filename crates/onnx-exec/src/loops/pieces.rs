@@ -368,7 +368,9 @@ mod tests {
             let (a, b) = (tensor(&a, 0.0), tensor(&b, -4000.0));
             let formula = joined(axis, &a, &b);
             let operands = [Some(View::of(&a)), Some(View::of(&b))];
-            let types = |at: usize| Some(Operand { elem: ElemType::FLOAT, dims: [&a, &b].get(at)?.dims() });
+            let types = |at: usize| {
+                Some(Operand { elem: ElemType::FLOAT, dims: [&a, &b].get(at)?.dims(), is_constant: false })
+            };
             let nest = Nest::of(&formula, &types).expect("loops");
             let pieces = nest.pieces.as_ref().expect("pieces");
             assert!(pieces.pieces.len() == 2 && pieces.pieces[0].nest.moved.is_some(), "{nest:?}");
@@ -394,7 +396,7 @@ mod tests {
         let inside = Expr::Index(Index::of(0)).binary(Binary::Less, Expr::int(40));
         let expr = Expr::Load(0, vec![Index::of(0)]).if_else(inside, Expr::float(0.0));
         let formula = Formula { elem: ElemType::FLOAT, dims: vec![64], over: None, expr, then: None };
-        let types = |_| Some(Operand { elem: ElemType::FLOAT, dims: a.dims() });
+        let types = |_| Some(Operand { elem: ElemType::FLOAT, dims: a.dims(), is_constant: false });
         assert!(Nest::of(&formula, &types).expect("loops").pieces.is_none());
     }
 }

@@ -12,8 +12,9 @@ use super::lower::{Types, cost};
 use super::program::{Instr, Program};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Number};
+use std::sync::Arc;
 
-/// Fewer rows, columns or steps are no matrix.
+/// Fewer rows, columns or steps are no matrix; of rows, unless what they are multiplied by is packed before.
 const LEAST_ROWS: usize = 4;
 const LEAST_COLUMNS: usize = 8;
 const LEAST_STEPS: usize = 4;
@@ -157,6 +158,12 @@ impl Factor {
         all
     }
 
+    /// Whether it is the same in all runs.
+    fn is_constant(&self, operands: &Types<'_>) -> bool {
+        let is_known = |operand: usize| operands(operand).is_some_and(|operand| operand.is_constant);
+        self.program.operands().all(is_known)
+    }
+
     /// Whether it has a zero point that is not the same for all steps.
     fn is_uneven(&self, split: usize, axes: usize) -> bool {
         let zero = self.bytes.as_ref().and_then(|bytes| bytes.zero.as_ref());
@@ -182,12 +189,18 @@ impl Factor {
             let zero = zero.map(|zero| Program { along: own.last().copied().unwrap_or(inner), ..zero });
             Bytes { flip, zero, is_padded }
         });
-        Side { program, axes: own, is_along_steps, bytes, known: None }
+        Side { program, axes: own, is_along_steps, bytes, known: None, alike: Arc::default() }
     }
 }
 
 /// The matrix product of two factors, if there are enough of everything.
-pub(super) fn contraction(elem: ElemType, axes: &Axes, a: Factor, b: Factor) -> Option<Contraction> {
+pub(super) fn contraction(
+    elem: ElemType,
+    axes: &Axes,
+    a: Factor,
+    b: Factor,
+    operands: &Types<'_>,
+) -> Option<Contraction> {
     let extents = axes.extents();
     let split = axes.dims.len();
     if a.is_uneven(split, extents.len()) || b.is_uneven(split, extents.len()) {
@@ -204,11 +217,15 @@ pub(super) fn contraction(elem: ElemType, axes: &Axes, a: Factor, b: Factor) -> 
         (0..split).filter(|&axis| mine[axis] && !other[axis]).collect()
     };
     let (own_a, own_b) = (own(&of_a, &of_b), own(&of_b, &of_a));
-    let both = (0..split).filter(|axis| of_a[*axis] == of_b[*axis]).collect();
+    let both: Vec<usize> = (0..split).filter(|axis| of_a[*axis] == of_b[*axis]).collect();
     let count = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
     let steps: usize = axes.over.iter().product();
     // A row or a column of bytes, too, is multiplied four steps at a time.
-    let (least_rows, least_columns) = if a.bytes.is_some() { (1, 1) } else { (LEAST_ROWS, LEAST_COLUMNS) };
+    let (least_rows, least_columns) = match a.bytes {
+        Some(_) => (1, 1),
+        None if both.is_empty() && b.is_constant(operands) => (1, LEAST_COLUMNS),
+        None => (LEAST_ROWS, LEAST_COLUMNS),
+    };
     let is_one = count(&own_a) >= least_rows && count(&own_b) >= least_columns && steps >= LEAST_STEPS;
     is_one.then(|| Contraction {
         elem,

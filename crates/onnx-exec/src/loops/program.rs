@@ -13,7 +13,7 @@ pub(super) struct Reg {
 }
 
 /// One step.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Instr {
     /// Elements at the place that a function says, which is in the operand.
     Load {
@@ -194,7 +194,7 @@ impl Bound {
 }
 
 /// The steps for a strip.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Program {
     /// The axis along which strips lie.
     pub(super) along: usize,
@@ -210,6 +210,16 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// The operands that it loads from.
+    pub(super) fn operands(&self) -> impl Iterator<Item = usize> {
+        self.instrs.iter().filter_map(|instr| match instr {
+            Instr::Load { operand, .. }
+            | Instr::LoadWhere { operand, .. }
+            | Instr::Gather { operand, .. } => Some(*operand),
+            _ => None,
+        })
+    }
+
     /// Makes what it was at a position of an axis what it is at the first one.
     pub(super) fn shift(&mut self, axis: usize, position: usize) {
         let shift = |function: &mut Linear| function.base += function.by[axis] * position as i64;

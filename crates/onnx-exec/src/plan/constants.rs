@@ -52,22 +52,20 @@ pub(super) fn compute(stretch: &mut Stretch, which: Which) {
     });
 }
 
-/// Prepares the constant factors of matrix products: once for all plans, since they take as much memory again.
+/// Prepares the constant factors of matrix products, once for all plans: they take as much memory again.
 pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'_>) {
     for step in steps {
         let Step::Kernel(kernel) = step else { continue };
         let constant = |slot: &usize| match &slots[root(slots, *slot)].source {
-            Source::Constant(tensor) => Some(View::of(tensor)),
+            Source::Constant(tensor) => Some(tensor),
             Source::Value(_) | Source::Formula | Source::Alias(_) => None,
         };
-        let constants: Vec<Option<View<'_>>> = kernel.loads.iter().map(constant).collect();
+        let constants: Vec<Option<&Tensor>> = kernel.loads.iter().map(constant).collect();
         for member in kernel.members.iter_mut().filter(|member| member.nest.is_product()) {
             let Some(node) = member.assignment.nodes.first() else { continue };
-            let is_first = || lock_of(&executable.packed).insert(*node);
-            if constants.iter().any(Option::is_some) && is_first() {
-                // Without the memory for it, they are prepared in each run.
-                _ = member.nest.pack_constants(&constants);
-            }
+            let mut packed = lock_of(&executable.packed);
+            // Without the memory for it, they are prepared in each run.
+            _ = member.nest.pack_constants(&constants, packed.entry(*node).or_default());
         }
     }
 }

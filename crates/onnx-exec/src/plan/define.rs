@@ -328,14 +328,16 @@ impl<'x> Define<'_, 'x, '_> {
         let Some(definition) = formula::definition(executable, node, schema, &typed, outputs) else {
             return false;
         };
-        let mut loads: Vec<Option<loops::Operand<'_>>> =
-            typed.iter().map(|i| i.map(|i| loops::Operand { elem: i.elem, dims: i.dims })).collect();
+        let mut loads: Vec<Option<loops::Operand<'_>>> = typed
+            .iter()
+            .map(|i| i.map(|i| loops::Operand { elem: i.elem, dims: i.dims, is_constant: false }))
+            .collect();
         loads.resize(definition.inputs, None);
         for formula in &definition.formulas {
             if Nest::of(formula, &|i| loads.get(i).copied().flatten()).is_none() {
                 return false;
             }
-            loads.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims }));
+            loads.push(Some(loops::Operand { elem: formula.elem, dims: &formula.dims, is_constant: false }));
         }
         let mut numbers: Vec<usize> = Vec::new();
         for ((known, operand), value) in inputs.iter().zip(&operands).zip(&n.inputs) {

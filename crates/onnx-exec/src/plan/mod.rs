@@ -235,7 +235,11 @@ impl Plan {
 
 /// The types of slots, as loops ask for them.
 fn types<'s>(slots: &'s [Slot]) -> impl Fn(usize) -> Option<loops::Operand<'s>> + 's {
-    move |slot| slots.get(slot).map(|slot| loops::Operand { elem: slot.elem, dims: &slot.dims })
+    move |slot| {
+        let is_constant = matches!(slots.get(root(slots, slot))?.source, Source::Constant(_));
+        let slot = &slots[slot];
+        Some(loops::Operand { elem: slot.elem, dims: &slot.dims, is_constant })
+    }
 }
 
 /// The slot that a slot is, in the end.

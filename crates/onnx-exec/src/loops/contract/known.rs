@@ -1,4 +1,4 @@
-//! Factors that are made of constants, packed once for all runs.
+//! Factors that are made of constants, packed once for all runs and for all plans in which they are the same.
 
 use super::kind::Kind;
 use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, zeros};
@@ -6,9 +6,10 @@ use crate::budget::filled;
 use crate::failure::Failure;
 use crate::loops::Nest;
 use crate::loops::micro::Micro;
-use crate::loops::program::{Instr, Program};
+use crate::loops::program::Program;
 use crate::loops::scratch::words_of;
-use crate::loops::view::Operands;
+use crate::loops::view::{Operands, View};
+use crate::tensor::Tensor;
 use std::sync::Arc;
 
 /// A factor, packed.
@@ -18,11 +19,45 @@ pub(in crate::loops) struct Known {
     words: Vec<f32>,
     /// Of bytes, the sums over all steps.
     sums: Vec<i32>,
+    /// Rows or columns that there are, and how many of these are a block.
+    pub(in crate::loops) count: usize,
+    pub(in crate::loops) block: usize,
+}
+
+/// So many factors of a node are kept: where constants are made anew for each plan, not those of all plans.
+const MOST: usize = 8;
+
+/// What has been packed for the products of a node.
+#[derive(Debug, Default)]
+pub(crate) struct Packed(Vec<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    side: Side,
+    known: Arc<Known>,
+    /// Extents of the own axes of the factor, and of those that are summed over.
+    extents: Vec<usize>,
+    /// The constants that it is made of.
+    of: Vec<Tensor>,
+}
+
+impl Entry {
+    /// Whether a factor of these extents and constants is this one.
+    fn is(&self, side: &Side, extents: &[usize], of: &[Tensor]) -> bool {
+        let form = |side: &Side| (side.axes.clone(), side.is_along_steps);
+        form(&self.side) == form(side)
+            && self.extents == extents
+            && self.side.program == side.program
+            && self.side.bytes == side.bytes
+            && self.of.len() == of.len()
+            && self.of.iter().zip(of).all(|(a, b)| a.is_identical(b))
+    }
 }
 
 impl Known {
-    fn room<T: Kind>(count: usize) -> Result<Known, Failure> {
-        Ok(Known { words: filled(words_of::<T>(count), 0.0)?, sums: Vec::new() })
+    fn room<T: Kind>(count: usize, block: usize, tile: usize, depth: usize) -> Result<Known, Failure> {
+        let numbers = words_of::<T>(count.next_multiple_of(tile).saturating_mul(depth));
+        Ok(Known { words: filled(numbers, 0.0)?, sums: Vec::new(), count, block })
     }
 
     pub(super) fn numbers<T: Kind>(&self) -> &[T] {
@@ -40,70 +75,104 @@ impl Known {
     pub(super) fn sums(&self) -> &[i32] {
         &self.sums
     }
+
+    /// Whether positions from one on, so many, begin and end where blocks do.
+    pub(super) fn has_blocks_of(&self, first: usize, count: usize) -> bool {
+        let is_end = |at: usize| at.is_multiple_of(self.block) || at == self.count;
+        first.is_multiple_of(self.block) && is_end(first + count)
+    }
 }
 
 impl Contraction {
     /// Packs the factors that are made of constants.
-    fn pack<T: Kind>(&mut self, constants: &Operands<'_>) -> Result<(), Failure> {
+    fn pack<T: Kind>(&mut self, constants: &[Option<&Tensor>], packed: &mut Packed) -> Result<(), Failure> {
+        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
+        for is_rows in [true, false] {
+            let side = if is_rows { &self.a } else { &self.b };
+            let Some(of) = self.constants(side, constants) else { continue };
+            let axes = side.axes.iter().copied().chain(self.dims.len()..extents.len());
+            let extents: Vec<usize> = axes.map(|axis| extents[axis]).collect();
+            let known = match packed.0.iter().find(|entry| entry.is(side, &extents, &of)) {
+                Some(entry) => Arc::clone(&entry.known),
+                None if packed.0.len() >= MOST => continue,
+                None => {
+                    let views: Vec<Option<View<'_>>> = constants.iter().map(|t| t.map(View::of)).collect();
+                    let known = if is_rows { self.rows::<T>(&views) } else { self.columns::<T>(&views) };
+                    let known = Arc::new(known?);
+                    packed.0.push(Entry { side: side.clone(), known: Arc::clone(&known), extents, of });
+                    known
+                }
+            };
+            let side = if is_rows { &mut self.a } else { &mut self.b };
+            side.known = Some(known);
+        }
+        Ok(())
+    }
+
+    /// All rows, packed.
+    fn rows<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
+        let micro = Micro::<T>::best();
+        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
+        let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
+        let count: usize = self.over.iter().product();
+        let rows = self.a.count(&extents);
+        let mut known = Known::room::<T>(rows, micro.rows, micro.rows, count.next_multiple_of(T::GROUP))?;
+        let mut packer = Packer::<T>::new(&self.a, &extents, &step_axes, micro.rows);
+        let mut at = vec![0; extents.len()];
+        pack_rows(&mut packer, constants, &mut at, rows, count, known.numbers_mut())?;
+        if self.a.bytes.is_some() {
+            known.sums = zeros::sums_of_rows(micro, known.numbers(), rows, count);
+        }
+        Ok(known)
+    }
+
+    /// All columns, packed.
+    fn columns<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
         let micro = Micro::<T>::best();
         let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
         let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
         let count: usize = self.over.iter().product();
         let depth = count.next_multiple_of(T::GROUP);
+        let columns = self.b.count(&extents);
+        let mut known = Known::room::<T>(columns, block(columns, depth, micro), micro.columns, depth)?;
+        let mut packer = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
         let mut at = vec![0; extents.len()];
-        if self.is_constant(&self.a, constants) {
-            let rows = self.a.count(&extents);
-            let mut known = Known::room::<T>(rows.next_multiple_of(micro.rows) * depth)?;
-            let mut packer = Packer::<T>::new(&self.a, &extents, &step_axes, micro.rows);
-            pack_rows(&mut packer, constants, &mut at, rows, count, known.numbers_mut())?;
-            if self.a.bytes.is_some() {
-                known.sums = zeros::sums_of_rows(micro, known.numbers(), rows, count);
+        let mut sums = Vec::new();
+        for columns in blocks(columns, known.block) {
+            let wide = columns.len().next_multiple_of(micro.columns);
+            let packed = &mut known.numbers_mut()[columns.start * depth..][..wide * depth];
+            pack_columns(&mut packer, constants, &mut at, columns.clone(), count, packed)?;
+            if self.b.bytes.is_some() {
+                sums.extend(&zeros::sums_of_columns(micro, packed, count)[..columns.len()]);
             }
-            self.a.known = Some(Arc::new(known));
         }
-        if self.is_constant(&self.b, constants) {
-            let columns = self.b.count(&extents);
-            let mut known = Known::room::<T>(columns.next_multiple_of(micro.columns) * depth)?;
-            let mut packer = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
-            let mut sums = Vec::new();
-            for columns in blocks(columns, block(columns, depth, micro)) {
-                let wide = columns.len().next_multiple_of(micro.columns);
-                let packed = &mut known.numbers_mut()[columns.start * depth..][..wide * depth];
-                pack_columns(&mut packer, constants, &mut at, columns.clone(), count, packed)?;
-                if self.b.bytes.is_some() {
-                    sums.extend(&zeros::sums_of_columns(micro, packed, count)[..columns.len()]);
-                }
-            }
-            known.sums = sums;
-            self.b.known = Some(Arc::new(known));
-        }
-        Ok(())
+        known.sums = sums;
+        Ok(known)
     }
 
-    /// Whether a factor is the same in all runs and for all positions of the axes that both depend on.
-    fn is_constant(&self, side: &Side, constants: &Operands<'_>) -> bool {
-        let is_known = |operand: usize| constants.get(operand).is_some_and(Option::is_some);
-        let are_known = |program: &Program| {
-            program.instrs.iter().all(|instr| match instr {
-                Instr::Load { operand, .. }
-                | Instr::LoadWhere { operand, .. }
-                | Instr::Gather { operand, .. } => is_known(*operand),
-                _ => true,
-            })
-        };
+    /// What a factor is made of, if that is the same in all runs and for all positions of the axes that both depend on.
+    fn constants(&self, side: &Side, constants: &[Option<&Tensor>]) -> Option<Vec<Tensor>> {
+        let known = |operand: usize| constants.get(operand).copied().flatten().cloned();
         let padding =
             side.bytes.as_ref().filter(|bytes| bytes.is_padded).and_then(|bytes| bytes.zero.as_ref());
-        are_known(&side.program) && padding.is_none_or(are_known) && !self.is_of(side, &self.both)
+        let operands = side.program.operands().chain(padding.into_iter().flat_map(Program::operands));
+        let of = operands.map(known).collect::<Option<Vec<Tensor>>>()?;
+        (!self.is_of(side, &self.both)).then_some(of)
     }
 }
 
 impl Nest {
-    /// Packs factors of a matrix product that are made of these operands, which are the same in all runs.
-    pub(crate) fn pack_constants(&mut self, constants: &Operands<'_>) -> Result<(), Failure> {
+    /// Packs factors of a matrix product that are made of these operands, which are the same in all runs, unless they have been
+    /// packed already.
+    pub(crate) fn pack_constants(
+        &mut self,
+        constants: &[Option<&Tensor>],
+        packed: &mut Packed,
+    ) -> Result<(), Failure> {
         match &mut self.contraction {
             None => Ok(()),
-            Some(contraction) if contraction.a.bytes.is_some() => contraction.pack::<u8>(constants),
-            Some(contraction) => contraction.pack::<f32>(constants),
+            Some(contraction) if contraction.a.bytes.is_some() => contraction.pack::<u8>(constants, packed),
+            Some(contraction) => contraction.pack::<f32>(constants, packed),
         }
     }
 }

@@ -35,10 +35,12 @@ use crate::failure::{Failure, fail};
 use finish::Finish;
 use kind::Kind;
 use known::Known;
+pub(crate) use known::Packed;
 use onnx_ir::ElemType;
 use pack::Packer;
 use std::ops::Range;
 use std::sync::Arc;
+use stretches::Alike;
 use zeros::Zeros;
 
 /// The most columns of a block.
@@ -75,10 +77,12 @@ pub(super) struct Side {
     pub(super) bytes: Option<Bytes>,
     /// All of it, packed before, if it is made of constants.
     pub(super) known: Option<Arc<Known>>,
+    /// How its steps are packed, if it is an element of an operand.
+    pub(super) alike: Arc<Alike>,
 }
 
 /// A factor that is a byte, which its program gives, less a zero point.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Bytes {
     /// What the byte as it is multiplied differs by from the byte: `a` has no sign then, and `b` has one.
     pub(super) flip: Flip,
@@ -231,7 +235,10 @@ impl Contraction {
         let mut at = vec![0; extents.len()];
         let mut a = Packer::<T>::new(&self.a, &extents, &step_axes, micro.rows);
         let mut b = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
-        let block = block(columns, depth, micro);
+        // Columns before those of this part.
+        let left = if self.b.axes.contains(&0) { first * (columns / self.dims[0]) } else { 0 };
+        let known_b = self.b.known.as_deref().filter(|known| known.has_blocks_of(left, columns));
+        let block = known_b.map_or_else(|| block(columns, depth, micro), |known| known.block);
         let mut finish = Finish::<T>::new(self, &extents, block);
         let group = (ROWS / micro.rows * micro.rows).min(rows.next_multiple_of(micro.rows));
         let mut totals = scratch(group * block)?;
@@ -240,9 +247,6 @@ impl Contraction {
         let known_a = self.a.known.as_deref().filter(|_| before.is_multiple_of(micro.rows));
         let whole = known_a.map_or(rows.next_multiple_of(micro.rows), |known| known.len::<T>() / depth);
         let before = if known_a.is_some() { before } else { 0 };
-        let known_b = self.b.known.as_deref().filter(|_| !self.b.axes.contains(&0) || first == 0);
-        let is_all = |known: &&Known| known.len::<T>() == columns.next_multiple_of(micro.columns) * depth;
-        let known_b = known_b.filter(is_all);
         let mut packed_a = scratch(if known_a.is_some() { 0 } else { whole * depth })?;
         let mut packed_b = scratch(if known_b.is_some() { 0 } else { block * depth })?;
         let mut zeros = Zeros::of(self, &extents);
@@ -261,14 +265,14 @@ impl Contraction {
             for columns in blocks(columns, block) {
                 let wide = columns.len().next_multiple_of(micro.columns);
                 let packed_b = match known_b {
-                    Some(known) => &known.numbers()[columns.start * depth..][..wide * depth],
+                    Some(known) => &known.numbers()[(left + columns.start) * depth..][..wide * depth],
                     None => {
                         pack_columns(&mut b, operands, &mut at, columns.clone(), count, &mut packed_b)?;
                         &packed_b[..wide * depth]
                     }
                 };
                 if let Some(zeros) = &mut zeros {
-                    let sums = known_b.map(|known| &known.sums()[columns.start..]);
+                    let sums = known_b.map(|known| &known.sums()[left + columns.start..]);
                     zeros.columns(operands, &mut at, columns.clone())?;
                     zeros.sum_columns(micro, sums, packed_b, columns.len(), count);
                 }

@@ -3,7 +3,7 @@
 //! A factor that is an element of an operand is copied in stretches ([`Stretches`]); any other is computed by its program.
 
 use super::kind::Kind;
-use super::stretches::{Groups, Loaded, Stretches};
+use super::stretches::{Loaded, Stretches};
 use super::{Bytes, Flip, Side, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
@@ -22,8 +22,6 @@ pub(super) struct Packer<'p, T> {
     regs: Registers,
     /// Rows or columns of a tile.
     tile: usize,
-    /// For steps from one on, those that are alike.
-    alike: Vec<(usize, Groups)>,
     /// Steps of a tile, one after the other.
     rows: Vec<T>,
 }
@@ -32,7 +30,7 @@ impl<'p, T: Kind> Packer<'p, T> {
     pub(super) fn new(side: &'p Side, extents: &'p [usize], steps: &'p [usize], tile: usize) -> Self {
         let mut regs = Registers::new(side.program.counts, LANES);
         numbers(&side.program, &mut regs);
-        Packer { side, extents, steps, regs, tile, alike: Vec::new(), rows: Vec::new() }
+        Packer { side, extents, steps, regs, tile, rows: Vec::new() }
     }
 
     /// Rows or columns of a tile.
@@ -58,12 +56,8 @@ impl<'p, T: Kind> Packer<'p, T> {
         if let Some(loaded) = Loaded::of(self.side, operands, padding) {
             let Packer { side, extents, steps: step_axes, tile, .. } = *self;
             let stretches = Stretches { loaded, side, extents, step_axes, tile };
-            let known = self.alike.iter().position(|(first, _)| *first == steps.start);
-            let known = known.unwrap_or_else(|| {
-                self.alike.push((steps.start, stretches.alike(at, steps.clone())));
-                self.alike.len() - 1
-            });
-            stretches.pack(at, own, n, &self.alike[known].1, &mut self.rows, out)?;
+            let alike = side.alike.get_or_init(|| stretches.alike(at));
+            stretches.pack(at, own, n, &alike[steps.start / T::STEPS], &mut self.rows, out)?;
         } else {
             self.compute(operands, at, own, steps, out)?;
         }

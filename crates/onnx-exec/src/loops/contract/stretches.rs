@@ -5,13 +5,14 @@
 //! channel) find the same positions of a tile inside; these are found once for all of them, as stretches that are copied.
 
 use super::kind::Kind;
-use super::{Side, place};
+use super::{Side, blocks, place};
 use crate::failure::{Failure, fail};
 use crate::loops::Linear;
 use crate::loops::program::{Bound, Instr};
 use crate::loops::view::Operands;
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A factor that is an element of an operand, or a number where it is out of bounds.
 pub(super) struct Loaded<'l, T> {
@@ -53,14 +54,18 @@ pub(super) struct Stretches<'s, T> {
 }
 
 /// Values that bounds are asked of.
-type Values = SmallVec<[i64; 3]>;
+pub(in crate::loops) type Values = SmallVec<[i64; 3]>;
 
 /// A step.
-pub(super) struct Step {
+#[derive(Debug)]
+pub(in crate::loops) struct Step {
     at: usize,
     /// What it adds to places.
     place: i64,
 }
+
+/// The steps of a factor, block by block, in groups of those that are alike: found once, for all runs.
+pub(in crate::loops) type Alike = OnceLock<Vec<Groups>>;
 
 /// Steps that add the same to what bounds are asked of.
 pub(super) type Groups = Vec<(Values, Vec<Step>)>;
@@ -123,8 +128,14 @@ impl<T: Kind> Stretches<'_, T> {
         Ok(())
     }
 
+    /// The groups of each block of steps.
+    pub(super) fn alike(&self, at: &mut [usize]) -> Vec<Groups> {
+        let count = self.step_axes.iter().map(|&axis| self.extents[axis]).product();
+        blocks(count, T::STEPS).map(|steps| self.groups(at, steps)).collect()
+    }
+
     /// Steps in groups of those for which bounds are asked of the same.
-    pub(super) fn alike(&self, at: &mut [usize], steps: Range<usize>) -> Groups {
+    fn groups(&self, at: &mut [usize], steps: Range<usize>) -> Groups {
         for &axis in self.step_axes {
             at[axis] = 0;
         }

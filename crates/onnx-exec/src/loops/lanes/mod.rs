@@ -3,6 +3,7 @@
 mod double;
 mod each;
 mod int;
+mod kept;
 mod single;
 
 use super::Class;
@@ -10,8 +11,10 @@ use super::program::Reg;
 use super::view::Operands;
 use super::widest::{Job, widest};
 use each::{both, each};
+use kept::Kept;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Mode, Number, Unary};
+use std::cell::RefCell;
 
 /// The registers of a program.
 ///
@@ -22,6 +25,21 @@ pub(super) struct Registers {
     pub(super) double: Vec<Vec<f64>>,
     pub(super) int: Vec<Vec<i64>>,
     stands: Vec<Stand>,
+}
+
+thread_local! {
+    /// Registers of programs that have been run, for the next: to have new ones takes longer than a small program.
+    static KEPT: RefCell<Kept> = const { RefCell::new(Kept::NONE) };
+}
+
+impl Drop for Registers {
+    fn drop(&mut self) {
+        KEPT.with_borrow_mut(|kept| {
+            kept::give(&mut kept.single, &mut self.single);
+            kept::give(&mut kept.double, &mut self.double);
+            kept::give(&mut kept.int, &mut self.int);
+        });
+    }
 }
 
 /// What stands for the lanes of a register of single floats.
@@ -46,14 +64,15 @@ pub(super) enum Lanes<'l> {
 pub(super) const SLACK: usize = 16;
 
 impl Registers {
-    /// Registers of so many lanes.
+    /// Registers of so many lanes, which hold anything.
     pub(super) fn new(counts: [usize; 3], lanes: usize) -> Self {
-        Registers {
-            single: vec![vec![0.0; lanes + SLACK]; counts[0]],
-            double: vec![vec![0.0; lanes]; counts[1]],
-            int: vec![vec![0; lanes]; counts[2]],
-            stands: vec![Stand::Own; counts[0]],
-        }
+        let [single, double, int] = counts;
+        KEPT.with_borrow_mut(|kept| Registers {
+            single: kept::take(&mut kept.single, single, lanes + SLACK),
+            double: kept::take(&mut kept.double, double, lanes),
+            int: kept::take(&mut kept.int, int, lanes),
+            stands: vec![Stand::Own; single],
+        })
     }
 
     /// Makes a register a number.

@@ -1,0 +1,34 @@
+//! Registers that are not in use.
+
+use super::SLACK;
+use crate::loops::LANES;
+
+/// So many registers of a class are kept.
+const MOST: usize = 64;
+
+/// Registers of each class.
+pub(super) struct Kept {
+    pub(super) single: Vec<Vec<f32>>,
+    pub(super) double: Vec<Vec<f64>>,
+    pub(super) int: Vec<Vec<i64>>,
+}
+
+impl Kept {
+    pub(super) const NONE: Kept = Kept { single: Vec::new(), double: Vec::new(), int: Vec::new() };
+}
+
+/// So many registers of so many lanes.
+pub(super) fn take<T: Copy + Default>(kept: &mut Vec<Vec<T>>, count: usize, lanes: usize) -> Vec<Vec<T>> {
+    let one = |_| {
+        let mut register = kept.pop().unwrap_or_else(|| Vec::with_capacity(lanes.max(LANES + SLACK)));
+        register.resize(lanes, T::default());
+        register
+    };
+    (0..count).map(one).collect()
+}
+
+/// Keeps registers.
+pub(super) fn give<T>(kept: &mut Vec<Vec<T>>, registers: &mut Vec<Vec<T>>) {
+    let room = MOST.saturating_sub(kept.len());
+    kept.extend(registers.drain(..).take(room));
+}
