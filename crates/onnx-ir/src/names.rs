@@ -27,6 +27,9 @@ impl Name {
     }
 }
 
+/// Bytes that names usually have, of those that exporters make.
+const USUAL: usize = 24;
+
 /// The strings of a model, each stored once.
 #[derive(Clone)]
 pub struct Names {
@@ -67,8 +70,7 @@ impl Names {
     fn known(&self, hash: u32, text: &[u8]) -> Option<Name> {
         // The pool is looked at where hashes are equal only: its length may just have been written, and waiting for that
         // takes longer than the rest.
-        let same =
-            |&(known, id): &(u32, Name)| known == hash && self[id].as_bytes() == text && self.is_utf8(id);
+        let same = |&(known, id): &(u32, Name)| known == hash && self.is_same(id, text) && self.is_utf8(id);
         self.table.find(spread(hash), same).map(|&(_, id)| id)
     }
 
@@ -80,6 +82,7 @@ impl Names {
 
     /// Makes room for `names` more names.
     pub fn reserve(&mut self, names: usize) {
+        self.pool.reserve(names.saturating_mul(USUAL));
         self.starts.reserve(names);
         self.table.reserve(names, |&(hash, _)| spread(hash));
     }
@@ -126,8 +129,12 @@ impl Names {
 
     /// Whether a name is this text; quicker than a look at the text of the name.
     pub fn is(&self, name: Name, text: &str) -> bool {
+        self.is_same(name, text.as_bytes())
+    }
+
+    fn is_same(&self, name: Name, text: &[u8]) -> bool {
         let (start, end) = (self.starts[name.index()], self.starts[name.index() + 1]);
-        end - start == text.len() && self.pool.as_bytes()[start..end] == *text.as_bytes()
+        end - start == text.len() && self.pool.as_bytes()[start..end] == *text
     }
 
     /// Whether the string is UTF-8, as protobuf asks of `string` fields.

@@ -69,13 +69,16 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let mut visible = SecondaryMap::with_len(None, scene.model.names.len());
     let mut outputs = Seen::new();
     for view in &scene.bodies {
+        let values = view.body.values.len();
+        let mut definitions = PrimaryMap::new();
+        definitions.reserve(values);
         let mut walker = Walker {
             scene,
             view,
             found,
             visible: &mut visible,
-            definitions: PrimaryMap::new(),
-            log: Vec::new(),
+            definitions,
+            log: Vec::with_capacity(values),
             open: Vec::new(),
             reported: SecondaryMap::default(),
             order: None,

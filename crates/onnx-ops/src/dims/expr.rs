@@ -93,6 +93,9 @@ const MAX_LEVEL: u32 = 16;
 pub(super) const MAX_DEGREE: u32 = 16;
 const MAX_SIZE: u32 = 160;
 
+/// Expressions for which there is room from the first one on: to find room for more takes a look at each.
+const USUAL: usize = 200;
+
 /// Hints are cut here.
 const MAX_HINT: usize = 60;
 
@@ -123,6 +126,10 @@ impl Arena {
         let hash = self.hasher.hash_one(&poly);
         if let Some(&id) = self.expr_table.find(hash, |&id| self.exprs[id].poly == poly) {
             return id;
+        }
+        if self.expr_table.is_empty() {
+            let (exprs, hasher) = (&self.exprs, &self.hasher);
+            self.expr_table.reserve(USUAL, |&id| hasher.hash_one(&exprs[id].poly));
         }
         let facts = self.facts_of_poly(&poly);
         let (interval, order) = (OnceLock::new(), OnceLock::new());

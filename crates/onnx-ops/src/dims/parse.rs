@@ -21,6 +21,8 @@ impl Dims {
         }
         let dim = if read::is_unknown(text) {
             Dim::Unknown
+        } else if read::is_identifier(text) {
+            self.symbol(text)
         } else {
             let value = read::read(text).and_then(|tree| self.integer_of(&tree));
             value.unwrap_or_else(|| self.symbol(text))

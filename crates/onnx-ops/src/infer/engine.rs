@@ -1,6 +1,6 @@
 //! Walks the bodies of a model and lets the rules speak.
 
-use super::alike::{self, Alike};
+use super::alike::{self, Alike, Operands};
 use super::attrs::{Bindings, Scope};
 use super::call::Memo;
 use super::facts::{Fact, Facts, Outputs, Source};
@@ -75,6 +75,7 @@ fn run(
     let mut engine = Engine::new(model, registry);
     engine.trace = trace;
     let nodes: usize = model.bodies.values().map(|b| b.nodes.len()).sum();
+    engine.alike = Alike::for_nodes(nodes);
     engine.fuel = nodes.saturating_mul(options.effort).max(LEAST_STEPS);
     if let Some(main) = model.main {
         engine.run_body(main, None, None, Rc::default());
@@ -114,6 +115,10 @@ pub(super) struct Frame {
     pub(super) body: BodyId,
     pub(super) function: Option<FunctionId>,
     pub(super) is_called: bool,
+    /// Another one for each run, and from where facts are made anew.
+    pub(super) run: u32,
+    /// Graphs that have been run.
+    has_run: SecondaryMap<GraphId, bool>,
     pub(super) facts: SecondaryMap<ValueId, Fact>,
     pub(super) declared: Rc<Declared>,
     pub(super) bindings: Rc<Bindings>,
@@ -148,6 +153,9 @@ pub(super) struct Engine<'m> {
     pub(super) depth: usize,
     /// How often the graphs around the node have been run before.
     pub(super) repeats: u32,
+    /// The operands of the last node that was judged at whose elements its rule has looked.
+    pub(super) looked: Operands,
+    runs: u32,
     /// How many anonymous dimensions there are.
     pub(super) fresh: usize,
     /// How often something was told, kept or not.
@@ -169,6 +177,8 @@ impl<'m> Engine<'m> {
                 body: onnx_ir::EntityId::from_index(0),
                 function: None,
                 is_called: false,
+                run: 0,
+                has_run: SecondaryMap::default(),
                 facts: SecondaryMap::default(),
                 declared: Rc::default(),
                 bindings: Rc::default(),
@@ -190,6 +200,8 @@ impl<'m> Engine<'m> {
             fuel: LEAST_STEPS,
             depth: 0,
             repeats: 0,
+            looked: Operands::default(),
+            runs: 0,
             fresh: 0,
             reports: 0,
         }
@@ -212,6 +224,8 @@ impl<'m> Engine<'m> {
             body,
             function,
             is_called: inputs.is_some(),
+            run: self.next_run(),
+            has_run: SecondaryMap::default(),
             facts: SecondaryMap::with_len(Fact::default(), values),
             declared: self.declared_in(body),
             bindings,
@@ -221,6 +235,11 @@ impl<'m> Engine<'m> {
         let frame = std::mem::replace(&mut self.frame, outer);
         self.keep(body, frame.facts);
         outputs
+    }
+
+    fn next_run(&mut self) -> u32 {
+        self.runs += 1;
+        self.runs
     }
 
     /// Adds one run of a body to what is known of its values: what holds for all runs.
@@ -249,6 +268,9 @@ impl<'m> Engine<'m> {
             return vec![Fact::default(); self.body().graphs[graph].outputs.len()];
         }
         self.depth += 1;
+        if std::mem::replace(&mut self.frame.has_run[graph], true) {
+            self.frame.run = self.next_run();
+        }
         let g = &self.body().graphs[graph];
         self.inputs(graph, inputs);
         self.initializers(graph, inputs.map_or(0, <[Fact]>::len));
@@ -362,7 +384,7 @@ impl<'m> Engine<'m> {
             let before = alike::State::of(self);
             let outputs = self.judge(node, id);
             if let Some(key) = key {
-                alike::remember(self, key, (node, id), before, &outputs);
+                alike::remember(self, key, (node, id), (before, self.looked), &outputs);
             }
             outputs
         });
@@ -375,6 +397,7 @@ impl<'m> Engine<'m> {
     fn judge(&mut self, node: NodeId, id: SchemaId) -> Outputs {
         let registry: &'m Registry = self.registry;
         let schema = registry.get(id);
+        self.looked = Operands::default();
         let checked = signature::check(self, node, id, schema);
         if !checked.is_sound {
             return checked.outputs;

@@ -54,6 +54,10 @@ fn meet_tensors(dims: &mut Dims, a: &TensorTy, b: &TensorTy) -> (TensorTy, Optio
             let mut conflict = None;
             let mut shape = Shape::new();
             for (&x, &stated) in x.iter().zip(y) {
+                if matches!(x, Dim::Const(_)) && x == stated {
+                    shape.push(x);
+                    continue;
+                }
                 let (x, y) = (dims.resolve(x), dims.resolve(stated));
                 if dims.known_equal(x, y) == Some(false) {
                     // A symbol that is declared says nothing that could be wrong, whatever it is equal to.

@@ -11,6 +11,7 @@
 mod findings;
 mod nested;
 
+use super::alike::Operands;
 use super::attrs::{Attrs, Given};
 use super::engine::Engine;
 use super::facts::{Fact, Outputs, Source};
@@ -25,6 +26,7 @@ use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// `None` where a rule could not go on, which is no mistake.
@@ -42,6 +44,8 @@ pub struct NodeCx<'e, 'm> {
     schema: &'m Schema,
     outputs: Outputs,
     has_failed: bool,
+    /// The inputs at whose elements the rule has looked.
+    looked: Cell<Operands>,
 }
 
 /// A position as findings hold it.
@@ -63,19 +67,21 @@ pub(super) fn type_of_tensor(tensor: &Tensor) -> Ty {
 impl<'e, 'm> NodeCx<'e, 'm> {
     pub(super) fn new(engine: &'e mut Engine<'m>, id: NodeId, schema: &'m Schema, outputs: Outputs) -> Self {
         let node = &engine.body().nodes[id];
-        NodeCx { engine, id, node, schema, outputs, has_failed: false }
+        NodeCx { engine, id, node, schema, outputs, has_failed: false, looked: Cell::default() }
     }
 
     /// What the rule says of the outputs; `None` where it told that the node is wrong.
     pub(super) fn run(mut self, rule: fn(&mut NodeCx<'_, '_>) -> Infer) -> Option<Outputs> {
         let _stopped_early: Infer = rule(&mut self);
+        self.engine.looked = self.looked.get();
         (!self.has_failed).then_some(self.outputs)
     }
 
     /// Infers a function operator without a rule through its body.
     pub(super) fn run_body(mut self, schema: SchemaId) -> Outputs {
+        self.engine.looked = Operands::ALL;
         let Some(function) = crate::functions::body(&self, schema) else { return self.outputs };
-        let inputs: Vec<Fact> = (0..self.input_count()).map(|i| self.fact(i).clone()).collect();
+        let inputs: Vec<Fact> = (0..self.input_count()).map(|i| self.known(i).clone()).collect();
         let bindings = self.engine.scope().bind(self.node);
         let mut inner = Engine::new(&function.model, self.engine.registry);
         inner.dims = std::mem::take(&mut self.engine.dims);
@@ -150,14 +156,19 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.node.outputs.get(i).is_some_and(Option::is_some)
     }
 
-    /// What is known of an input.
-    pub fn fact(&self, i: usize) -> &Fact {
+    fn known(&self, i: usize) -> &Fact {
         self.engine.operand(self.node.inputs.get(i).copied().flatten())
+    }
+
+    /// What is known of an input, elements included.
+    pub fn fact(&self, i: usize) -> &Fact {
+        self.looked.set(self.looked.get().with(i));
+        self.known(i)
     }
 
     /// The type of an input.
     pub fn ty(&self, i: usize) -> &Ty {
-        &self.fact(i).ty
+        &self.known(i).ty
     }
 
     /// The element type of an input tensor.
@@ -206,6 +217,11 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         None
     }
 
+    /// Whether something is known of the elements of an input.
+    pub fn has_value(&self, i: usize) -> bool {
+        self.known(i).value.is_some()
+    }
+
     /// The elements of an input, as far as they are known.
     pub fn value(&self, i: usize) -> Option<Arc<Value>> {
         let value = self.fact(i).value.clone()?;
@@ -241,6 +257,11 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     fn given(&self, name: &str) -> Option<Given<'_>> {
         self.attrs().given(name)
+    }
+
+    /// How many attributes the node has, of whatever name.
+    pub(crate) fn attr_count(&self) -> usize {
+        self.node.attrs.len()
     }
 
     /// Whether the node has an attribute, or a reference that may give it one.

@@ -100,7 +100,7 @@ pub(super) fn extents(cx: &NodeCx<'_, '_>, output: usize) -> Option<Vec<usize>> 
 /// Broadcasting, with the elements where those of all inputs are known.
 fn elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem) -> Infer {
     broadcast(cx)?;
-    if (0..cx.input_count()).all(|i| cx.value(i).is_some()) { some_elements(cx, f) } else { None }
+    if (0..cx.input_count()).all(|i| cx.has_value(i)) { some_elements(cx, f) } else { None }
 }
 
 /// The elements of an output whose shape is known; of inputs without a value, every element is unknown.

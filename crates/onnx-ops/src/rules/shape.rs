@@ -69,7 +69,9 @@ const CONSTANTS: &[&str] = &[
 
 /// Exactly one of several attributes says what it is.
 fn constant(cx: &mut NodeCx<'_, '_>) -> Infer {
-    let given: SmallVec<[&str; 2]> = CONSTANTS.iter().copied().filter(|name| cx.has_attr(name)).collect();
+    // There are no more than attributes; mostly it is one, and the first one of the list.
+    let given = CONSTANTS.iter().copied().filter(|name| cx.has_attr(name)).take(cx.attr_count());
+    let given: SmallVec<[&str; 2]> = given.collect();
     let name = match given[..] {
         [name] => name,
         [] => {

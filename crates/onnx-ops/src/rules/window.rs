@@ -6,7 +6,7 @@
 
 use super::axes::type_text;
 use super::fit::{Extent, choice, list_of};
-use crate::dims::Dim;
+use crate::dims::{Dim, Dims};
 use crate::infer::{Infer, NodeCx, Shape, dim_text};
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::smallvec;
@@ -50,11 +50,13 @@ const AUTO_PADS: &[&str] = &["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""];
 
 /// What `auto_pad` asks for: `Some("")` is nothing, and `None` inside is not known.
 pub(super) fn auto_pad(cx: &mut NodeCx<'_, '_>) -> Option<Option<&'static str>> {
+    if !cx.has_attr("auto_pad") {
+        return Some(Some(""));
+    }
     choice(cx, "auto_pad", AUTO_PADS)?;
     let known = cx.string("auto_pad").and_then(|text| AUTO_PADS.iter().copied().find(|a| *a == text));
     Some(match known {
         Some("NOTSET") => Some(""),
-        None if !cx.has_attr("auto_pad") => Some(""),
         known => known,
     })
 }
@@ -90,9 +92,8 @@ pub(super) fn kernel(
 impl Window {
     /// The window of a convolution, where `pads` and `auto_pad` exclude each other.
     pub(super) fn of_convolution(cx: &mut NodeCx<'_, '_>, kernel: Shape) -> Option<Window> {
-        let window = Self::read(cx, kernel, Rounding::Down, false)?;
-        let is_auto = !matches!(auto_pad(cx)?, Some("") | None);
-        if is_auto && cx.has_attr("pads") {
+        let (window, auto_pad) = Self::read(cx, kernel, Rounding::Down, false)?;
+        if !matches!(auto_pad, Some("") | None) && cx.has_attr("pads") {
             let message = format!("`pads` of `{}` does not go with `auto_pad`", cx.op());
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("pads"), message);
             cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "this pads too"))?;
@@ -109,23 +110,30 @@ impl Window {
             None if cx.has_attr("ceil_mode") => Rounding::Unknown,
             None => Rounding::Down,
         };
-        Self::read(cx, kernel, rounding, true)
+        Some(Self::read(cx, kernel, rounding, true)?.0)
     }
 
-    fn read(cx: &mut NodeCx<'_, '_>, kernel: Shape, rounding: Rounding, is_pool: bool) -> Option<Window> {
+    /// The window, and what `auto_pad` asks for.
+    fn read(
+        cx: &mut NodeCx<'_, '_>,
+        kernel: Shape,
+        rounding: Rounding,
+        is_pool: bool,
+    ) -> Option<(Window, Option<&'static str>)> {
         let axes = kernel.len();
         let strides = list_of(cx, "strides", axes, 1, 1)?;
         let dilations = list_of(cx, "dilations", axes, 1, 1)?;
         let (begin, end) = pads(cx, axes)?;
         let is_padded = begin.iter().chain(&end).any(|&d| d != Dim::Const(0));
-        let padding = match auto_pad(cx)? {
+        let auto_pad = auto_pad(cx)?;
+        let padding = match auto_pad {
             None => Padding::Unknown,
             Some("") => Padding::Explicit(begin, end),
             Some("VALID") if !is_padded => Padding::Explicit(begin, end),
             Some(_) if cx.has_attr("pads") => Padding::Unknown,
             Some(_) => Padding::Same,
         };
-        Some(Window { kernel, strides, dilations, padding, rounding, is_pool })
+        Some((Window { kernel, strides, dilations, padding, rounding, is_pool }, auto_pad))
     }
 
     /// How many places the window has on each spatial axis of an input.
@@ -142,23 +150,28 @@ impl Window {
         };
         let dims = cx.dims();
         let span = span(dims, self.kernel[axis], self.dilations[axis]);
-        let (before, behind) = (dims.add(extent, begin), dims.sub(end, span));
-        let slack = dims.add(before, behind);
-        let down = dims.floor_div(slack, stride);
+        // What is mostly numbers first: each sum with a symbol is brought in its form.
+        let behind = dims.sub(end, span);
+        let around = dims.add(begin, behind);
+        if dims.upper_bound(extent).is_none() && self.rounding == Rounding::Down {
+            return Some(self.places_down(dims, axis, extent, around));
+        }
+        let slack = dims.add(extent, around);
         if dims.upper_bound(slack).is_some_and(|most| most < 0) && extent != Dim::Const(0) {
             // The window is larger than what it slides over. Pools that divide towards zero find places all the same.
             let up = dims.ceil_div(slack, stride);
             if !self.is_pool || dims.upper_bound(up).is_some_and(|most| most < -1) {
-                let padded = dims.add(before, end);
+                let padding = dims.add(begin, end);
+                let padded = dims.add(extent, padding);
                 let [span, padded] = [span, padded].map(|d| dim_text(dims, d));
                 return self.too_large(cx, input, axis, &span, &padded).map(|()| Dim::Unknown);
             }
-            if self.rounding == Rounding::Down && down != up {
+            if self.rounding == Rounding::Down && dims.floor_div(slack, stride) != up {
                 return Some(Dim::Unknown);
             }
         }
         let is_partial = match self.rounding {
-            Rounding::Down => return Some(dims.add(down, Dim::Const(1))),
+            Rounding::Down => return Some(self.places_down(dims, axis, extent, around)),
             Rounding::Unknown => return Some(Dim::Unknown),
             Rounding::Up => true,
             Rounding::UpInside => false,
@@ -169,6 +182,7 @@ impl Window {
         if dims.upper_bound(last).is_some_and(|most| most <= 0) {
             return Some(places);
         }
+        let before = dims.add(extent, begin);
         let inside = dims.ceil_div(before, stride);
         let fewer = dims.min(places, inside);
         if !is_partial {
@@ -176,6 +190,14 @@ impl Window {
         }
         // The documentation counts windows in the padding, implementations do not.
         Some(if dims.known_equal(places, fewer) == Some(true) { places } else { Dim::Unknown })
+    }
+
+    /// One more than there are strides in an extent with what is added to it.
+    fn places_down(&self, dims: &mut Dims, axis: usize, extent: Dim, around: Dim) -> Dim {
+        let stride = self.strides[axis];
+        let first = dims.add(around, stride);
+        let strides = dims.add(extent, first);
+        dims.floor_div(strides, stride)
     }
 
     fn too_large(
@@ -196,7 +218,7 @@ impl Window {
 }
 
 /// From the first to the last element of a kernel: `dilation * (kernel - 1) + 1`.
-pub(super) fn span(dims: &mut crate::dims::Dims, kernel: Dim, dilation: Dim) -> Dim {
+pub(super) fn span(dims: &mut Dims, kernel: Dim, dilation: Dim) -> Dim {
     let gaps = dims.sub(kernel, Dim::Const(1));
     let gaps = dims.mul(gaps, dilation);
     dims.add(gaps, Dim::Const(1))

@@ -57,7 +57,8 @@ impl GraphReader<'_, '_> {
                     ints.extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
                 (STRINGS, Value::Bytes(string)) => {
-                    strings.push(frequent(string).unwrap_or_else(|| whole.slice_ref(string)));
+                    let owned = |string| frequent(string).unwrap_or_else(|| whole.slice_ref(string));
+                    fields.strings(STRINGS as u8, string, owned, &mut strings);
                 }
                 (DOC_STRING, Value::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
                 (TYPE, Value::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),

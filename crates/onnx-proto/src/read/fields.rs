@@ -91,7 +91,28 @@ impl<'a> Iterator for Fields<'a> {
 /// Room that a list may have for more entries than it has.
 const SPARE: usize = 16;
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
+    /// A string of a list, and those that come next, each with its key, as far as they are short.
+    pub(super) fn strings<T>(
+        &mut self,
+        number: u8,
+        first: &'a [u8],
+        mut string: impl FnMut(&'a [u8]) -> T,
+        strings: &mut Vec<T>,
+    ) {
+        let key = number << NUMBER | WireType::Bytes as u8;
+        let more = Cursor::new(self.rest, 0).skip_run(key, WireType::Bytes);
+        strings.reserve(1 + more as usize);
+        strings.push(string(first));
+        while let [next, length @ ..0x80, rest @ ..] = self.rest
+            && *next == key
+            && let Some((value, behind)) = rest.split_at_checked(usize::from(*length))
+        {
+            strings.push(string(value));
+            self.rest = behind;
+        }
+    }
+
     /// A number of a list, and those that come next, each with its key.
     pub(super) fn ints(&mut self, number: u8, first: i64, ints: &mut Vec<i64>) {
         // Each takes two bytes at least.

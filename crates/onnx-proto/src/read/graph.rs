@@ -52,6 +52,14 @@ impl GraphReader<'_, '_> {
             let port = self.encoded_port(input, &late.bytes);
             self.b.input_port(port);
         }
+        let count = |number| late.slices(number).count();
+        let (nodes, tensors) = (count(NODE), count(INITIALIZER));
+        // Each has a name of its own, and so has what a node computes.
+        self.b.names.reserve(2 * nodes + tensors);
+        let body = self.b.body_mut();
+        body.nodes.reserve(nodes);
+        body.tensors.reserve(tensors);
+        body.values.reserve(nodes + tensors);
         for tensor in late.values(INITIALIZER) {
             let tensor = self.tensor(tensor);
             self.b.initializer(tensor);
@@ -60,11 +68,6 @@ impl GraphReader<'_, '_> {
             let tensor = self.sparse_tensor(tensor);
             self.b.sparse_initializer(tensor);
         }
-        let nodes = late.slices(NODE).count();
-        // Each has a name of its own, and so has what it computes.
-        self.b.names.reserve(2 * nodes);
-        self.b.body_mut().nodes.reserve(nodes);
-        self.b.body_mut().values.reserve(nodes);
         for node in late.slices(NODE) {
             if self.go.is_over() {
                 break;

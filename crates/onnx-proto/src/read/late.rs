@@ -10,6 +10,9 @@ use onnx_ir::Diagnostic;
 use onnx_ir::diag::Place;
 use std::ops::Range;
 
+/// Fields for which there is room from the beginning.
+const USUAL: usize = 64;
+
 /// Fields of a message that are still encoded.
 pub(super) struct Late {
     /// The message.
@@ -27,7 +30,7 @@ impl Late {
     /// Takes the fields of these numbers out of a message; what remains of it is decoded as usual.
     pub(super) fn split(bytes: &Bytes, late: &[u32]) -> Result<(Bytes, Late), Reason> {
         let mut rest = Vec::new();
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(USUAL);
         let mut cursor = Cursor::new(bytes, 0);
         while !cursor.is_at_end() {
             let start = cursor.at;

@@ -93,7 +93,8 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
     ];
     same_len(cx, "nodes_treeids", &required, &[hitrates, "nodes_missing_value_tracks_true"])?;
     let modes = cx.stored_strings("nodes_modes")?;
-    if let Some(other) = modes.iter().find(|m| !MODES.iter().any(|known| known.as_bytes() == &m[..])) {
+    let is_known = |mode: &[u8]| mode == b"LEAF" || MODES.iter().any(|known| known.as_bytes() == mode);
+    if let Some(other) = modes.iter().find(|m| !is_known(m)) {
         let other = String::from_utf8_lossy(other);
         let near = onnx_ir::diag::did_you_mean(&other, MODES.iter().copied());
         let message = format!("`{other}` is no mode of a node");
