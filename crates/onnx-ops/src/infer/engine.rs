@@ -3,9 +3,11 @@
 use super::alike::{self, Alike, Operands};
 use super::attrs::{Bindings, Scope};
 use super::call::Memo;
+use super::callee::{Callee, CalleeKey};
+use super::declared::Declared;
 use super::facts::{Fact, Facts, Outputs, Source};
 use super::fitting::Fitting;
-use super::merge::{Conflict, meet};
+use super::merge::meet;
 use super::node::NodeCx;
 use super::signature;
 use super::trace::{By, Trace};
@@ -13,12 +15,12 @@ use super::ty::{TensorTy, Ty};
 use super::value::Value;
 use crate::dims::{Dim, Dims};
 use crate::rules::Rules;
-use crate::schema::{Lookup, Registry, SchemaId};
+use crate::schema::{Registry, SchemaId};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::{
-    Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, Port, SecondaryMap, TypeId,
-    ValueDef, ValueId, normalize_domain,
+    Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, Port, SecondaryMap, TypeId, ValueDef, ValueId,
+    normalize_domain,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -95,21 +97,6 @@ fn run(
     (Inference { facts, diagnostics: engine.findings }, engine.trace)
 }
 
-/// What a node applies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Callee {
-    Operator(SchemaId),
-    Function(FunctionId),
-    /// Nobody knows; that has been said where it is an error.
-    Unknown,
-}
-
-/// Who asks for a callee: the function around the node, domain, operator, overload.
-type CalleeKey = (Option<FunctionId>, Option<Name>, Option<Name>, Option<Name>);
-
-/// What a body declares of its values.
-pub(super) type Declared = SecondaryMap<ValueId, Option<(TypeId, Entity)>>;
-
 /// One run of a body.
 pub(super) struct Frame {
     pub(super) body: BodyId,
@@ -136,15 +123,15 @@ pub(super) struct Engine<'m> {
     pub(super) fitting: HashMap<SchemaId, Fitting>,
     /// Functions that something has called.
     pub(super) called: HashSet<FunctionId>,
-    callees: HashMap<CalleeKey, Callee>,
-    functions: HashMap<(String, Name, Name), FunctionId>,
-    declared: HashMap<BodyId, Rc<Declared>>,
-    types: SecondaryMap<TypeId, Option<Ty>>,
+    pub(super) callees: HashMap<CalleeKey, Callee>,
+    pub(super) functions: HashMap<(String, Name, Name), FunctionId>,
+    pub(super) declared: HashMap<BodyId, Rc<Declared>>,
+    pub(super) types: SecondaryMap<TypeId, Option<Ty>>,
     bodies: SecondaryMap<BodyId, SecondaryMap<ValueId, Fact>>,
     /// The fact of a value that is left out.
     pub(super) nothing: Fact,
     pub(super) findings: Vec<Diagnostic>,
-    told: HashSet<(&'static str, Place)>,
+    pub(super) told: HashSet<(&'static str, Place)>,
     /// Findings are kept where this is 0.
     pub(super) quiet: u32,
     /// What rules look at, if someone wants to know.
@@ -418,64 +405,6 @@ impl<'m> Engine<'m> {
         })
     }
 
-    /// What a node applies: an operator, a function, or nobody knows what.
-    pub(super) fn callee(&mut self, node: NodeId) -> Callee {
-        let n = &self.body().nodes[node];
-        let key = (self.frame.function, n.domain, n.op, n.overload);
-        if let Some(&callee) = self.callees.get(&key) {
-            if callee == Callee::Unknown && self.quiet == 0 {
-                self.lookup(node); // each such node is told of
-            }
-            return callee;
-        }
-        let callee = self.lookup(node);
-        self.callees.insert(key, callee);
-        callee
-    }
-
-    fn lookup(&mut self, node: NodeId) -> Callee {
-        let model = self.model;
-        let n = &self.body().nodes[node];
-        let (domain, op) = (normalize_domain(model.text(n.domain)), model.text(n.op));
-        if !self.functions.is_empty() {
-            let key = (domain.to_owned(), n.op.unwrap_or(Name::empty()), n.overload.unwrap_or(Name::empty()));
-            if let Some(&f) = self.functions.get(&key) {
-                return Callee::Function(f);
-            }
-        }
-        let Some(version) = self.version_of(domain) else { return Callee::Unknown };
-        match self.registry.lookup(domain, op, version) {
-            Lookup::Found(id) => Callee::Operator(id),
-            Lookup::TooNew { since } => {
-                signature::too_new(self, node, since, version);
-                Callee::Unknown
-            }
-            Lookup::UnknownOperator => {
-                signature::unknown(self, node, version);
-                Callee::Unknown
-            }
-            Lookup::UnknownDomain => Callee::Unknown,
-        }
-    }
-
-    /// The version of a domain that the current body imports. Before IR 3 there were no imports: version 1.
-    pub(super) fn version_of(&self, domain: &str) -> Option<i64> {
-        let imports = self.imports();
-        if imports.is_empty() && self.frame.function.is_none() && domain.is_empty() {
-            return Some(1);
-        }
-        let of_domain = |i: &&OpsetImport| normalize_domain(self.model.text(i.domain)) == domain;
-        // A version that cannot be is told of where it stands.
-        imports.iter().filter(of_domain).filter_map(|i| i.version).max().filter(|&v| v >= 1)
-    }
-
-    pub(super) fn imports(&self) -> &'m [OpsetImport] {
-        match self.frame.function {
-            Some(f) => &self.model.functions[f].opset_imports,
-            None => &self.model.header.opset_imports,
-        }
-    }
-
     pub(super) fn body(&self) -> &'m Body {
         &self.model.bodies[self.frame.body]
     }
@@ -499,154 +428,5 @@ impl<'m> Engine<'m> {
         if let Some(Some(value)) = self.body().nodes[node].outputs.get(i).copied() {
             self.define(value, fact);
         }
-    }
-
-    /// Takes down what a node or a tensor gives, with what the model declares of it.
-    fn define(&mut self, value: ValueId, mut fact: Fact) {
-        if let Some((ty, place)) = self.frame.declared[value] {
-            let declared = self.declared_type(ty);
-            if fact.ty == Ty::Unknown {
-                fact = Fact { ty: declared, value: fact.value, source: Source::Declared };
-            } else {
-                let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared);
-                if let Some(conflict) = conflict {
-                    let verb = if fact.source == Source::Stored { "is stored" } else { "is computed" };
-                    self.conflict(conflict, place, &declared, &fact.ty, verb);
-                }
-                fact.ty = ty;
-            }
-        }
-        self.frame.facts[value] = fact;
-    }
-
-    fn conflict(&mut self, conflict: Conflict, place: Entity, declared: &Ty, found: &Ty, verb: &str) {
-        if self.quiet > 0 {
-            return;
-        }
-        let name = self.name_at(place);
-        let (declared, found) = (declared.text(&self.dims), found.text(&self.dims));
-        let code = match conflict {
-            Conflict::Type => &code::DECLARED_TYPE,
-            Conflict::Shape => &code::DECLARED_SHAPE,
-        };
-        let message = format!("`{name}` is declared {declared}, but {found} {verb}");
-        let mut diagnostic = Diagnostic::new(code, place, message).label(format!("declared {declared}"));
-        if let Some((entity, what)) = self.definition_at(place) {
-            diagnostic = diagnostic.related(entity, format!("{what} {found}"));
-        }
-        self.report(diagnostic);
-    }
-
-    /// The name of the value that a declaration is about.
-    fn name_at(&self, place: Entity) -> &'m str {
-        let port = self.port_at(place);
-        self.model.text(port.and_then(|p| p.name))
-    }
-
-    fn port_at(&self, place: Entity) -> Option<&'m Port> {
-        let graphs = &self.body().graphs;
-        match place {
-            Entity::Input(_, g, i) => graphs[g].inputs.get(i as usize),
-            Entity::Output(_, g, i) => graphs[g].outputs.get(i as usize),
-            Entity::ValueInfo(_, g, i) => graphs[g].value_info.get(i as usize),
-            _ => None,
-        }
-    }
-
-    /// Where the value of a declaration is computed.
-    fn definition_at(&self, place: Entity) -> Option<(Entity, &'static str)> {
-        let value = self.port_at(place)?.value?;
-        match self.body().values[value].def {
-            ValueDef::Output(node, i) => Some((Entity::NodeOutput(self.frame.body, node, i), "this is")),
-            ValueDef::Initializer(_) | ValueDef::Input(_) | ValueDef::Unbound(_) => None,
-        }
-    }
-
-    /// Where a value is from.
-    pub(super) fn origin(&self, value: ValueId) -> Option<(Entity, &'static str)> {
-        let (b, body) = (self.body(), self.frame.body);
-        Some(match b.values[value].def {
-            ValueDef::Output(node, i) => (Entity::NodeOutput(body, node, i), "computed here"),
-            ValueDef::Input(graph) => {
-                let at = b.graphs[graph].inputs.iter().position(|port| port.value == Some(value))?;
-                (Entity::Input(body, graph, super::node::index(at)), "given here")
-            }
-            ValueDef::Initializer(graph) => {
-                let at = b.graphs[graph].initializers.iter().position(|init| init.value == value)?;
-                (Entity::Initializer(body, graph, super::node::index(at)), "stored here")
-            }
-            ValueDef::Unbound(_) => return None,
-        })
-    }
-
-    /// The type that the model states under this id.
-    pub(super) fn declared_type(&mut self, id: TypeId) -> Ty {
-        if let Some(ty) = &self.types[id] {
-            return ty.clone();
-        }
-        let ty = Ty::declared(self.model, &mut self.dims, id);
-        self.types[id] = Some(ty.clone());
-        ty
-    }
-
-    fn declared_in(&mut self, body: BodyId) -> Rc<Declared> {
-        if let Some(declared) = self.declared.get(&body) {
-            return Rc::clone(declared);
-        }
-        let mut declared = Declared::default();
-        for (g, graph) in self.model.bodies[body].graphs.iter() {
-            let mut note = |ports: &[Port], place: &dyn Fn(u32) -> Entity| {
-                for (i, port) in ports.iter().enumerate() {
-                    if let (Some(value), Some(ty)) = (port.value, port.ty)
-                        && declared[value].is_none()
-                    {
-                        declared[value] = Some((ty, place(super::node::index(i))));
-                    }
-                }
-            };
-            note(&graph.inputs, &|i| Entity::Input(body, g, i));
-            note(&graph.outputs, &|i| Entity::Output(body, g, i));
-            note(&graph.value_info, &|i| Entity::ValueInfo(body, g, i));
-        }
-        let declared = Rc::new(declared);
-        self.declared.insert(body, Rc::clone(&declared));
-        declared
-    }
-
-    /// Takes down a finding, unless it was told already (of another call of the same function, say).
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
-        self.reports += 1;
-        if self.quiet == 0 && self.told.insert((diagnostic.code.id, diagnostic.primary.place)) {
-            self.findings.push(diagnostic);
-        }
-    }
-
-    /// The findings after the first ones, which can be told again.
-    pub(super) fn take_findings(&mut self, first: usize) -> Vec<Diagnostic> {
-        let findings = self.findings.split_off(first);
-        for finding in &findings {
-            self.told.remove(&(finding.code.id, finding.primary.place));
-        }
-        findings
-    }
-
-    /// How many findings there are.
-    pub(super) fn finding_count(&self) -> usize {
-        self.findings.len()
-    }
-
-    /// Takes back the findings after the first ones that are not to be kept, and says whether there were any. That
-    /// inference has stopped stays.
-    pub(super) fn forget_findings(&mut self, first: usize, keep: impl Fn(&Diagnostic) -> bool) -> bool {
-        if self.fuel == 0 || self.findings.len() <= first {
-            return false;
-        }
-        let later = self.findings.split_off(first);
-        let (kept, forgotten): (Vec<_>, Vec<_>) = later.into_iter().partition(keep);
-        self.findings.extend(kept);
-        for finding in &forgotten {
-            self.told.remove(&(finding.code.id, finding.primary.place));
-        }
-        !forgotten.is_empty()
     }
 }

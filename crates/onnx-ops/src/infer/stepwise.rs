@@ -5,7 +5,8 @@
 //! ```
 //! What the model declares plays no part.
 
-use super::engine::{Callee, Engine};
+use super::callee::Callee;
+use super::engine::Engine;
 use super::facts::{Fact, Facts};
 use super::node::NodeCx;
 use super::signature;
