@@ -47,6 +47,7 @@ const STEPS: &[Step] = &[
     ("generated code", |_| xtask(&["codegen", "--check"])),
     ("clippy", |_| cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("documentation", documentation),
+    ("other processor", other_processor),
     ("corpus", corpus),
     ("tests", tests),
     ("fuzzing", fuzzing),
@@ -131,6 +132,19 @@ fn xtask(args: &[&str]) -> Result<Outcome> {
 
 fn this_program() -> Result<PathBuf> {
     std::env::current_exe().context("where this program lies")
+}
+
+/// A processor with other vector instructions and none of those that are looked for when a program runs.
+const OTHER: &str = "aarch64-unknown-linux-gnu";
+
+/// Compiles for another processor what has code for some of them.
+fn other_processor(_: &mut Context) -> Result<Outcome> {
+    let mut rustup = Command::new("rustup");
+    let there = rustup.current_dir(dirs::root()).args(["target", "add", OTHER]).output();
+    if !there.is_ok_and(|done| done.status.success()) {
+        return Ok(Outcome::LeftOut(format!("rustup cannot add the target {OTHER}")));
+    }
+    cargo(&["clippy", "--package", "onnx-exec", "--target", OTHER, "--", "-D", "warnings"])
 }
 
 fn documentation(_: &mut Context) -> Result<Outcome> {

@@ -64,6 +64,9 @@ impl Budget {
         if self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return Err(Failure::limit("the run was cancelled"));
         }
+        if steps == 0 {
+            return Ok(());
+        }
         let steps = u64::try_from(steps).unwrap_or(u64::MAX);
         let take = |left: u64| left.checked_sub(steps);
         match self.steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
@@ -76,7 +79,7 @@ impl Budget {
 }
 
 /// Takes so many steps, each of about one operation on numbers: before them, and again and again where they are many, since
-/// this is where a run is cancelled.
+/// this is where a run is cancelled. None are taken to ask for that alone.
 pub(crate) fn spend(steps: usize) -> Result<(), Failure> {
     CURRENT.with_borrow(|current| match current {
         None => Ok(()),

@@ -11,6 +11,7 @@ use super::reduce::{Strips, Totals};
 use super::strip::Strip;
 use super::view::Operands;
 use super::{Class, LANES, Nest, Reduction};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
 use onnx_ir::ElemType;
@@ -124,6 +125,7 @@ impl<'n> Loops<'n> {
         let mut rest = out;
         let mut left = elements.len();
         while left > 0 {
+            spend(0)?;
             let strip = Strip::at(&at[..split], &nest.dims, left);
             let strip = if is_by_row { strip.first_row() } else { strip };
             let n = strip.n();

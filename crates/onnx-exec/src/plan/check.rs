@@ -1,6 +1,79 @@
-//! What every plan has to be: everything read is written before, and no two tensors that are needed at a time overlap.
+//! What every plan has to be, and its formulas from stage to stage: everything read is written before, what is loaded is there,
+//! and no two tensors that are needed at a time overlap.
 
-use super::{Place, Plan, Source, Step, root};
+use super::define::Item;
+use super::index::Position;
+use super::rewrite::{extents, operands};
+use super::{Assignment, Place, Plan, Source, Step, Stretch, root};
+use onnx_ops::meaning::Expr;
+
+impl Stretch {
+    /// Says what is wrong with its formulas.
+    pub(super) fn mistake(&self) -> Option<String> {
+        let mut is_written = vec![false; self.slots.len()];
+        for item in &self.items {
+            let Item::Formula(assignment) = item else { continue };
+            let slot = assignment.slot;
+            for operand in operands(&assignment.formula) {
+                if operand >= self.slots.len() {
+                    return Some(format!("slot {operand}, of which slot {slot} is made, does not exist"));
+                }
+                let operand = root(&self.slots, operand);
+                if matches!(self.slots[operand].source, Source::Formula) && !is_written[operand] {
+                    return Some(format!("slot {operand} is read before it is written"));
+                }
+            }
+            if let Some(mistake) = self.loads_outside(assignment) {
+                return Some(mistake);
+            }
+            if std::mem::replace(&mut is_written[slot], true) {
+                return Some(format!("slot {slot} is written twice"));
+            }
+        }
+        None
+    }
+
+    /// Says which load is out of bounds somewhere, whatever conditions there are, if its place is a linear function of the indices,
+    /// of which the range is exact. What depends on elements is looked at when it is run.
+    fn loads_outside(&self, assignment: &Assignment) -> Option<String> {
+        let Assignment { slot, formula, .. } = assignment;
+        let extents = extents(formula);
+        if extents.contains(&0) {
+            return None;
+        }
+        let mut found = None;
+        let mut look = |part: &Expr| {
+            let Expr::Load(operand, position) = part else { return };
+            let dims = &self.slots[*operand].dims;
+            let is_in = |(index, d): (_, &usize)| {
+                let linear = Position::of(index).filter(|position| position.linear(extents.len()).is_some());
+                let range = linear.and_then(|position| position.range(&extents));
+                range.is_none_or(|(least, most)| least >= 0 && most < *d as i128)
+            };
+            if position.len() != dims.len() || !position.iter().zip(dims).all(is_in) {
+                found.get_or_insert(format!("slot {operand} is loaded out of bounds for slot {slot}"));
+            }
+        };
+        for part in [Some(&formula.expr), formula.then.as_ref()].into_iter().flatten() {
+            always(part, &mut look);
+        }
+        found
+    }
+}
+
+/// Visits what is computed whatever conditions there are.
+fn always<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
+    each(expr);
+    match expr {
+        Expr::Load(..) | Expr::Number(_) | Expr::Total | Expr::Index(_) => {}
+        Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(_, _, x) => always(x, each),
+        Expr::Binary(_, a, b) => {
+            always(a, each);
+            always(b, each);
+        }
+        Expr::Select(parts) => always(&parts[0], each),
+    }
+}
 
 impl Plan {
     /// Says what is wrong with a plan.

@@ -198,10 +198,14 @@ impl Plan {
         graph: GraphId,
         start: usize,
     ) -> Option<Plan> {
+        debug_assert_eq!(stretch.mistake(), None, "when nodes are formulas");
         constants::compute(&mut stretch, Which::ButBytes);
+        debug_assert_eq!(stretch.mistake(), None, "when constants are computed");
         let mut refused = fuse::fuse(&mut stretch);
+        debug_assert_eq!(stretch.mistake(), None, "when formulas are fused");
         constants::parts(&mut stretch);
         constants::compute(&mut stretch, Which::All);
+        debug_assert_eq!(stretch.mistake(), None, "when parts are computed");
         let mut kernels = group::group(&mut stretch, &mut refused)?;
         constants::pack(&mut kernels, &stretch.slots, executable);
         let Stretch { end, needs, slots, published, named, expected, .. } = stretch;

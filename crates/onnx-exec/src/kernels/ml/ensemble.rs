@@ -128,7 +128,7 @@ fn leaves(
 
 pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let samples = Samples::of(call.tensor(0)?)?;
-    let forest = old_forest(call, "target")?;
+    let forest = call.kept(&[], || old_forest(call, "target"))?;
     let aggregate = Aggregate::named(&call.attrs.string("aggregate_function").unwrap_or_default())?;
     let transform = Transform::of(&call.attrs)?;
     let base = numbers(call, "base_values")?;
@@ -184,20 +184,33 @@ fn predict(
     Ok(Scores { dims, all })
 }
 
-pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let samples = Samples::of(call.tensor(0)?)?;
+/// The trees of a classifier.
+struct Classes {
+    forest: Forest,
+    /// Whether weights are for one of at most two classes, and say how likely the second one is.
+    is_binary: bool,
+}
+
+fn classes_of(call: &Call<'_>) -> Result<Classes, Failure> {
     let mut forest = old_forest(call, "class")?;
-    let labels = Labels::of(&call.attrs, "classlabels_int64s");
-    let transform = Transform::of(&call.attrs)?;
-    let base = numbers(call, "base_values")?;
-    let classes = labels.count();
+    let classes = Labels::of(&call.attrs, "classlabels_int64s").count();
     forest.check_targets(classes)?;
-    // Weights for one of at most two classes say how likely the second one is.
     let first = forest.entries.first().map(|(class, _)| *class);
     let is_binary = classes <= 2 && forest.entries.iter().all(|(class, _)| Some(*class) == first);
     if is_binary {
         forest.entries.iter_mut().for_each(|(class, _)| *class = 0);
     }
+    Ok(Classes { forest, is_binary })
+}
+
+pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    let samples = Samples::of(call.tensor(0)?)?;
+    let trees = call.kept(&[], || classes_of(call))?;
+    let (forest, is_binary) = (&trees.forest, trees.is_binary);
+    let labels = Labels::of(&call.attrs, "classlabels_int64s");
+    let transform = Transform::of(&call.attrs)?;
+    let base = numbers(call, "base_values")?;
+    let classes = labels.count();
     let width = if is_binary { 2 } else { classes };
     let dims = [samples.count, width];
     let mut all = filled(call.has_room(ElemType::DOUBLE, &dims)?, 0.0)?;
@@ -205,7 +218,7 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     for (sample, scores) in all.chunks_exact_mut(width.max(1)).enumerate() {
         let own = if is_binary { classes } else { width };
         add_base(&mut scores[..own], &base, ElemType::FLOAT)?;
-        Aggregate::Sum.run(&forest, samples.row(sample), scores, ElemType::FLOAT)?;
+        Aggregate::Sum.run(forest, samples.row(sample), scores, ElemType::FLOAT)?;
         if is_binary {
             let score = scores[0];
             let is_plain = matches!(transform, Transform::None | Transform::Probit);
@@ -288,7 +301,7 @@ fn new_forest(call: &Call<'_>) -> Result<Forest, Failure> {
 pub(super) fn run(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let samples = Samples::of(x)?;
-    let forest = new_forest(call)?;
+    let forest = call.kept(&[], || new_forest(call))?;
     let aggregate = Aggregate::numbered(call.attrs.int("aggregate_function").unwrap_or(1))?;
     let transform = Transform::numbered(call.attrs.int("post_transform").unwrap_or(0))?;
     let scores = predict(call, &samples, &forest, aggregate, |scores| {

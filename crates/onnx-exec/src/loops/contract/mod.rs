@@ -31,6 +31,7 @@ use super::micro::Micro;
 use super::program::{Instr, Program};
 use super::scratch::scratch;
 use super::view::Operands;
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use finish::Finish;
 use kind::Kind;
@@ -263,6 +264,7 @@ impl Contraction {
                 zeros.sum_rows(micro, sums, packed_a, rows, count);
             }
             for columns in blocks(columns, block) {
+                spend(0)?;
                 let wide = columns.len().next_multiple_of(micro.columns);
                 let packed_b = match known_b {
                     Some(known) => &known.numbers()[(left + columns.start) * depth..][..wide * depth],

@@ -55,7 +55,7 @@ impl Factor for f32 {
         #[cfg(target_arch = "x86_64")]
         let fast = [avx512::floats(), avx2::floats()];
         #[cfg(not(target_arch = "x86_64"))]
-        let fast = [];
+        let fast: [Option<Micro<f32>>; 0] = [];
         fast.into_iter().flatten().chain([plain::kernel()]).collect()
     }
 }
@@ -81,7 +81,7 @@ impl Factor for u8 {
         #[cfg(target_arch = "x86_64")]
         let fast = [avx512::bytes(), avx2::bytes_at_once(), avx2::bytes()];
         #[cfg(not(target_arch = "x86_64"))]
-        let fast = [];
+        let fast: [Option<Micro<u8>>; 0] = [];
         fast.into_iter().flatten().chain([plain::kernel()]).collect()
     }
 }
