@@ -4,8 +4,8 @@
 use super::define::Item;
 use super::index::Position;
 use super::rewrite::{extents, operands};
-use super::{Assignment, Place, Plan, Source, Step, Stretch, root};
-use onnx_ops::meaning::Expr;
+use super::{Place, Plan, Slot, Source, Step, Stretch, root};
+use onnx_ops::meaning::{Expr, Formula};
 
 impl Stretch {
     /// Says what is wrong with its formulas.
@@ -23,8 +23,8 @@ impl Stretch {
                     return Some(format!("slot {operand} is read before it is written"));
                 }
             }
-            if let Some(mistake) = self.loads_outside(assignment) {
-                return Some(mistake);
+            if let Some(operand) = outside(&assignment.formula, &self.slots) {
+                return Some(format!("slot {operand} is loaded out of bounds for slot {slot}"));
             }
             if std::mem::replace(&mut is_written[slot], true) {
                 return Some(format!("slot {slot} is written twice"));
@@ -32,33 +32,32 @@ impl Stretch {
         }
         None
     }
+}
 
-    /// Says which load is out of bounds somewhere, whatever conditions there are, if its place is a linear function of the indices,
-    /// of which the range is exact. What depends on elements is looked at when it is run.
-    fn loads_outside(&self, assignment: &Assignment) -> Option<String> {
-        let Assignment { slot, formula, .. } = assignment;
-        let extents = extents(formula);
-        if extents.contains(&0) {
-            return None;
-        }
-        let mut found = None;
-        let mut look = |part: &Expr| {
-            let Expr::Load(operand, position) = part else { return };
-            let dims = &self.slots[*operand].dims;
-            let is_in = |(index, d): (_, &usize)| {
-                let linear = Position::of(index).filter(|position| position.linear(extents.len()).is_some());
-                let range = linear.and_then(|position| position.range(&extents));
-                range.is_none_or(|(least, most)| least >= 0 && most < *d as i128)
-            };
-            if position.len() != dims.len() || !position.iter().zip(dims).all(is_in) {
-                found.get_or_insert(format!("slot {operand} is loaded out of bounds for slot {slot}"));
-            }
-        };
-        for part in [Some(&formula.expr), formula.then.as_ref()].into_iter().flatten() {
-            always(part, &mut look);
-        }
-        found
+/// The operand that a formula loads from out of bounds somewhere, whatever conditions there are, if the place is a linear function
+/// of the indices, of which the range is exact. What depends on elements is looked at when it is run.
+pub(super) fn outside(formula: &Formula, slots: &[Slot]) -> Option<usize> {
+    let extents = extents(formula);
+    if extents.contains(&0) {
+        return None;
     }
+    let mut found = None;
+    let mut look = |part: &Expr| {
+        let Expr::Load(operand, position) = part else { return };
+        let dims = &slots[*operand].dims;
+        let is_in = |(index, d): (_, &usize)| {
+            let linear = Position::of(index).filter(|position| position.linear(extents.len()).is_some());
+            let range = linear.and_then(|position| position.range(&extents));
+            range.is_none_or(|(least, most)| least >= 0 && most < *d as i128)
+        };
+        if position.len() != dims.len() || !position.iter().zip(dims).all(is_in) {
+            found.get_or_insert(*operand);
+        }
+    };
+    for part in [Some(&formula.expr), formula.then.as_ref()].into_iter().flatten() {
+        always(part, &mut look);
+    }
+    found
 }
 
 /// Visits what is computed whatever conditions there are.

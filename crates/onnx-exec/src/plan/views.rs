@@ -1,5 +1,6 @@
 //! What needs no loops: elements of another tensor in the same order, or gathered at places that are known.
 
+use super::check::outside;
 use super::define::{Item, Stretch};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands};
@@ -8,7 +9,8 @@ use crate::loops::Nest;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Expr, Formula};
 
-/// Puts constant integers into positions: what is gathered at a place that is known is a view.
+/// Puts constant integers into positions: what is gathered at a place that is known is a view. One that is not there is left as
+/// it is, to be told of when it is run.
 pub(super) fn known(stretch: &mut Stretch) {
     let Stretch { items, slots, .. } = stretch;
     let number = |operand: usize| {
@@ -28,7 +30,9 @@ pub(super) fn known(stretch: &mut Stretch) {
         };
         let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &load };
         let simple = rewrite.formula(formula, formula.clone());
-        if let Some(simple) = simple.filter(|simple| Nest::of(simple, &types(slots)).is_some()) {
+        let is_good =
+            |simple: &Formula| outside(simple, slots).is_none() && Nest::of(simple, &types(slots)).is_some();
+        if let Some(simple) = simple.filter(is_good) {
             *formula = simple;
         }
     }
