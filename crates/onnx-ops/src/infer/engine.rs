@@ -224,7 +224,7 @@ impl<'m> Engine<'m> {
         outputs
     }
 
-    fn next_run(&mut self) -> u32 {
+    pub(super) fn next_run(&mut self) -> u32 {
         self.runs += 1;
         self.runs
     }
