@@ -1,8 +1,10 @@
 //! Matrices by which rows are multiplied again and again, for kernels whose rows come one after the other.
 
 use super::micro::Micro;
+use super::parallel::{LEAST_PRODUCTS, parallel};
 use crate::budget::filled;
 use crate::failure::Failure;
+use crate::pool;
 
 /// Steps of which totals are added up in registers.
 const STEPS: usize = 256;
@@ -18,34 +20,61 @@ pub(crate) struct Matrix {
 impl Matrix {
     /// The matrix that has these numbers, `steps` after `steps`, as its columns.
     pub(crate) fn of_columns(numbers: &[f32], steps: usize) -> Result<Matrix, Failure> {
-        let micro = Micro::best();
         let columns = numbers.len().checked_div(steps).unwrap_or(0);
-        let whole = columns.next_multiple_of(micro.columns);
-        let mut laid = filled(whole.saturating_mul(steps), 0.0)?;
-        for first in (0..steps).step_by(STEPS) {
-            let count = STEPS.min(steps - first);
-            let block = &mut laid[first * whole..][..count * whole];
-            for (tile, out) in block.chunks_exact_mut(count * micro.columns).enumerate() {
-                let left = tile * micro.columns;
-                for column in left..columns.min(left + micro.columns) {
-                    let from = &numbers[column * steps + first..][..count];
-                    out[column - left..]
-                        .iter_mut()
-                        .step_by(micro.columns)
-                        .zip(from)
-                        .for_each(|(o, x)| *o = *x);
-                }
+        Matrix::laid(steps, columns, |first, count, left, wide, tile, out| {
+            for column in 0..wide {
+                let from = &numbers[(left + column) * steps + first..][..count];
+                out[column..].iter_mut().step_by(tile).zip(from).for_each(|(out, x)| *out = *x);
             }
-        }
-        Ok(Matrix { micro, steps, columns, numbers: laid })
+        })
     }
 
-    /// Adds to each row of `out` the product of a row of `rows` with the matrix.
+    /// The matrix that has these numbers, `columns` after `columns`, as its rows.
+    pub(crate) fn of_rows(numbers: &[f32], columns: usize) -> Result<Matrix, Failure> {
+        let steps = numbers.len().checked_div(columns).unwrap_or(0);
+        Matrix::laid(steps, columns, |first, _, left, wide, tile, out| {
+            for (step, out) in out.chunks_exact_mut(tile).enumerate() {
+                out[..wide].copy_from_slice(&numbers[(first + step) * columns + left..][..wide]);
+            }
+        })
+    }
+
+    /// A matrix that is laid out tile by tile: from a step on so many, from a column on so many, of a tile of so many.
+    fn laid(
+        steps: usize,
+        columns: usize,
+        lay: impl Fn(usize, usize, usize, usize, usize, &mut [f32]),
+    ) -> Result<Matrix, Failure> {
+        let micro = Micro::best();
+        let whole = columns.next_multiple_of(micro.columns);
+        let mut numbers = filled(whole.saturating_mul(steps), 0.0)?;
+        for first in (0..steps).step_by(STEPS) {
+            let count = STEPS.min(steps - first);
+            let block = &mut numbers[first * whole..][..count * whole];
+            for (tile, out) in block.chunks_exact_mut(count * micro.columns).enumerate() {
+                let left = tile * micro.columns;
+                lay(first, count, left, micro.columns.min(columns - left), micro.columns, out);
+            }
+        }
+        Ok(Matrix { micro, steps, columns, numbers })
+    }
+
+    /// Adds to each row of `out` the product of a row of `rows` with the matrix, on the threads that there are.
     pub(crate) fn add_products(&self, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
-        let Matrix { micro, steps, columns, numbers } = self;
+        let Matrix { micro, steps, columns, .. } = self;
         if *steps == 0 || *columns == 0 {
             return Ok(());
         }
+        let tiles = (rows.len() / steps).div_ceil(micro.rows);
+        let is_little = rows.len().saturating_mul(*columns) < LEAST_PRODUCTS;
+        let threads = if is_little { 1 } else { pool::threads().min(tiles).max(1) };
+        let each = tiles.div_ceil(threads) * micro.rows;
+        let parts = rows.chunks(each * steps).zip(out.chunks_mut(each * columns)).collect();
+        parallel(parts, |(rows, out)| self.add_some(rows, out))
+    }
+
+    fn add_some(&self, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
+        let Matrix { micro, steps, columns, numbers } = self;
         let whole = columns.next_multiple_of(micro.columns);
         let mut packed = filled(STEPS.min(*steps) * micro.rows, 0.0)?;
         let mut ragged = filled(micro.rows * micro.columns, 0.0)?;
@@ -89,7 +118,11 @@ mod tests {
         let number = |i: usize| ((i * 7 + i / 5) % 11) as f32 - 5.0;
         for (steps, columns) in [(0, 3), (1, 1), (3, 31), (7, 32), (300, 33), (513, 100)] {
             let transposed: Vec<f32> = (0..steps * columns).map(number).collect();
+            let by_rows: Vec<f32> =
+                (0..steps * columns).map(|i| transposed[i % columns * steps + i / columns]).collect();
+            let of_rows = Matrix::of_rows(&by_rows, columns).expect("there is room");
             let matrix = Matrix::of_columns(&transposed, steps).expect("there is room");
+            assert_eq!(matrix.numbers, of_rows.numbers);
             for count in [0, 1, 2, 12, 13, 30] {
                 let rows: Vec<f32> = (0..count * steps).map(|i| number(i + 3)).collect();
                 let mut out = vec![1.0; count * columns];

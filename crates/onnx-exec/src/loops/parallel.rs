@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 /// Steps for which it is not worth it to ask others.
 const LEAST_STEPS: usize = 1 << 16;
 /// Products, of which a thread does many at once.
-const LEAST_PRODUCTS: usize = 1 << 19;
+pub(super) const LEAST_PRODUCTS: usize = 1 << 19;
 
 /// Rows of a whole number of tiles of any processor.
 const TILE: usize = 12;

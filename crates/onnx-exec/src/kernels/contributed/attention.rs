@@ -1,13 +1,17 @@
 //! Attention of all positions of a sequence to each other, with the projection before it.
 
-use super::super::recurrent::dot;
+use super::super::real::Real;
 use super::super::{Call, Row};
 use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
+use crate::loops::{Job, Matrix, math, parallel, widest};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "Attention", attention)];
+
+/// Rows of products that there are at a time.
+const ROWS_AT_A_TIME: usize = 120;
 
 /// The extents of a node.
 struct Sizes {
@@ -27,13 +31,13 @@ impl Sizes {
 /// Which positions may be looked at: added to the products before the softmax.
 struct Mask {
     /// One number for each batch, position and position that it looks at, or for less than these.
-    added: Vec<f64>,
+    added: Vec<f32>,
     per_batch: usize,
     per_row: usize,
 }
 
 impl Mask {
-    fn row(&self, batch: usize, row: usize) -> &[f64] {
+    fn row(&self, batch: usize, row: usize) -> &[f32] {
         &self.added[batch * self.per_batch + row * self.per_row..]
     }
 }
@@ -42,7 +46,7 @@ impl Mask {
 fn mask(call: &Call<'_>, sizes: &Sizes) -> Result<Option<Mask>, Failure> {
     let Some(given) = call.optional_tensor(3)? else { return Ok(None) };
     let (batch, length, total) = (sizes.batch, sizes.length, sizes.total());
-    let hidden = f64::from(call.attrs.float("mask_filter_value").unwrap_or(-10000.0));
+    let hidden = call.attrs.float("mask_filter_value").unwrap_or(-10000.0);
     let added = |is_seen: bool| if is_seen { 0.0 } else { hidden };
     let numbers = given.ints()?;
     match *given.dims() {
@@ -70,9 +74,9 @@ fn mask(call: &Call<'_>, sizes: &Sizes) -> Result<Option<Mask>, Failure> {
 /// Something added to the products of each head.
 fn bias<'b>(
     given: &Tensor,
-    numbers: &'b [f64],
+    numbers: &'b [f32],
     sizes: &Sizes,
-) -> Result<impl Fn(usize, usize, usize) -> &'b [f64] + use<'b>, Failure> {
+) -> Result<impl Fn(usize, usize, usize) -> &'b [f32] + use<'b>, Failure> {
     let (length, total, heads) = (sizes.length, sizes.total(), sizes.heads);
     let &[b, n, s, t] = given.dims() else { fail!("the shape {:?} is not one of products", given.dims()) };
     if (b != 1 && b != sizes.batch) || (n != 1 && n != heads) || s != length || t != total {
@@ -114,10 +118,10 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let sizes = Sizes { batch, length, heads, past: past_length };
     let total = sizes.total();
     let mask = mask(call, &sizes)?;
-    let added = call.optional_tensor(5)?.map(|t| Ok((t, t.floats()?))).transpose()?;
+    let added = call.optional_tensor(5)?.map(|t| Ok((t, f32::numbers(t)?))).transpose()?;
     let added = added.as_ref().map(|(t, numbers)| bias(t, numbers, &sizes)).transpose()?;
     let projected = project(call, x, w)?;
-    let past = past.map(Tensor::floats).transpose()?;
+    let past = past.map(f32::numbers).transpose()?;
 
     // Keys and values of each head, those of the past first.
     let width = [d, v_d];
@@ -140,67 +144,90 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         }
     }
     let scale = call.attrs.float("scale").filter(|scale| *scale != 0.0);
-    let scale = scale.map_or_else(|| 1.0 / (d as f64).sqrt(), f64::from);
+    let scale = scale.unwrap_or_else(|| 1.0 / (d as f32).sqrt());
     let is_causal = call.attrs.flag("unidirectional");
     let dims = [batch, length, hidden[2]];
     let mut y = filled(count_of(&dims)?, 0.0)?;
-    let mut products = filled(total, 0.0)?;
-    let batches = if y.is_empty() { 0 } else { batch };
-    for (b, head) in (0..batches).flat_map(|b| (0..heads).map(move |head| (b, head))) {
-        let plane = b * heads + head;
-        let keys = &kept[0][plane * total * d..][..total * d];
-        let values = &kept[1][plane * total * v_d..][..total * v_d];
-        for i in 0..length {
-            spend(total.saturating_mul(d + v_d))?;
-            let query = &projected[(b * length + i) * columns + head * d..][..d];
-            for (j, product) in products.iter_mut().enumerate() {
-                *product = dot(query, &keys[j * d..][..d]) * scale;
-                *product += mask.as_ref().map_or(0.0, |mask| mask.row(b, i)[j]);
-                *product += added.as_ref().map_or(0.0, |added| added(b, head, i)[j]);
-                if is_causal && j > past_length + i {
-                    *product = f64::NEG_INFINITY;
+    let planes = if y.is_empty() { 0 } else { batch * heads };
+    // A head of a sequence: what its positions are to one another, and what that makes of the values.
+    let plane = |plane: usize, out: &mut [f32]| {
+        let (b, head) = (plane / heads, plane % heads);
+        let keys = Matrix::of_columns(&kept[0][plane * total * d..][..total * d], d)?;
+        let values = Matrix::of_rows(&kept[1][plane * total * v_d..][..total * v_d], v_d)?;
+        for (first, out) in (0..length).step_by(ROWS_AT_A_TIME).zip(out.chunks_mut(ROWS_AT_A_TIME * v_d)) {
+            let rows = first..length.min(first + ROWS_AT_A_TIME);
+            spend(rows.len().saturating_mul(total).saturating_mul(d + v_d))?;
+            let query = |i: usize| &projected[(b * length + i) * columns + head * d..][..d];
+            let queries: Vec<f32> = rows.clone().flat_map(query).copied().collect();
+            let mut products = filled(rows.len() * total, 0.0)?;
+            keys.add_products(&queries, &mut products)?;
+            for (i, products) in rows.zip(products.chunks_exact_mut(total)) {
+                products.iter_mut().for_each(|product| *product *= scale);
+                let masked = mask.as_ref().map(|mask| mask.row(b, i));
+                let added = added.as_ref().map(|added| added(b, head, i));
+                for other in [masked, added].into_iter().flatten() {
+                    products.iter_mut().zip(other).for_each(|(product, other)| *product += other);
                 }
+                if is_causal {
+                    products[(past_length + i + 1).min(total)..].fill(f32::NEG_INFINITY);
+                }
+                widest(Softmax(products));
             }
-            let most = products.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            products.iter_mut().for_each(|p| *p = (*p - most).exp());
-            let sum: f64 = products.iter().sum();
-            let y = &mut y[(b * length + i) * hidden[2] + head * v_d..][..v_d];
-            for (j, p) in products.iter().enumerate() {
-                y.iter_mut().zip(&values[j * v_d..][..v_d]).for_each(|(y, v)| *y += p / sum * v);
-            }
+            values.add_products(&products, out)?;
         }
+        Ok(())
+    };
+    let mut results = filled(planes * length * v_d, 0.0)?;
+    let parts = results.chunks_exact_mut((length * v_d).max(1)).enumerate().collect();
+    parallel(parts, |(at, out)| plane(at, out))?;
+    for (at, result) in results.chunks_exact(v_d.max(1)).enumerate() {
+        let (plane, i) = (at / length, at % length);
+        let place = ((plane / heads * length + i) * heads + plane % heads) * v_d;
+        y[place..][..v_d].copy_from_slice(result);
     }
-    let mut outputs = vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()];
+    let mut outputs = vec![f32::tensor(x.elem(), &dims, &y)?.into()];
     if call.wants(1) {
         if d != v_d {
             fail!("keys and values of different sizes are not given together");
         }
         let present = [2, batch, heads, total, d];
-        outputs.push(Tensor::of_floats(x.elem(), &present, &kept.concat())?.into());
+        outputs.push(f32::tensor(x.elem(), &present, &kept.concat())?.into());
     }
     Ok(outputs)
 }
 
 /// Queries, keys and values of each position, one behind the other.
-fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<Vec<f64>, Failure> {
+fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<Vec<f32>, Failure> {
     let (&[batch, length, input], &[_, columns]) = (x.dims(), w.dims()) else {
         fail!("sequences of shape {:?} and weights of shape {:?} do not fit", x.dims(), w.dims())
     };
-    let bias = match call.optional_tensor(2)? {
-        Some(bias) if bias.dims() == [columns] => Some(bias.floats()?),
+    let count = count_of(&[batch, length, columns])?;
+    spend(count.saturating_mul(input))?;
+    let mut projected = filled(count, 0.0)?;
+    match call.optional_tensor(2)? {
+        Some(bias) if bias.dims() == [columns] => {
+            let bias = f32::numbers(bias)?;
+            projected.chunks_exact_mut(columns.max(1)).for_each(|row| row.copy_from_slice(&bias));
+        }
         Some(bias) => fail!("a bias of shape {:?} does not fit {columns}", bias.dims()),
-        None => None,
-    };
-    let mut projected = filled(count_of(&[batch, length, columns])?, 0.0)?;
-    let (x, w) = (x.floats()?, w.floats()?);
-    for (i, row) in projected.chunks_exact_mut(columns.max(1)).enumerate() {
-        spend(input.saturating_mul(columns))?;
-        if let Some(bias) = &bias {
-            row.copy_from_slice(bias);
-        }
-        for (k, x) in x[i * input..][..input].iter().enumerate() {
-            row.iter_mut().zip(&w[k * columns..][..columns]).for_each(|(y, w)| *y += x * w);
-        }
+        None => {}
     }
+    let weights = call.kept(&[1], || Matrix::of_rows(&f32::numbers(w)?, columns))?;
+    weights.add_products(&f32::numbers(x)?, &mut projected)?;
     Ok(projected)
+}
+
+/// A row of numbers as parts of a whole.
+struct Softmax<'s>(&'s mut [f32]);
+
+impl Job for Softmax<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let most = self.0.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        self.0.iter_mut().for_each(|x| *x = math::exp::<FUSED>(*x - most));
+        let sum: f32 = self.0.iter().sum();
+        self.0.iter_mut().for_each(|x| *x /= sum);
+    }
 }

@@ -1,10 +1,11 @@
 //! MatMulNBits: a product with weights of a few bits, packed, with a scale for each block of them.
 
-use super::super::recurrent::dot;
 use super::super::{Call, Row};
 use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
-use crate::tensor::{Tensor, count_of};
+use crate::kernels::real::Real;
+use crate::loops::Matrix;
+use crate::tensor::count_of;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
@@ -17,8 +18,8 @@ fn code(bytes: &[u8], i: usize, bits: usize) -> f64 {
     f64::from(byte & (u8::MAX >> (8 - bits)))
 }
 
-/// The weights as numbers, a row for each column of the product.
-fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Vec<f64>, Failure> {
+/// The weights, unpacked.
+fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Matrix, Failure> {
     let number = |name: &str| usize::try_from(call.attrs.int(name).unwrap_or(0)).unwrap_or(0);
     let (bits, block) = (call.attrs.int("bits").unwrap_or(4), number("block_size"));
     let bits = match bits {
@@ -55,7 +56,7 @@ fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Vec<f64>, Failure> {
         Some(groups) if groups.len() >= k => Some(groups),
         Some(groups) => fail!("{} group indices are given for {k} rows", groups.len()),
     };
-    let mut weights = filled(count_of(&[n, k])?, 0.0)?;
+    let mut weights = filled(count_of(&[n, k])?, 0.0f32)?;
     for (row, weights) in weights.chunks_exact_mut(k.max(1)).enumerate() {
         let codes = &packed.words::<u8>()[row * blocks * bytes..];
         for (i, weight) in weights.iter_mut().enumerate() {
@@ -67,10 +68,10 @@ fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Vec<f64>, Failure> {
                 },
             };
             let at = row * blocks + group;
-            *weight = (code(codes, i, bits) - zeros[at]) * scales[at];
+            *weight = f32::of((code(codes, i, bits) - zeros[at]) * scales[at]);
         }
     }
-    Ok(weights)
+    Matrix::of_columns(&weights, k)
 }
 
 fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -81,23 +82,20 @@ fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if last != k {
         fail!("rows of {last} are multiplied with columns of {k}");
     }
-    let weights = weights(call, k, n)?;
+    let weights = call.kept(&[1, 2, 3, 4], || weights(call, k, n))?;
     let bias = match call.optional_tensor(5)? {
-        Some(bias) if bias.len() == n => bias.floats()?,
+        Some(bias) if bias.len() == n => Some(f32::numbers(bias)?),
         Some(bias) => fail!("a bias of shape {:?} does not fit {n} columns", bias.dims()),
-        None => filled(n, 0.0)?,
+        None => None,
     };
     let mut dims = outer.to_vec();
     dims.push(n);
-    call.has_room(a.elem(), &dims)?;
-    let mut y = filled(count_of(&dims)?, 0.0)?;
-    let rows = a.floats()?;
-    for (i, y) in y.chunks_exact_mut(n.max(1)).enumerate() {
-        spend(k.saturating_mul(n))?;
-        let row = &rows[i * k..][..k];
-        for (j, y) in y.iter_mut().enumerate() {
-            *y = dot(row, &weights[j * k..][..k]) + bias[j];
-        }
+    let count = call.has_room(a.elem(), &dims)?;
+    spend(count.saturating_mul(k))?;
+    let mut y = filled(count, 0.0)?;
+    if let Some(bias) = bias {
+        y.chunks_exact_mut(n.max(1)).for_each(|row| row.copy_from_slice(&bias));
     }
-    Ok(vec![Tensor::of_floats(a.elem(), &dims, &y)?.into()])
+    weights.add_products(&f32::numbers(a)?, &mut y)?;
+    Ok(vec![f32::tensor(a.elem(), &dims, &y)?.into()])
 }

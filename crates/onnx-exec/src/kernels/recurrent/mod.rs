@@ -356,17 +356,3 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     let result = |dims: &[usize], all: &[T]| T::tensor(x.elem(), dims, all).map(Value::from);
     Ok(vec![result(&sizes.y_dims(), &y)?, result(&sizes.state_dims(), &h)?, result(&sizes.state_dims(), &c)?])
 }
-
-/// The product of two rows, in eight sums that a processor can form at once.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a8, a_rest) = a.as_chunks::<8>();
-    let (b8, b_rest) = b.as_chunks::<8>();
-    for (a, b) in a8.iter().zip(b8) {
-        for i in 0..8 {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
-}
