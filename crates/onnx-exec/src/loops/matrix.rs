@@ -62,7 +62,7 @@ impl Matrix {
     /// Adds to each row of `out` the product of a row of `rows` with the matrix, on the threads that there are.
     pub(crate) fn add_products(&self, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, .. } = self;
-        if *steps == 0 || *columns == 0 {
+        if rows.is_empty() || *steps == 0 || *columns == 0 {
             return Ok(());
         }
         let tiles = (rows.len() / steps).div_ceil(micro.rows);
