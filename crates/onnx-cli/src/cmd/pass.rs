@@ -15,6 +15,10 @@ use std::path::Path;
 /// Change a model by passes, one after the other
 ///
 /// A pass keeps what the model computes, and the names of its inputs and outputs.
+///
+/// `convert-opset` raises the IR version where the operators came with a later one, and never lowers it, as the converter of
+/// the onnx package does: older operators are legal in a newer format. For a runtime that refuses the newer format, set
+/// `ir_version` in the text; `check` then tells what the older one does not have.
 #[derive(clap::Args)]
 #[command(
     override_usage = "onnxtxt pass [OPTIONS] NAME... FILE\n       onnxtxt pass --list",

@@ -37,6 +37,28 @@ fn models_are_checked_and_inferred_with_a_set_in_any_form() {
     folder.run(&["check", "m.onnxtxt"]).expect(0);
 }
 
+/// The body is in another file, so it is told at the node that stands for it.
+#[test]
+fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {
+    let folder = folder();
+    let told = |model: &str| {
+        folder.write("m.onnxtxt", model.as_bytes());
+        folder.run(&["check", "--opset", "s.onnxtxt", "--format", "short", "m.onnxtxt"]).expect(1).stderr
+    };
+    let found = told(&MODEL.replace("float[3,N]", "float"));
+    assert!(found.starts_with("m.onnxtxt:4:9: error[E1010]: axis 0 of a scalar\n"), "{found}");
+    assert_eq!(found.matches("error[").count(), 1, "{found}");
+    let human = folder.run(&["check", "--opset", "s.onnx", "m.onnxtxt"]).expect(1).stderr;
+    assert!(human.contains("in the body of `Twice`, `y = Concat (x, x)`: the rank is 0"), "{human}");
+    // Through another operator of the set.
+    let more = "## Twice.\n<since_version: 1, opset_import: [\"\": 21, \"com.acme\": 1]>\n\
+        operator Again (T x) => (T y) where T: {float, float16}\n{ y = com.acme.Twice (x) }\n";
+    folder.write("s.onnxtxt", format!("{SET}{more}").as_bytes());
+    told(&MODEL.replace("float[3,N]", "float").replace("Twice", "Again"));
+    let human = folder.run(&["check", "--opset", "s.onnxtxt", "m.onnxtxt"]).expect(1).stderr;
+    assert!(human.contains("in the body of `Twice`, `y = Concat (x, x)`: the rank is 0"), "{human}");
+}
+
 #[test]
 fn operators_of_a_set_have_cards() {
     let folder = folder();

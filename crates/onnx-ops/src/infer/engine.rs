@@ -397,7 +397,7 @@ impl<'m> Engine<'m> {
         let cx = NodeCx::new(self, node, schema, checked.outputs);
         let outputs = match rule {
             Some(rule) => cx.run(rule),
-            None => Some(cx.run_body(id)),
+            None => cx.run_body(id),
         };
         outputs.unwrap_or_else(|| {
             let generic = signature::check(self, node, id, schema).outputs;

@@ -8,6 +8,7 @@
 //! What does not fit is told with [`NodeCx::fail`], which makes the outputs unknown, so that nothing downstream is told
 //! again.
 
+mod body;
 mod findings;
 mod nested;
 
@@ -20,7 +21,7 @@ use super::trace::Looked;
 use super::ty::{Shape, TensorTy, Ty};
 use super::value::{Elem, Ints, Value};
 use crate::dims::{Dim, Dims};
-use crate::schema::{Registry, Schema, SchemaId};
+use crate::schema::{Registry, Schema};
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
@@ -75,29 +76,6 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         let _stopped_early: Infer = rule(&mut self);
         self.engine.looked = self.looked.get();
         (!self.has_failed).then_some(self.outputs)
-    }
-
-    /// Infers a function operator without a rule through its body.
-    pub(super) fn run_body(mut self, schema: SchemaId) -> Outputs {
-        self.engine.looked = Operands::ALL;
-        let Some(function) = crate::functions::body(&self, schema) else { return self.outputs };
-        let inputs: Vec<Fact> = (0..self.input_count()).map(|i| self.known(i).clone()).collect();
-        let bindings = self.engine.scope().bind(self.node);
-        let mut inner = Engine::new(&function.model, self.engine.registry);
-        inner.dims = std::mem::take(&mut self.engine.dims);
-        (inner.quiet, inner.fuel, inner.depth) = (1, self.engine.fuel, self.engine.depth);
-        inner.repeats = self.engine.repeats;
-        let body = function.model.functions[function.id].body;
-        let outputs = inner.run_body(body, Some(function.id), Some(&inputs), bindings);
-        (self.engine.dims, self.engine.fuel) = (std::mem::take(&mut inner.dims), inner.fuel);
-        self.engine.fresh += inner.fresh;
-        for (i, fact) in outputs.into_iter().enumerate().take(self.outputs.len()) {
-            if fact.ty != Ty::Unknown {
-                let (ty, _) = merge::meet(&mut self.engine.dims, &self.outputs[i].ty, &fact.ty);
-                self.outputs[i] = Fact { ty, value: fact.value, source: Source::Inferred };
-            }
-        }
-        self.outputs
     }
 
     /// Takes down what the rule looks at, if someone wants to know.

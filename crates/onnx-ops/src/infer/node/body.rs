@@ -1,0 +1,86 @@
+//! A node of an operator that a function defines, where no rule knows more: what its body gives for these operands.
+//!
+//! The body is not a part of the model, so what is wrong in it has no place there. If the body is from a document of
+//! operators, it is told at the node, with the node of the body in words:
+//!
+//! ```text
+//! y = com.acme.Twice (x)      cannot broadcast 4 against 3
+//!                             in the body of `Twice`, `y = Add (x, three)`: this is float[3]
+//! ```
+
+use super::NodeCx;
+use crate::infer::alike::Operands;
+use crate::infer::engine::Engine;
+use crate::infer::facts::{Fact, Outputs, Source};
+use crate::infer::merge;
+use crate::infer::ty::Ty;
+use crate::schema::SchemaId;
+use onnx_ir::diag::{Diagnostic, Place};
+use onnx_ir::{BodyId, Model, NodeId, ValueId};
+
+impl NodeCx<'_, '_> {
+    /// What the body of a function operator gives; `None` where it told that the node is wrong.
+    pub(in crate::infer) fn run_body(mut self, schema: SchemaId) -> Option<Outputs> {
+        self.engine.looked = Operands::ALL;
+        let Some(function) = crate::functions::body(&self, schema) else { return Some(self.outputs) };
+        let inputs: Vec<Fact> = (0..self.input_count()).map(|i| self.known(i).clone()).collect();
+        let bindings = self.engine.scope().bind(self.node);
+        let mut inner = Engine::new(&function.model, self.engine.registry);
+        inner.dims = std::mem::take(&mut self.engine.dims);
+        (inner.fuel, inner.depth) = (self.engine.fuel, self.engine.depth);
+        // Bodies of our own are right wherever the signature is kept.
+        let is_of_document = self.engine.registry.body(schema).is_some();
+        inner.quiet = if is_of_document { self.engine.quiet } else { 1 };
+        inner.repeats = self.engine.repeats;
+        let body = function.model.functions[function.id].body;
+        let outputs = inner.run_body(body, Some(function.id), Some(&inputs), bindings);
+        (self.engine.dims, self.engine.fuel) = (std::mem::take(&mut inner.dims), inner.fuel);
+        self.engine.fresh += inner.fresh;
+        if let Some(finding) = inner.findings.iter().find(|finding| finding.is_error()) {
+            let told = Diagnostic::new(finding.code, self.at_op(), finding.message.clone());
+            self.fail(told.label(in_body(&function.model, finding)));
+            return None;
+        }
+        for (i, fact) in outputs.into_iter().enumerate().take(self.outputs.len()) {
+            if fact.ty != Ty::Unknown {
+                let (ty, _) = merge::meet(&mut self.engine.dims, &self.outputs[i].ty, &fact.ty);
+                self.outputs[i] = Fact { ty, value: fact.value, source: Source::Inferred };
+            }
+        }
+        Some(self.outputs)
+    }
+}
+
+/// Where in a body a finding is, and what it says of the place.
+fn in_body(model: &Model, finding: &Diagnostic) -> String {
+    let node = match finding.primary.place {
+        Place::Entity(entity) => entity.node(),
+        Place::Source(_) | Place::Nowhere => None,
+    };
+    let place = node.map(|(body, node)| {
+        let function = model.functions.values().find(|function| function.body == body);
+        let of = model.text(function.and_then(|function| function.name));
+        format!("in the body of `{of}`, `{}`", statement(model, body, node))
+    });
+    let label = Some(finding.primary.text.clone()).filter(|text| !text.is_empty());
+    let parts: Vec<String> = [place, label].into_iter().flatten().collect();
+    parts.join(": ")
+}
+
+/// Longer statements are cut.
+const MOST_CHARS: usize = 100;
+
+/// A node as a text has it, without attributes.
+fn statement(model: &Model, body: BodyId, node: NodeId) -> String {
+    let body = &model.bodies[body];
+    let node = &body.nodes[node];
+    let names = |values: &[Option<ValueId>]| -> String {
+        let name = |value: &Option<ValueId>| value.map_or("", |value| &model.names[body.values[value].name]);
+        values.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    let text = format!("{} = {} ({})", names(&node.outputs), model.text(node.op), names(&node.inputs));
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
