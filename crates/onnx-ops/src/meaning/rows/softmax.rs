@@ -25,15 +25,21 @@ impl Group {
         Some(Group { is_in, dims: dims.to_vec() })
     }
 
-    /// A formula with an element for each group.
-    fn reduce(&self, expr: impl FnOnce(Expr) -> Expr, combine: Combine, elem: ElemType) -> Formula {
+    /// A formula with an element for each group of the elements of an operand.
+    fn reduce(
+        &self,
+        operand: usize,
+        expr: impl FnOnce(Expr) -> Expr,
+        combine: Combine,
+        elem: ElemType,
+    ) -> Formula {
         let rank = self.dims.len();
         let mut next = rank;
         let load = self.is_in.iter().enumerate().map(|(i, is_in)| {
             next += usize::from(*is_in);
             Index::of(if *is_in { next - 1 } else { i })
         });
-        let load = Expr::Load(0, load.collect());
+        let load = Expr::Load(operand, load.collect());
         let kept = self.is_in.iter().zip(&self.dims).map(|(is_in, d)| if *is_in { 1 } else { *d });
         let over = self.is_in.iter().zip(&self.dims).filter(|(is_in, _)| **is_in).map(|(_, d)| *d);
         let formula = Formula { elem, dims: kept.collect(), over: None, expr: expr(load), then: None };
@@ -50,9 +56,9 @@ impl Group {
 /// The greatest element of each group, and the sum of the powers of what is left without it.
 fn sums(cx: &Cx<'_>, group: &Group) -> Option<Vec<Formula>> {
     let elem = cx.out()?.elem;
-    let greatest = group.reduce(|x| x, Combine::Max, elem);
+    let greatest = group.reduce(0, |x| x, Combine::Max, elem);
     let power = |x: Expr| power(x - group.load(cx, 0), elem);
-    let sum = Formula { elem, ..group.reduce(power, Combine::Sum, wide(elem)) };
+    let sum = Formula { elem, ..group.reduce(0, power, Combine::Sum, wide(elem)) };
     Some(vec![greatest, sum])
 }
 
@@ -65,12 +71,15 @@ fn power(rest: Expr, elem: ElemType) -> Expr {
 
 pub(super) fn softmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
-    let mut formulas = sums(cx, &group)?;
     let elem = cx.out()?.elem;
-    let power = power(cx.broadcast(0)? - group.load(cx, 0), elem);
-    let sum = group.load(cx, 1).into_type(elem, wide(elem));
-    formulas.push(cx.formula((power.into_type(elem, wide(elem)) / sum).into_type(wide(elem), elem))?);
-    cx.define(formulas, &[2])
+    let greatest = group.reduce(0, |x| x, Combine::Max, elem);
+    // A formula of their own: they are much work, and wanted twice.
+    let powers = cx.formula(power(cx.broadcast(0)? - group.load(cx, 0), elem))?;
+    let sum = Formula { elem, ..group.reduce(cx.result(1), |x| x, Combine::Sum, wide(elem)) };
+    let power = Expr::Load(cx.result(1), (0..group.dims.len()).map(Index::of).collect());
+    let sum_of = group.load(cx, 2).into_type(elem, wide(elem));
+    let part = cx.formula((power.into_type(elem, wide(elem)) / sum_of).into_type(wide(elem), elem))?;
+    cx.define(vec![greatest, powers, sum, part], &[3])
 }
 
 pub(super) fn log_softmax(cx: &Cx<'_>) -> Option<Definition> {
@@ -87,7 +96,7 @@ pub(super) fn log_softmax(cx: &Cx<'_>) -> Option<Definition> {
 /// 1 at the first of the greatest elements.
 pub(super) fn hardmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
-    let mut first = group.reduce(|x| x, Combine::ArgMax(Keep::First), ElemType::INT64);
+    let mut first = group.reduce(0, |x| x, Combine::ArgMax(Keep::First), ElemType::INT64);
     first.elem = ElemType::INT64;
     let mut at = Index::at(0);
     for (i, d) in group.dims.iter().enumerate().filter(|(i, _)| group.is_in[*i]) {
