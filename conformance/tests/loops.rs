@@ -76,6 +76,20 @@ const SHARED: &[(&str, &[&[usize]])] = &[
         &[&[2, 16, 33, 35], &[24, 16, 3, 3], &[24]],
     ),
     (
+        "(float[3,40,2001] x, float[24,40,7] w) => (float[3,24,1001] y)
+         { y = Conv <pads = [3, 3], strides = [2]> (x, w) }",
+        &[&[3, 40, 2001], &[24, 40, 7]],
+    ),
+    (
+        "(float[1,300,60,60] x, float[24,300,3,3] w) => (float[1,24,60,60] y)
+         { y = Conv <pads = [1, 1, 1, 1]> (x, w) }",
+        &[&[1, 300, 60, 60], &[24, 300, 3, 3]],
+    ),
+    (
+        "(float[2,30,23,7] x, float[40,30,1,1] w) => (float[2,40,23,7] y) { y = Conv(x, w) }",
+        &[&[2, 30, 23, 7], &[40, 30, 1, 1]],
+    ),
+    (
         "(float[1,16,33,35] x, float[24,16,5,3] w) => (float[1,24,16,34] y)
          { y = Conv <pads = [1, 1, 1, 1], strides = [2, 1], dilations = [1, 1]> (x, w) }",
         &[&[1, 16, 33, 35], &[24, 16, 5, 3]],
@@ -185,6 +199,36 @@ fn windows_give_what_formulas_say() {
         // What is no number is found wherever it is.
         x[40] = f32::NAN;
         run_both_ways(&graph, &[(&dims, x), (&weights, wave(weights.iter().product(), 2))]);
+    }
+}
+
+/// Convolutions of all strides, distances and edges, of images that are copied as a whole and in parts, and plain products.
+#[test]
+fn products_give_what_formulas_say() {
+    let nodes: &[(&str, &[&[usize]])] = &[
+        ("Conv <pads = [1, 1, 1, 1]> (a, b)", &[&[2, 6, 14, 14], &[13, 6, 3, 3]]),
+        ("Conv <pads = [2, 1, 1, 3], strides = [2, 1]> (a, b)", &[&[2, 5, 13, 12], &[5, 5, 3, 5]]),
+        (
+            "Conv <pads = [1, 2, 3, 0], strides = [3, 3], dilations = [2, 2], group = 2> (a, b)",
+            &[&[1, 4, 25, 26], &[12, 2, 5, 3]],
+        ),
+        ("Conv <pads = [3, 3], strides = [2]> (a, b)", &[&[3, 7, 101], &[4, 7, 7]]),
+        ("Conv <pads = [1, 1, 1, 1, 1, 1]> (a, b)", &[&[1, 3, 5, 7, 9], &[5, 3, 3, 3, 3]]),
+        ("Conv <pads = [0, 1, 0, 1]> (a, b)", &[&[1, 4, 9, 11], &[6, 4, 3, 3]]),
+        // More than a copy of an image has at a time.
+        ("Conv <pads = [1, 1]> (a, b)", &[&[1, 4, 70_000], &[4, 4, 3]]),
+        ("Conv <pads = [1, 1, 0, 0]> (a, b)", &[&[1, 2, 380, 390], &[4, 2, 2, 2]]),
+        ("Conv(a, b)", &[&[2, 10, 5, 7], &[9, 10, 1, 1]]),
+        ("MatMul(a, b)", &[&[3, 17, 20], &[3, 20, 37]]),
+        ("MatMul(a, b)", &[&[17, 300], &[300, 600]]),
+        ("Gemm <transA = 1, transB = 1> (a, b)", &[&[20, 17], &[37, 20]]),
+    ];
+    for (node, extents) in nodes {
+        let dims = extents.iter().map(|dims| dims.iter().map(usize::to_string).collect::<Vec<_>>().join(","));
+        let [a, b] = &dims.collect::<Vec<_>>()[..] else { panic!("two factors") };
+        let graph = format!("(float[{a}] a, float[{b}] b) => (float c) {{ c = {node} }}");
+        let factor = |at: usize| (extents[at], wave(extents[at].iter().product(), at));
+        run_both_ways(&graph, &[factor(0), factor(1)]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Matrices by which rows are multiplied again and again, for kernels whose rows come one after the other.
 
-use super::micro::Micro;
+use super::micro::{Columns, Micro, Rows, Steps};
 use super::parallel::{LEAST_PRODUCTS, parallel};
 use crate::budget::filled;
 use crate::failure::Failure;
@@ -76,28 +76,27 @@ impl Matrix {
     fn add_some(&self, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, numbers } = self;
         let whole = columns.next_multiple_of(micro.columns);
-        let mut packed = filled(STEPS.min(*steps) * micro.rows, 0.0)?;
         let mut ragged = filled(micro.rows * micro.columns, 0.0)?;
+        let of_rows: Vec<usize> = (0..STEPS.min(*steps)).collect();
+        let of_columns: Vec<usize> = of_rows.iter().map(|step| step * micro.columns).collect();
         let parts = rows.chunks(micro.rows * steps).zip(out.chunks_mut(micro.rows * columns));
         for (rows, out) in parts {
             let count = rows.len() / steps;
             for first in (0..*steps).step_by(STEPS) {
                 let n = STEPS.min(steps - first);
-                let packed = &mut packed[..n * micro.rows];
-                for (row, from) in rows.chunks_exact(*steps).enumerate() {
-                    let from = &from[first..][..n];
-                    packed[row..].iter_mut().step_by(micro.rows).zip(from).for_each(|(p, x)| *p = *x);
-                }
+                let a = Rows { numbers: &rows[first..], apart: *steps, steps: Steps::of(&of_rows[..n]) };
+                let in_columns = Steps::of(&of_columns[..n]);
                 let block = numbers[first * whole..][..n * whole].chunks_exact(n * micro.columns);
                 for (tile, b) in block.enumerate() {
                     let left = tile * micro.columns;
                     let wide = micro.columns.min(columns - left);
+                    let b = Columns { numbers: b, steps: in_columns };
                     if wide == micro.columns {
-                        micro.run(packed, b, &mut out[left..], *columns, [count, wide], false);
+                        micro.run(a, b, &mut out[left..], *columns, [count, wide], false);
                         continue;
                     }
                     // Behind the last column, the next row begins.
-                    micro.run(packed, b, &mut ragged, micro.columns, [count, wide], true);
+                    micro.run(a, b, &mut ragged, micro.columns, [count, wide], true);
                     for (out, sums) in out.chunks_exact_mut(*columns).zip(ragged.chunks_exact(micro.columns))
                     {
                         out[left..].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);

@@ -47,7 +47,7 @@ impl Nest {
     ///
     /// ```text
     /// for i0 < 64 in parallel, i1 < 10: sum over i2 < 128 as a matrix product in tiles, 256 steps at a time
-    ///   rows i0: f0 = X[128*i0 + i2], packed
+    ///   rows i0: f0 = X[128*i0 + i2], where they lie
     ///   columns i1: f0 = W[i1 + 10*i2], packed before the run
     ///   then f2 = total; f0 = B[i1]; f1 = Add f2 f0
     /// ```
@@ -81,14 +81,10 @@ impl Nest {
                     contraction.steps_at_a_time()
                 );
                 lines.push(first);
-                for (what, side) in [("rows", &contraction.a), ("columns", &contraction.b)] {
+                let sides = [("rows", &contraction.a), ("columns", &contraction.b)];
+                for ((what, side), read) in sides.into_iter().zip(contraction.read()) {
                     let own: Vec<String> = side.axes.iter().map(|axis| format!("i{axis}")).collect();
-                    let packed = if side.known.is_some() { "packed before the run" } else { "packed" };
-                    lines.push(format!(
-                        "  {what} {}: {}, {packed}",
-                        own.join(", "),
-                        side.program.line(names)
-                    ));
+                    lines.push(format!("  {what} {}: {}, {read}", own.join(", "), side.program.line(names)));
                 }
             }
             None => {

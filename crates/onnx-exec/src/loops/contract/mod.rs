@@ -15,25 +15,28 @@
 //!       what is computed from the totals, stored
 //! ```
 //! Packing runs the programs of `a` and `b`, so whatever they compute is computed once for each block, and nothing but blocks
-//! is ever stored of it.
+//! is ever stored of it. What lies in memory as micro-kernels read it is not packed (`read`), nor are images whose taps read it
+//! at shifted places, but for what is beside them (`patch`).
 //!
 //! Factors are single floats, or whole numbers of 8 bits without a zero point each (`kind`). Of these, bytes are multiplied, and
 //! what zero points add is put right in the totals (`zeros`), which are exact.
 
+mod columns;
 mod finish;
 mod kind;
 mod known;
+mod multiply;
 mod pack;
+mod patch;
+mod read;
 mod stretches;
 mod zeros;
 
 use super::micro::Micro;
 use super::program::{Instr, Program};
-use super::scratch::scratch;
 use super::view::Operands;
-use crate::budget::spend;
 use crate::failure::{Failure, fail};
-use finish::Finish;
+use columns::Way;
 use kind::Kind;
 use known::Known;
 pub(crate) use known::Packed;
@@ -42,7 +45,6 @@ use pack::Packer;
 use std::ops::Range;
 use std::sync::Arc;
 use stretches::Alike;
-use zeros::Zeros;
 
 /// The most columns of a block.
 const COLUMNS: usize = 512;
@@ -175,6 +177,24 @@ impl Contraction {
         if self.is_float() { <f32 as Kind>::STEPS } else { <u8 as Kind>::STEPS }
     }
 
+    /// How rows and columns are read.
+    pub(super) fn read(&self) -> [&'static str; 2] {
+        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
+        let steps: Vec<usize> = (self.dims.len()..extents.len()).collect();
+        let rows = match (&self.a.known, multiply::lying_rows(&self.a, &extents, self.b.count(&extents))) {
+            (Some(_), _) => "packed before the run",
+            (None, Some(_)) => "where they lie",
+            (None, None) => "packed",
+        };
+        let columns = match (&self.b.known, Way::of(&self.b, &extents, &steps, self.a.count(&extents))) {
+            (Some(_), _) | (None, Way::Known(..)) => "packed before the run",
+            (None, Way::Lying(_)) => "where they lie",
+            (None, Way::Copied(_)) => "in a copy with what is beside them",
+            (None, Way::Packed) => "packed",
+        };
+        [rows, columns]
+    }
+
     /// How many rows, columns, steps and products of such matrices there are.
     pub(super) fn extents(&self) -> [usize; 4] {
         let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
@@ -222,83 +242,6 @@ impl Contraction {
             then.shift(0, first);
         }
         part.part::<T>(operands, first, out)
-    }
-
-    /// Computes all, which begins at a position of the first axis of what may be packed.
-    fn part<T: Kind>(&self, operands: &Operands<'_>, first: usize, out: &mut [u8]) -> Result<(), Failure> {
-        let micro = Micro::<T>::best();
-        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
-        let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
-        let (rows, columns) = (self.a.count(&extents), self.b.count(&extents));
-        let count: usize = self.over.iter().product();
-        let depth = count.next_multiple_of(T::GROUP);
-        let batches: usize = self.both.iter().map(|&axis| extents[axis]).product();
-        let mut at = vec![0; extents.len()];
-        let mut a = Packer::<T>::new(&self.a, &extents, &step_axes, micro.rows);
-        let mut b = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
-        // Columns before those of this part.
-        let left = if self.b.axes.contains(&0) { first * (columns / self.dims[0]) } else { 0 };
-        let known_b = self.b.known.as_deref().filter(|known| known.has_blocks_of(left, columns));
-        let block = known_b.map_or_else(|| block(columns, depth, micro), |known| known.block);
-        let mut finish = Finish::<T>::new(self, &extents, block);
-        let group = (ROWS / micro.rows * micro.rows).min(rows.next_multiple_of(micro.rows));
-        let mut totals = scratch(group * block)?;
-        // Rows before those of this part.
-        let before = if self.a.axes.contains(&0) { first * (rows / self.dims[0]) } else { 0 };
-        let known_a = self.a.known.as_deref().filter(|_| before.is_multiple_of(micro.rows));
-        let whole = known_a.map_or(rows.next_multiple_of(micro.rows), |known| known.len::<T>() / depth);
-        let before = if known_a.is_some() { before } else { 0 };
-        let mut packed_a = scratch(if known_a.is_some() { 0 } else { whole * depth })?;
-        let mut packed_b = scratch(if known_b.is_some() { 0 } else { block * depth })?;
-        let mut zeros = Zeros::of(self, &extents);
-        let is_same_a = !self.is_of(&self.a, &self.both);
-        for batch in 0..batches {
-            place(&mut at, &self.both, &extents, batch);
-            if known_a.is_none() && (batch == 0 || !is_same_a) {
-                pack_rows(&mut a, operands, &mut at, rows, count, &mut packed_a)?;
-            }
-            let packed_a: &[T] = known_a.map_or(&packed_a, Known::numbers);
-            if let Some(zeros) = &mut zeros {
-                let sums = known_a.map(|known| &known.sums()[before..]);
-                zeros.rows(operands, &mut at, rows)?;
-                zeros.sum_rows(micro, sums, packed_a, rows, count);
-            }
-            for columns in blocks(columns, block) {
-                spend(0)?;
-                let wide = columns.len().next_multiple_of(micro.columns);
-                let packed_b = match known_b {
-                    Some(known) => &known.numbers()[(left + columns.start) * depth..][..wide * depth],
-                    None => {
-                        pack_columns(&mut b, operands, &mut at, columns.clone(), count, &mut packed_b)?;
-                        &packed_b[..wide * depth]
-                    }
-                };
-                if let Some(zeros) = &mut zeros {
-                    let sums = known_b.map(|known| &known.sums()[left + columns.start..]);
-                    zeros.columns(operands, &mut at, columns.clone())?;
-                    zeros.sum_columns(micro, sums, packed_b, columns.len(), count);
-                }
-                for rows in blocks(rows, group) {
-                    for steps in blocks(count, T::STEPS) {
-                        let n = steps.len().next_multiple_of(T::GROUP);
-                        let a = &packed_a[steps.start * whole + (before + rows.start) * n..];
-                        let b = &packed_b[steps.start * wide..][..n * wide];
-                        let size = [rows.len(), columns.len()];
-                        tiles(micro, n, a, b, &mut totals, block, size, steps.start == 0);
-                    }
-                    if let Some(zeros) = &zeros {
-                        zeros.put_right(
-                            rows.clone(),
-                            columns.len(),
-                            block,
-                            bytemuck::cast_slice_mut(&mut totals),
-                        );
-                    }
-                    finish.store(operands, &mut at, rows, columns.clone(), &totals, out)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Whether a factor depends on one of some axes.
@@ -353,24 +296,4 @@ fn pack_columns<T: Kind>(
 /// All numbers below one in blocks.
 fn blocks(count: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).step_by(block).map(move |first| first..count.min(first + block))
-}
-
-/// The tiles of a block, of which `a` has rows and `b` columns for `n` steps.
-#[allow(clippy::too_many_arguments, reason = "two matrices, their product, and how large they are")]
-fn tiles<T: Kind>(
-    micro: Micro<T>,
-    n: usize,
-    a: &[T],
-    b: &[T],
-    totals: &mut [T::Total],
-    stride: usize,
-    [rows, columns]: [usize; 2],
-    is_first: bool,
-) {
-    for (left, b) in (0..columns).step_by(micro.columns).zip(b.chunks_exact(n * micro.columns)) {
-        for (top, a) in (0..rows).step_by(micro.rows).zip(a.chunks_exact(n * micro.rows)) {
-            let size = [micro.rows.min(rows - top), micro.columns.min(columns - left)];
-            micro.run(a, b, &mut totals[top * stride + left..], stride, size, is_first);
-        }
-    }
 }

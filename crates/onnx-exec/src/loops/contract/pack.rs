@@ -100,43 +100,62 @@ impl<'p, T: Kind> Packer<'p, T> {
             false => (steps.clone(), own.clone(), side.axes.last(), *step_axes, &side.axes[..]),
         };
         let extent = last.map_or(1, |&axis| extents[axis]).max(1);
-        for o in outer.clone() {
+        // Of short lines of steps, several are computed at once.
+        let next = side.axes.last().filter(|_| side.is_along_steps && inner.len() <= extent);
+        let mut o = outer.start;
+        while o < outer.end {
             place(at, outer_axes, extents, o);
             let mut i = inner.start;
+            let mut lines = 1;
             while i < inner.end {
                 place(at, inner_axes, extents, i);
                 // As far as the axis goes.
                 let lanes = LANES.min(inner.end - i).min(extent - i % extent);
-                run(&side.program, regs, operands, Strip::line(side.program.along, lanes), at, None)?;
-                regs.settle(lanes, result, operands);
-                T::take(regs, result, &mut rows[..lanes])?;
-                let (o, i0) = (o - outer.start, i - inner.start);
-                if side.is_along_steps {
-                    let (mut from, mut step) = (&rows[..lanes], i0);
-                    // What is left of a group at a time.
-                    while !from.is_empty() {
-                        let stretch = from.len().min(T::GROUP - step % T::GROUP);
-                        let (now, later) = from.split_at(stretch);
-                        out[slot(o, step)..][..stretch].copy_from_slice(now);
-                        (from, step) = (later, step + stretch);
+                let strip = match next.filter(|_| lanes == inner.len()) {
+                    Some(&axis) => {
+                        lines = (LANES / lanes).min(outer.end - o).min(extents[axis] - at[axis]);
+                        Strip::rows(axis, side.program.along, lines, lanes)
                     }
-                } else {
-                    let (mut from, mut own) = (&rows[..lanes], i0);
-                    // A stretch of a tile at a time.
-                    while !from.is_empty() {
-                        let stretch = from.len().min(tile - own % tile);
-                        let (now, later) = from.split_at(stretch);
-                        let out = &mut out[slot(own, o)..];
-                        if T::GROUP == 1 {
-                            out[..stretch].copy_from_slice(now);
-                        } else {
-                            out.iter_mut().step_by(T::GROUP).zip(now).for_each(|(out, x)| *out = *x);
+                    None => Strip::line(side.program.along, lanes),
+                };
+                let n = strip.n();
+                run(&side.program, regs, operands, strip, at, None)?;
+                regs.settle(n, result, operands);
+                T::take(regs, result, &mut rows[..n])?;
+                let (first, i0) = (o - outer.start, i - inner.start);
+                for (line, from) in rows[..n].chunks_exact(lanes).enumerate() {
+                    let (mut from, o) = (from, first + line);
+                    if !side.is_along_steps {
+                        let mut own = i0;
+                        // A stretch of a tile at a time.
+                        while !from.is_empty() {
+                            let stretch = from.len().min(tile - own % tile);
+                            let (now, later) = from.split_at(stretch);
+                            let out = &mut out[slot(own, o)..];
+                            if T::GROUP == 1 {
+                                out[..stretch].copy_from_slice(now);
+                            } else {
+                                out.iter_mut().step_by(T::GROUP).zip(now).for_each(|(out, x)| *out = *x);
+                            }
+                            (from, own) = (later, own + stretch);
                         }
-                        (from, own) = (later, own + stretch);
+                    } else if T::GROUP == 1 {
+                        let out = out[slot(o, i0)..].iter_mut().step_by(tile);
+                        out.zip(from).for_each(|(out, x)| *out = *x);
+                    } else {
+                        let mut step = i0;
+                        // What is left of a group at a time.
+                        while !from.is_empty() {
+                            let stretch = from.len().min(T::GROUP - step % T::GROUP);
+                            let (now, later) = from.split_at(stretch);
+                            out[slot(o, step)..][..stretch].copy_from_slice(now);
+                            (from, step) = (later, step + stretch);
+                        }
                     }
                 }
                 i += lanes;
             }
+            o += lines;
         }
         Ok(())
     }

@@ -269,7 +269,7 @@ const CHUNK: usize = 16;
 
 /// Copies a stretch to some positions, and perhaps something to those behind it; whether it is all there.
 #[inline]
-fn copy<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T], at: Range<usize>) -> bool {
+pub(super) fn copy<T: Copy>(from: &[T], start: i64, by: i64, out: &mut [T], at: Range<usize>) -> bool {
     let n = at.len();
     let (Ok(start), Ok(by)) = (usize::try_from(start), usize::try_from(by)) else {
         return copy_back(from, start, by, &mut out[at]);

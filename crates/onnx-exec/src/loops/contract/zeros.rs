@@ -7,12 +7,13 @@
 //! same micro-kernel. All of that wraps around, as the sum does.
 
 use super::kind::Kind;
+use super::read::packed_steps;
 use super::{Contraction, Side, blocks, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
-use crate::loops::micro::Micro;
+use crate::loops::micro::{Columns, Micro, Rows, Steps};
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
 use crate::loops::widest::{Job, widest};
@@ -156,7 +157,9 @@ impl<'o> Offsets<'o> {
 /// The sums of packed rows over all steps.
 pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, count: usize) -> Vec<i32> {
     let whole = packed.len() / count.next_multiple_of(T::GROUP);
-    let ones = vec![T::ONE; T::STEPS * micro.columns];
+    let ones = vec![T::ONE; T::GROUP * micro.columns];
+    // All steps of ones are the first.
+    let (of_rows, none) = (packed_steps::<T>(micro.rows), vec![0; T::STEPS / T::GROUP]);
     let mut tile = vec![T::NO_TOTAL; micro.rows * micro.columns];
     let mut sums = Vec::with_capacity(rows);
     for first in (0..rows).step_by(micro.rows) {
@@ -164,7 +167,10 @@ pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, 
         for steps in blocks(count, T::STEPS) {
             let n = steps.len().next_multiple_of(T::GROUP);
             let a = &packed[steps.start * whole + first * n..][..n * micro.rows];
-            micro.run(a, &ones[..n * micro.columns], &mut tile, micro.columns, size, steps.start == 0);
+            let groups = n / T::GROUP;
+            let a = Rows { numbers: a, apart: T::GROUP, steps: Steps::of(&of_rows[..groups]) };
+            let b = Columns { numbers: &ones, steps: Steps::of(&none[..groups]) };
+            micro.run(a, b, &mut tile, micro.columns, size, steps.start == 0);
         }
         let tile: &[i32] = bytemuck::cast_slice(&tile);
         sums.extend(tile.iter().step_by(micro.columns).take(size[0]));
@@ -175,14 +181,18 @@ pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, 
 /// The sums of a block of packed columns over all steps, and something for those behind, up to a whole tile.
 pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usize) -> Vec<i32> {
     let wide = packed.len() / count.next_multiple_of(T::GROUP);
-    let ones = vec![T::ONE; T::STEPS * micro.rows];
+    let ones = vec![T::ONE; T::GROUP];
+    // All steps of ones are the first.
+    let (none, of_columns) = (vec![0; T::STEPS / T::GROUP], packed_steps::<T>(micro.columns));
     let mut sums = vec![T::NO_TOTAL; wide];
     for steps in blocks(count, T::STEPS) {
         let n = steps.len().next_multiple_of(T::GROUP);
         let packed = packed[steps.start * wide..].chunks_exact(n * micro.columns);
         for (sums, b) in sums.chunks_exact_mut(micro.columns).zip(packed) {
-            let size = [1, micro.columns];
-            micro.run(&ones[..n * micro.rows], b, sums, micro.columns, size, steps.start == 0);
+            let groups = n / T::GROUP;
+            let a = Rows { numbers: &ones, apart: 0, steps: Steps::of(&none[..groups]) };
+            let b = Columns { numbers: b, steps: Steps::of(&of_columns[..groups]) };
+            micro.run(a, b, sums, micro.columns, [1, micro.columns], steps.start == 0);
         }
     }
     bytemuck::cast_vec(sums)

@@ -5,8 +5,8 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::Micro;
 use super::tile::{self, Vectors};
+use super::{Columns, Micro, Rows};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
     __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_dpbusd_avx_epi32,
@@ -67,9 +67,23 @@ pub(super) fn floats() -> Option<Micro<f32>> {
     has_floats().then_some(Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run: run_floats })
 }
 
-fn run_floats(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
+fn run_floats(
+    a: Rows<'_, f32>,
+    b: Columns<'_, f32>,
+    c: &mut [f32],
+    stride: usize,
+    size: [usize; 2],
+    is_first: bool,
+) {
     #[target_feature(enable = "avx2,fma")]
-    fn run(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, size: [usize; 2], is_first: bool) {
+    fn run(
+        a: Rows<'_, f32>,
+        b: Columns<'_, f32>,
+        c: &mut [f32],
+        stride: usize,
+        size: [usize; 2],
+        is_first: bool,
+    ) {
         // SAFETY: the processor has the instructions.
         unsafe { tile::run::<Floats>(a, b, c, stride, size, is_first) }
     }
@@ -136,9 +150,23 @@ pub(super) fn bytes() -> Option<Micro<u8>> {
     has!("avx2").then_some(Micro { rows, columns, run: run_bytes })
 }
 
-fn run_bytes(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+fn run_bytes(
+    a: Rows<'_, u8>,
+    b: Columns<'_, u8>,
+    c: &mut [i32],
+    stride: usize,
+    size: [usize; 2],
+    is_first: bool,
+) {
     #[target_feature(enable = "avx2")]
-    fn run(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+    fn run(
+        a: Rows<'_, u8>,
+        b: Columns<'_, u8>,
+        c: &mut [i32],
+        stride: usize,
+        size: [usize; 2],
+        is_first: bool,
+    ) {
         // SAFETY: the processor has the instructions.
         unsafe { tile::run::<Bytes<false>>(a, b, c, stride, size, is_first) }
     }
@@ -157,9 +185,23 @@ pub(super) fn bytes_at_once() -> Option<Micro<u8>> {
     has_bytes_at_once().then_some(Micro { rows, columns, run: run_bytes_at_once })
 }
 
-fn run_bytes_at_once(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+fn run_bytes_at_once(
+    a: Rows<'_, u8>,
+    b: Columns<'_, u8>,
+    c: &mut [i32],
+    stride: usize,
+    size: [usize; 2],
+    is_first: bool,
+) {
     #[target_feature(enable = "avx2,avxvnni")]
-    fn run(a: &[u8], b: &[u8], c: &mut [i32], stride: usize, size: [usize; 2], is_first: bool) {
+    fn run(
+        a: Rows<'_, u8>,
+        b: Columns<'_, u8>,
+        c: &mut [i32],
+        stride: usize,
+        size: [usize; 2],
+        is_first: bool,
+    ) {
         // SAFETY: the processor has the instructions.
         unsafe { tile::run::<Bytes<true>>(a, b, c, stride, size, is_first) }
     }

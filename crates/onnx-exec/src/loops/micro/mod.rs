@@ -1,8 +1,9 @@
 //! Micro-kernels: a small tile of a matrix product, its sums in registers from the first to the last product.
 //!
-//! `a` has `rows` numbers for each step, `b` has `columns`; the tile `c` gets the sums of their products added. The numbers of a
-//! [group](Factor::GROUP) of steps lie together. The fastest that the processor has is chosen when the program runs; the plain
-//! one needs nothing, and says what the others have to give.
+//! `a` has a number for each row and step, `b` one for each step and column; the tile `c` gets the sums of their products added.
+//! The numbers of a [group](Factor::GROUP) of steps lie together, and those of the columns one behind the other; how far rows are
+//! apart, and where steps are, is said, so that both may be packed or lie wherever they are. The fastest that the processor has
+//! is chosen when the program runs; the plain one needs nothing, and says what the others have to give.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -86,6 +87,34 @@ impl Factor for u8 {
     }
 }
 
+/// The rows of a tile: the group of a step begins where the step does, `apart` further for each row.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'n, T> {
+    pub(super) numbers: &'n [T],
+    pub(super) apart: usize,
+    pub(super) steps: Steps<'n>,
+}
+
+/// The columns of a tile: the groups of a step begin where the step does, one behind the other.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'n, T> {
+    pub(super) numbers: &'n [T],
+    pub(super) steps: Steps<'n>,
+}
+
+/// Where groups of steps begin.
+#[derive(Clone, Copy)]
+pub(super) struct Steps<'s> {
+    at: &'s [usize],
+    last: usize,
+}
+
+impl<'s> Steps<'s> {
+    pub(super) fn of(at: &'s [usize]) -> Self {
+        Steps { at, last: at.iter().copied().max().unwrap_or(0) }
+    }
+}
+
 /// A micro-kernel and the tile that it computes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Micro<T: Factor> {
@@ -95,7 +124,7 @@ pub(super) struct Micro<T: Factor> {
 }
 
 /// What [`Micro::run`] does.
-type Kernel<T> = fn(&[T], &[T], &mut [<T as Factor>::Total], usize, [usize; 2], bool);
+type Kernel<T> = fn(Rows<'_, T>, Columns<'_, T>, &mut [<T as Factor>::Total], usize, [usize; 2], bool);
 
 impl<T: Factor> Micro<T> {
     /// The fastest that this processor has.
@@ -103,13 +132,13 @@ impl<T: Factor> Micro<T> {
         T::kernels().first().copied().unwrap_or_else(plain::kernel)
     }
 
-    /// Adds the products of as many steps as there are in `a` and `b` to a tile whose rows begin `stride` apart, or sets it to
-    /// their sums if they are the first. At least `size` rows and columns are computed; `c` has at least that many rows, each of
-    /// the columns of a whole tile.
+    /// Adds the products of all steps to a tile whose rows begin `stride` apart, or sets it to their sums if they are the first.
+    /// At least `size` rows and columns are computed, of rows no more than are asked for; `b` has all columns of a tile, and `c`
+    /// at least that many rows, each of the columns of a whole tile.
     pub(super) fn run(
         self,
-        a: &[T],
-        b: &[T],
+        a: Rows<'_, T>,
+        b: Columns<'_, T>,
         c: &mut [T::Total],
         stride: usize,
         size: [usize; 2],
@@ -130,17 +159,25 @@ mod tests {
             let (all_rows, all_columns) = (micro.rows, micro.columns);
             let a: Vec<T> = (0..groups * all_rows * T::GROUP).map(&of_a).collect();
             let b: Vec<T> = (0..groups * all_columns * T::GROUP).map(&of_b).collect();
+            let steps = |all: usize| (0..groups).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
+            let (of_a, of_b) = (steps(all_rows), steps(all_columns));
             for (rows, columns) in (0..=all_rows).flat_map(|r| (0..=all_columns).map(move |c| (r, c))) {
                 let stride = all_columns + 3;
                 let mut c = vec![one; all_rows * stride];
-                micro.run(&a, &b, &mut c, stride, [rows, columns], false);
+                let a = Rows { numbers: &a, apart: T::GROUP, steps: Steps::of(&of_a) };
+                let b = Columns { numbers: &b, steps: Steps::of(&of_b) };
+                micro.run(a, b, &mut c, stride, [rows, columns], false);
                 let mut first = vec![one; all_rows * stride];
-                micro.run(&a, &b, &mut first, stride, [rows, columns], true);
+                micro.run(a, b, &mut first, stride, [rows, columns], true);
                 for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
                     let sum = (0..groups * T::GROUP).fold(T::NO_TOTAL, |sum, step| {
                         let (group, of) = (step / T::GROUP, step % T::GROUP);
                         let place = |all: usize, own: usize| (group * all + own) * T::GROUP + of;
-                        T::add_product(sum, a[place(all_rows, row)], b[place(all_columns, column)])
+                        T::add_product(
+                            sum,
+                            a.numbers[place(all_rows, row)],
+                            b.numbers[place(all_columns, column)],
+                        )
                     });
                     assert_eq!(c[row * stride + column], T::add(one, sum), "{micro:?} {row} {column}");
                     assert_eq!(first[row * stride + column], sum, "{micro:?} {row} {column}");
@@ -159,5 +196,26 @@ mod tests {
     #[test]
     fn the_greatest_bytes_are_added_up_exactly() {
         check::<u8>(|_| 255, |i| if i % 3 == 0 { 127 } else { 128 }, i32::MAX);
+    }
+
+    #[test]
+    fn factors_are_read_where_they_lie() {
+        // Rows one behind the other, and columns whose steps overlap, in no order.
+        let all: Vec<f32> = (0..900).map(|i| ((i * 37) % 23) as f32 - 11.0).collect();
+        let (of_a, of_b): (Vec<usize>, Vec<usize>) =
+            ((0..29).collect(), (0..29).map(|k| k * 7 % 29).collect());
+        for micro in f32::kernels() {
+            for rows in 0..=micro.rows {
+                let numbers = &all[..(rows.max(1) - 1) * 41 + 29];
+                let a = Rows { numbers, apart: 41, steps: Steps::of(&of_a) };
+                let b = Columns { numbers: &all[..28 + micro.columns], steps: Steps::of(&of_b) };
+                let mut c = vec![0.0; micro.rows * micro.columns];
+                micro.run(a, b, &mut c, micro.columns, [rows, micro.columns], true);
+                for (row, column) in (0..rows).flat_map(|r| (0..micro.columns).map(move |c| (r, c))) {
+                    let sum: f32 = (0..29).map(|k| all[row * 41 + k] * all[of_b[k] + column]).sum();
+                    assert_eq!(c[row * micro.columns + column], sum, "{micro:?} {row} {column}");
+                }
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The micro-kernel that needs nothing of the processor.
 
-use super::{Factor, Micro};
+use super::{Columns, Factor, Micro, Rows};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 8;
@@ -10,14 +10,25 @@ pub(super) fn kernel<T: Factor>() -> Micro<T> {
 }
 
 /// Adds products to the first rows of a tile.
-fn run<T: Factor>(a: &[T], b: &[T], c: &mut [T::Total], stride: usize, size: [usize; 2], is_first: bool) {
+fn run<T: Factor>(
+    a: Rows<'_, T>,
+    b: Columns<'_, T>,
+    c: &mut [T::Total],
+    stride: usize,
+    size: [usize; 2],
+    is_first: bool,
+) {
     if size[1] == 0 {
         return;
     }
+    let of_columns = COLUMNS * T::GROUP;
+    assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
     let mut sums = [[T::NO_TOTAL; COLUMNS]; ROWS];
-    for (a, b) in a.chunks_exact(ROWS * T::GROUP).zip(b.chunks_exact(COLUMNS * T::GROUP)) {
-        for (sums, a) in sums.iter_mut().zip(a.chunks_exact(T::GROUP)) {
-            for (sum, b) in sums.iter_mut().zip(b.chunks_exact(T::GROUP)) {
+    for (of_a, of_b) in a.steps.at.iter().zip(b.steps.at) {
+        let columns = &b.numbers[*of_b..][..of_columns];
+        for (row, sums) in sums.iter_mut().take(size[0]).enumerate() {
+            let a = &a.numbers[of_a + row * a.apart..][..T::GROUP];
+            for (sum, b) in sums.iter_mut().zip(columns.chunks_exact(T::GROUP)) {
                 *sum = a.iter().zip(b).fold(*sum, |sum, (a, b)| T::add_product(sum, *a, *b));
             }
         }

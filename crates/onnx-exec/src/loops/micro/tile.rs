@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::Factor;
+use super::{Columns, Factor, Rows};
 
 /// Vector registers of some width, and the instructions for them.
 pub(super) trait Vectors {
@@ -56,8 +56,8 @@ type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
 /// The processor has the instructions.
 #[inline(always)]
 pub(super) unsafe fn run<V: Vectors>(
-    a: &[V::Factor],
-    b: &[V::Factor],
+    a: Rows<'_, V::Factor>,
+    b: Columns<'_, V::Factor>,
     c: &mut [Total<V>],
     stride: usize,
     size: [usize; 2],
@@ -77,8 +77,8 @@ pub(super) unsafe fn run<V: Vectors>(
 /// The processor has the instructions.
 #[inline(always)]
 unsafe fn rows_of<V: Vectors, const N: usize>(
-    a: &[V::Factor],
-    b: &[V::Factor],
+    a: Rows<'_, V::Factor>,
+    b: Columns<'_, V::Factor>,
     c: &mut [Total<V>],
     stride: usize,
     rows: usize,
@@ -111,38 +111,45 @@ unsafe fn rows_of<V: Vectors, const N: usize>(
 /// The processor has the instructions.
 #[inline(always)]
 unsafe fn tile<V: Vectors, const R: usize, const N: usize>(
-    a: &[V::Factor],
-    b: &[V::Factor],
+    a: Rows<'_, V::Factor>,
+    b: Columns<'_, V::Factor>,
     c: &mut [Total<V>],
     stride: usize,
     is_first: bool,
 ) {
     const { assert!(R >= 1 && N * V::LANES <= V::COLUMNS) };
     let group = <V::Factor as Factor>::GROUP;
-    let (of_a, of_b) = (V::ROWS * group, V::COLUMNS * group);
+    let (of_rows, of_columns) = ((R - 1).saturating_mul(a.apart).saturating_add(group), N * V::LANES * group);
     assert!(R <= V::ROWS, "a tile of more rows than there are");
-    let groups = (a.len() / of_a).min(b.len() / of_b);
+    assert!(a.numbers.len() >= a.steps.last.saturating_add(of_rows), "rows that are not all there");
+    assert!(b.numbers.len() >= b.steps.last.saturating_add(of_columns), "columns that are not all there");
     assert!(c.len() >= (R - 1) * stride + N * V::LANES, "a tile that is not all there");
     // SAFETY: the processor has the instructions.
     let zero = unsafe { V::zero() };
     let mut sums = [[zero; N]; R];
-    let (mut from_a, mut from_b) = (a.as_ptr(), b.as_ptr());
-    for _ in 0..groups {
+    // Rows in threes, so that addresses take few registers: two distances in a three, and one to the next.
+    let three = 3 * a.apart;
+    for (of_a, of_b) in a.steps.at.iter().zip(b.steps.at) {
+        // SAFETY: no step begins behind the last, at which `of_rows` and `of_columns` numbers are there, as was asserted.
+        let (from_a, from_b) = unsafe { (a.numbers.as_ptr().add(*of_a), b.numbers.as_ptr().add(*of_b)) };
         let mut row = [zero; N];
         for (n, row) in row.iter_mut().enumerate() {
-            // SAFETY: this is one of `groups` groups, each of `COLUMNS` columns in `b`, and `N * LANES <= COLUMNS`.
+            // SAFETY: these are some of the `of_columns` numbers.
             *row = unsafe { V::load(from_b.add(n * V::LANES * group)) };
         }
+        let mut of_three = from_a;
         for (r, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: this is one of `groups` groups, each of `ROWS` rows in `a`, and `R <= ROWS`.
-            let x = unsafe { V::spread(from_a.add(r * group)) };
+            // SAFETY: this is one of the groups of `R` rows, of which the last ends where the `of_rows` numbers do.
+            let x = unsafe { V::spread(of_three.add(r % 3 * a.apart)) };
             for (sum, row) in sums.iter_mut().zip(&row) {
                 // SAFETY: the processor has the instructions.
                 *sum = unsafe { V::add_products(*sum, x, *row) };
             }
+            if r % 3 == 2 && r + 1 < R {
+                // SAFETY: the next row is one of those.
+                of_three = unsafe { of_three.add(three) };
+            }
         }
-        // SAFETY: both have `groups` groups, so that these are at most their ends.
-        (from_a, from_b) = unsafe { (from_a.add(of_a), from_b.add(of_b)) };
     }
     for (r, sums) in sums.iter().enumerate() {
         for (n, sum) in sums.iter().enumerate() {

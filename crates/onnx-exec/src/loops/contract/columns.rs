@@ -1,0 +1,264 @@
+//! The columns of a product, block by block.
+
+use super::finish::Run;
+use super::kind::Kind;
+use super::known::Known;
+use super::multiply::{Product, ReadRows};
+use super::pack::Packer;
+use super::patch::Patch;
+use super::read::{Lying, Read, packed_steps, steps_of};
+use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
+use crate::failure::Failure;
+use crate::loops::micro::{Micro, Steps};
+use crate::loops::scratch::{Scratch, scratch};
+use crate::loops::view::Operands;
+use std::ops::Range;
+
+/// Rows for which columns are packed that need not be: then they lie closer together.
+const ROWS_TO_PACK: usize = 512;
+
+/// Columns that are computed together, whatever the processor.
+const TOGETHER: usize = 16;
+/// Of how many rows computing a column takes as long as packing it.
+const ROWS_OF_PACKING: usize = 20;
+
+/// Whether it takes less time to compute some groups of so many than to pack columns.
+pub(super) fn is_worth_it([groups, each]: [usize; 2], columns: usize, rows: usize) -> bool {
+    let together = |columns: usize| columns.next_multiple_of(TOGETHER);
+    let more = (groups * together(each)).saturating_sub(together(columns));
+    more.saturating_mul(rows) <= columns * ROWS_OF_PACKING
+}
+
+pub(super) struct Columns<'c, T: Kind> {
+    micro: Micro<T>,
+    side: &'c Side,
+    extents: &'c [usize],
+    step_axes: &'c [usize],
+    /// How many columns there are, and how many steps.
+    columns: usize,
+    count: usize,
+    /// The most columns of a block.
+    block: usize,
+    packer: Packer<'c, T>,
+    packed: Scratch<T>,
+    /// Where steps begin, in a tile that is packed and in what is not.
+    packed_steps: Vec<usize>,
+    steps: Vec<usize>,
+    way: Way<'c>,
+}
+
+/// How columns are read.
+pub(super) enum Way<'c> {
+    Packed,
+    /// With so many columns before those of this part.
+    Known(&'c Known, usize),
+    Lying(Lying),
+    Copied(Box<Patch<'c>>),
+}
+
+impl<'c> Way<'c> {
+    /// How columns are read by so many rows, if they are not packed before.
+    pub(super) fn of(side: &'c Side, extents: &'c [usize], step_axes: &[usize], rows: usize) -> Self {
+        let lying = Lying::of(side, extents).filter(|lying| {
+            let [outer, inner] = [&side.axes[..lying.outer], &side.axes[lying.outer..]]
+                .map(|axes| axes.iter().map(|&axis| extents[axis]).product::<usize>());
+            lying.apart == 1 && rows < ROWS_TO_PACK && is_worth_it([outer, inner], outer * inner, rows)
+        });
+        let copied = || Patch::of(side, extents, step_axes, rows);
+        match lying {
+            Some(lying) => Way::Lying(lying),
+            None => copied().map_or(Way::Packed, |patch| Way::Copied(Box::new(patch))),
+        }
+    }
+}
+
+impl<'c, T: Kind> Columns<'c, T> {
+    pub(super) fn new(
+        contraction: &'c Contraction,
+        micro: Micro<T>,
+        extents: &'c [usize],
+        step_axes: &'c [usize],
+        known: Option<(&'c Known, usize)>,
+        rows: usize,
+    ) -> Result<Self, Failure> {
+        let side = &contraction.b;
+        let (columns, count): (usize, usize) = (side.count(extents), contraction.over.iter().product());
+        let way = match known {
+            Some((known, left)) => Way::Known(known, left),
+            None => Way::of(side, extents, step_axes, rows),
+        };
+        let depth = count.next_multiple_of(T::GROUP);
+        let most = |columns: usize| COLUMNS.min(columns).next_multiple_of(micro.columns);
+        let (block, room, steps) = match &way {
+            Way::Packed => {
+                let block = block(columns, depth, micro);
+                (block, block * depth, Vec::new())
+            }
+            Way::Known(known, _) => (known.block, 0, Vec::new()),
+            // A tile at the end of the operand is packed.
+            Way::Lying(_) => {
+                (most(columns), micro.columns * depth, steps_of(&side.program, extents, step_axes))
+            }
+            Way::Copied(patch) => {
+                (most(patch.columns()), patch.len() + micro.columns, patch.steps(step_axes))
+            }
+        };
+        let packer = Packer::new(side, extents, step_axes, micro.columns);
+        let packed_steps = packed_steps::<T>(micro.columns);
+        let packed = scratch(room)?;
+        Ok(Columns {
+            micro,
+            side,
+            extents,
+            step_axes,
+            columns,
+            count,
+            block,
+            packer,
+            packed,
+            packed_steps,
+            steps,
+            way,
+        })
+    }
+
+    /// The most columns of a block, in whole tiles.
+    pub(super) fn widest(&self) -> usize {
+        self.block
+    }
+
+    /// Multiplies all, at a position of the axes of both.
+    pub(super) fn each(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        product: &mut Product<'_, T>,
+        rows: ReadRows<'_, '_, T>,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
+        match &self.way {
+            Way::Packed | Way::Known(..) => {
+                for columns in blocks(self.columns, self.block) {
+                    self.packed(operands, at, columns, product, rows, out)?;
+                }
+                Ok(())
+            }
+            Way::Lying(_) => self.lying(operands, at, product, rows, out),
+            Way::Copied(_) => self.copied(operands, at, product, rows, out),
+        }
+    }
+
+    /// Multiplies a block of columns that are packed.
+    fn packed(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        columns: Range<usize>,
+        product: &mut Product<'_, T>,
+        rows: ReadRows<'_, '_, T>,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
+        let depth = self.count.next_multiple_of(T::GROUP);
+        let wide = columns.len().next_multiple_of(self.micro.columns);
+        let (numbers, sums) = match self.way {
+            Way::Known(known, left) => {
+                let first = left + columns.start;
+                let sums = known.sums().get(first..).unwrap_or(&[]);
+                (&known.numbers()[first * depth..][..wide * depth], Some(sums))
+            }
+            Way::Packed | Way::Lying(_) | Way::Copied(_) => {
+                let packed = &mut self.packed[..wide * depth];
+                pack_columns(&mut self.packer, operands, at, columns.clone(), self.count, packed)?;
+                (&*packed, None)
+            }
+        };
+        if let Some(zeros) = &mut product.zeros {
+            zeros.columns(operands, at, columns.clone())?;
+            zeros.sum_columns(self.micro, sums, numbers, columns.len(), self.count);
+        }
+        let read = |steps: &Range<usize>| {
+            let n = steps.len().next_multiple_of(T::GROUP);
+            let numbers = &numbers[steps.start * wide..][..n * wide];
+            Read::packed(numbers, self.micro.columns, &self.packed_steps[..n / T::GROUP])
+        };
+        let n = columns.len();
+        product.block((operands, at), (&[Run { columns, from: 0 }], n), rows, &read, out)
+    }
+
+    /// Multiplies columns where they lie.
+    fn lying(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        product: &mut Product<'_, T>,
+        rows: ReadRows<'_, '_, T>,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
+        let Way::Lying(lying) = self.way else { return Ok(()) };
+        let tile = self.micro.columns;
+        let last = self.steps.iter().copied().max().unwrap_or(0);
+        let (outer, inner) = self.side.axes.split_at(lying.outer);
+        let inner: usize = inner.iter().map(|&axis| self.extents[axis]).product();
+        for before in (0..self.columns).step_by(inner.max(1)) {
+            place(at, outer, self.extents, before / inner);
+            let numbers = lying.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
+            // Tiles are read as a whole.
+            let there = numbers.len().saturating_sub(last) / tile * tile;
+            let mut first = 0;
+            while first < inner {
+                let n = self.block.min(inner - first);
+                let n =
+                    if first + n.next_multiple_of(tile) <= there { n } else { there.saturating_sub(first) };
+                if n == 0 {
+                    let columns = first..inner.min(first + tile);
+                    first = columns.end;
+                    let columns = before + columns.start..before + columns.end;
+                    self.packed(operands, at, columns, product, rows, out)?;
+                    continue;
+                }
+                let read = |steps: &Range<usize>| Read {
+                    numbers: &numbers[first..],
+                    tile,
+                    apart: 0,
+                    steps: Steps::of(&self.steps[steps.clone()]),
+                };
+                let run = Run { columns: before + first..before + first + n, from: 0 };
+                product.block((operands, at), (&[run], n), rows, &read, out)?;
+                first += n;
+            }
+        }
+        Ok(())
+    }
+
+    /// Multiplies columns that are in copies of images.
+    fn copied(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        product: &mut Product<'_, T>,
+        rows: ReadRows<'_, '_, T>,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
+        let Way::Copied(patch) = &self.way else { return Ok(()) };
+        let outer: usize = patch.outer.iter().map(|&axis| self.extents[axis]).product();
+        let mut runs = Vec::new();
+        for (outer_at, region) in (0..outer).flat_map(|outer| patch.regions().map(move |it| (outer, it))) {
+            place(at, patch.outer, self.extents, outer_at);
+            let copy = bytemuck::cast_slice_mut(&mut self.packed[..patch.len()]);
+            patch.fill(operands, at, self.step_axes, [region[0].start, region[1].start], copy)?;
+            let numbers = &self.packed[..];
+            for block in blocks(patch.columns_of(&region), self.block) {
+                runs.clear();
+                patch.runs(outer_at, &region, &block, &mut runs);
+                let read = |steps: &Range<usize>| Read {
+                    numbers: &numbers[block.start..],
+                    tile: self.micro.columns,
+                    apart: 0,
+                    steps: Steps::of(&self.steps[steps.clone()]),
+                };
+                product.block((operands, at), (&runs, block.len()), rows, &read, out)?;
+            }
+        }
+        Ok(())
+    }
+}

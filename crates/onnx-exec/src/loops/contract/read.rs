@@ -1,0 +1,112 @@
+//! What micro-kernels read: factors that are packed, and those that lie as they are needed.
+//!
+//! A factor that is an element of an operand, at a place that is linear in its own axes and in those that are summed over, is
+//! read where it lies if its rows are equally far apart, or its columns lie one behind the other:
+//!
+//! ```text
+//! sum over k of a[m, k] * b[k, n]        rows `a.dims[1]` apart, columns one behind the other
+//! sum over k of a[m, k] * b[n, k]        rows likewise, columns packed
+//! ```
+
+use super::Side;
+use super::kind::Kind;
+use crate::loops::micro::{Columns, Rows, Steps};
+use crate::loops::program::{Instr, Program};
+use crate::loops::view::Operands;
+use onnx_ir::ElemType;
+
+/// A factor for a block of steps.
+#[derive(Clone, Copy)]
+pub(super) struct Read<'r, T> {
+    pub(super) numbers: &'r [T],
+    /// How far apart tiles are, and the rows in them.
+    pub(super) tile: usize,
+    pub(super) apart: usize,
+    pub(super) steps: Steps<'r>,
+}
+
+impl<'r, T: Kind> Read<'r, T> {
+    /// One that is packed, in tiles of so many rows or columns; of a tile, the steps begin there.
+    pub(super) fn packed(numbers: &'r [T], tile: usize, steps: &'r [usize]) -> Self {
+        Read { numbers, tile: steps.len() * T::GROUP * tile, apart: T::GROUP, steps: Steps::of(steps) }
+    }
+
+    pub(super) fn rows(&self, tile: usize) -> Rows<'r, T> {
+        Rows { numbers: &self.numbers[tile * self.tile..], apart: self.apart, steps: self.steps }
+    }
+
+    pub(super) fn columns(&self, tile: usize) -> Columns<'r, T> {
+        Columns { numbers: &self.numbers[tile * self.tile..], steps: self.steps }
+    }
+}
+
+/// Where the groups of steps of a packed tile begin.
+pub(super) fn packed_steps<T: Kind>(tile: usize) -> Vec<usize> {
+    (0..T::STEPS / T::GROUP).map(|group| group * tile * T::GROUP).collect()
+}
+
+/// A factor that is read where it lies.
+#[derive(Clone, Copy)]
+pub(super) struct Lying {
+    operand: usize,
+    /// How far apart its own positions are, along its own axes but the outer ones.
+    pub(super) apart: usize,
+    pub(super) outer: usize,
+}
+
+impl Lying {
+    /// How a factor lies, if it does.
+    pub(super) fn of(side: &Side, extents: &[usize]) -> Option<Lying> {
+        let [Instr::Load { to, operand, elem: ElemType::FLOAT, place }] = &side.program.instrs[..] else {
+            return None;
+        };
+        if side.bytes.is_some() || side.program.result != Some(*to) || place.by.iter().any(|by| *by < 0) {
+            return None;
+        }
+        let mut own = side.axes.iter().rev().filter(|axis| extents[**axis] > 1).peekable();
+        let apart = own.peek().map_or(1, |axis| place.by[**axis]);
+        let mut next = apart;
+        let is_next = |axis: &&usize| {
+            let is = extents[**axis] == 1 || place.by[**axis] == next;
+            next = next.saturating_mul(i64::try_from(extents[**axis]).unwrap_or(i64::MAX));
+            is
+        };
+        let inner = side.axes.iter().rev().take_while(is_next).count();
+        let outer = side.axes.len() - inner;
+        Some(Lying { operand: *operand, apart: usize::try_from(apart).ok()?, outer })
+    }
+
+    /// The numbers from the first of its positions on, at a position of all other axes.
+    pub(super) fn numbers<'v, T: Kind>(
+        &self,
+        side: &Side,
+        operands: &Operands<'v>,
+        at: &mut [usize],
+        steps: &[usize],
+    ) -> Option<&'v [T]> {
+        side.axes[self.outer..].iter().chain(steps).for_each(|&axis| at[axis] = 0);
+        let [Instr::Load { place, .. }] = &side.program.instrs[..] else { return None };
+        let view = operands.get(self.operand).copied().flatten()?;
+        let first = usize::try_from(place.at(at) - view.first).ok()?;
+        T::is_element(view.elem).then_some(())?;
+        view.words().get(first..)
+    }
+}
+
+/// How far behind the first step each step of a program with one load is.
+pub(super) fn steps_of(program: &Program, extents: &[usize], axes: &[usize]) -> Vec<usize> {
+    let [Instr::Load { place, .. }] = &program.instrs[..] else { return Vec::new() };
+    // None goes back, so that each lies in the operand.
+    sums(extents, axes, |axis| place.by[axis]).into_iter().map(|step| step as usize).collect()
+}
+
+/// At each position of some axes the sum of what they add.
+pub(super) fn sums(extents: &[usize], axes: &[usize], by: impl Fn(usize) -> i64) -> Vec<i64> {
+    let mut all = vec![0];
+    for &axis in axes {
+        let by = by(axis);
+        let each = |sum: i64| (0..extents[axis] as i64).map(move |at| sum + by * at);
+        all = all.into_iter().flat_map(each).collect();
+    }
+    all
+}
