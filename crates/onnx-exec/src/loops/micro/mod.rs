@@ -9,8 +9,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod plain;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tile;
 
 use smallvec::SmallVec;
@@ -55,7 +57,9 @@ impl Factor for f32 {
     fn kernels() -> SmallVec<[Micro<f32>; 4]> {
         #[cfg(target_arch = "x86_64")]
         let fast = [avx512::floats(), avx2::floats()];
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        let fast = [Some(neon::floats())];
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let fast: [Option<Micro<f32>>; 0] = [];
         fast.into_iter().flatten().chain([plain::kernel()]).collect()
     }
