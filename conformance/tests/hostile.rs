@@ -120,6 +120,14 @@ const TOO_MUCH: &[(&str, &str)] = &[
         "a = ConstantOfShape(s) c = Constant <value_ints = [1, 1048576]> () b = Reshape(a, c) d = Constant <value_ints = [1048576, 1]> () e = Reshape(a, d) y = MatMul(e, b)",
     ),
     (
+        "float[4,1] x = {1, 2, 3, 4}, float[1,8] w = {1, 2, 3, 4, 5, 6, 7, 8}, int64[2] s = {4, 20000000}, int64[2] t = {20000000, 8}",
+        "a = Expand(x, s) b = Expand(w, t) y = MatMul(a, b)",
+    ),
+    (
+        "float[1,1,4,4] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, float[1,1,1,1] w = {1}, int64[4] s = {1, 1, 1, 20000000}",
+        "a = Expand(w, s) y = Conv <pads = [0, 10000000, 0, 10000000]> (x, a)",
+    ),
+    (
         "int64[1] s = {1048576}",
         "a = ConstantOfShape(s) c = Constant <value_ints = [1, 1048576]> () b = Reshape(a, c) d = Constant <value_ints = [1048576, 1]> () e = Reshape(a, d) y = Add(e, b)",
     ),

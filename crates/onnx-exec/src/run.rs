@@ -69,7 +69,7 @@ impl Default for RunOptions<'_> {
         RunOptions {
             seed: 0,
             max_memory: usize::MAX,
-            fuel: 100_000_000,
+            fuel: 20_000_000,
             threads: pool::cores(),
             cancel: None,
             observe: None,

@@ -6,7 +6,7 @@ use super::known::Known;
 use super::multiply::{Product, ReadRows};
 use super::pack::Packer;
 use super::patch::Patch;
-use super::read::{Lying, Read, packed_steps, steps_of};
+use super::read::{Lying, Read, are_listed, packed_steps, steps_of};
 use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
 use crate::failure::Failure;
 use crate::loops::micro::{Micro, Steps};
@@ -59,6 +59,9 @@ pub(super) enum Way<'c> {
 impl<'c> Way<'c> {
     /// How columns are read by so many rows, if they are not packed before.
     pub(super) fn of(side: &'c Side, extents: &'c [usize], step_axes: &[usize], rows: usize) -> Self {
+        if !are_listed(extents, step_axes) {
+            return Way::Packed;
+        }
         let lying = Lying::of(side, extents).filter(|lying| {
             let [outer, inner] = [&side.axes[..lying.outer], &side.axes[lying.outer..]]
                 .map(|axes| axes.iter().map(|&axis| extents[axis]).product::<usize>());

@@ -22,6 +22,7 @@
 //! what zero points add is put right in the totals (`zeros`), which are exact.
 
 mod columns;
+mod coordinate;
 mod finish;
 mod kind;
 mod known;
@@ -181,7 +182,8 @@ impl Contraction {
     pub(super) fn read(&self) -> [&'static str; 2] {
         let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
         let steps: Vec<usize> = (self.dims.len()..extents.len()).collect();
-        let rows = match (&self.a.known, multiply::lying_rows(&self.a, &extents, self.b.count(&extents))) {
+        let lying = multiply::lying_rows(&self.a, &extents, &steps, self.b.count(&extents));
+        let rows = match (&self.a.known, lying) {
             (Some(_), _) => "packed before the run",
             (None, Some(_)) => "where they lie",
             (None, None) => "packed",

@@ -5,7 +5,7 @@ use super::finish::{Finish, Run};
 use super::kind::Kind;
 use super::known::Known;
 use super::pack::Packer;
-use super::read::{Lying, Read, packed_steps, steps_of};
+use super::read::{Lying, Read, are_listed, packed_steps, steps_of};
 use super::zeros::Zeros;
 use super::{Contraction, ROWS, Side, blocks, pack_rows, place};
 use crate::budget::spend;
@@ -21,8 +21,13 @@ const ALIKE: usize = 1 << 10;
 const FEW: usize = 64;
 
 /// How rows lie, if they are read where they do by so many columns.
-pub(super) fn lying_rows(side: &Side, extents: &[usize], columns: usize) -> Option<Lying> {
-    let lying = Lying::of(side, extents)?;
+pub(super) fn lying_rows(
+    side: &Side,
+    extents: &[usize],
+    step_axes: &[usize],
+    columns: usize,
+) -> Option<Lying> {
+    let lying = Lying::of(side, extents).filter(|_| are_listed(extents, step_axes))?;
     let is_apart = !lying.apart.is_multiple_of(ALIKE) || columns <= FEW;
     (lying.outer == 0 && is_apart).then_some(lying)
 }
@@ -47,7 +52,7 @@ impl Contraction {
         // Rows before those of this part.
         let before = if self.a.axes.contains(&0) { first * (rows / self.dims[0]) } else { 0 };
         let known_a = self.a.known.as_deref().filter(|_| before.is_multiple_of(micro.rows));
-        let lying_a = lying_rows(&self.a, &extents, columns).filter(|_| known_a.is_none());
+        let lying_a = lying_rows(&self.a, &extents, &step_axes, columns).filter(|_| known_a.is_none());
         let steps_a = match &lying_a {
             Some(_) => steps_of(&self.a.program, &extents, &step_axes),
             None => packed_steps::<T>(micro.rows),

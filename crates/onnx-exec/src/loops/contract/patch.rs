@@ -12,6 +12,7 @@
 //! apart lie together, a copy for each remainder that a tap has.
 
 use super::columns::is_worth_it;
+use super::coordinate::Coordinate;
 use super::finish::Run;
 use super::read::sums;
 use super::stretches::copy;
@@ -23,9 +24,6 @@ use crate::loops::view::Operands;
 use onnx_ir::ElemType;
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// Numbers that are farther apart are better packed.
-const MOST_REMAINDERS: usize = 8;
 
 /// How columns are read from a copy of what they are.
 pub(super) struct Patch<'p> {
@@ -44,98 +42,6 @@ pub(super) struct Patch<'p> {
     extents: &'p [usize],
     /// How many rows and columns of an image are copied for at a time.
     region: [usize; 2],
-}
-
-/// What an axis of the columns, together with axes that are summed over, walks through.
-struct Coordinate<'c> {
-    axis: Option<usize>,
-    extent: usize,
-    /// What is in bounds, if anything is out of them.
-    function: Option<&'c Linear>,
-    within: Range<i64>,
-    /// From one column to the next.
-    stride: i64,
-    /// How far apart numbers are in the operand.
-    by: i64,
-    /// How far the axes that are summed over shift it.
-    shifts: SmallVec<[(usize, i64); 2]>,
-    least: i64,
-    most: i64,
-    /// What shifts may leave, divided by the stride.
-    remainders: SmallVec<[usize; 2]>,
-}
-
-impl<'p> Coordinate<'p> {
-    /// That of an axis; of none, one place.
-    fn of(
-        axis: Option<usize>,
-        place_of: &Linear,
-        bounds: &'p [Bound],
-        steps: &[usize],
-        extents: &[usize],
-    ) -> Option<Self> {
-        let mut mine = bounds.iter().filter(|bound| axis.is_some_and(|axis| bound.function.by[axis] != 0));
-        let mut coordinate = Coordinate {
-            axis,
-            extent: axis.map_or(1, |axis| extents[axis]),
-            function: None,
-            within: i64::MIN..i64::MAX,
-            stride: 1,
-            by: axis.map_or(0, |axis| place_of.by[axis]),
-            shifts: SmallVec::new(),
-            least: 0,
-            most: 0,
-            remainders: SmallVec::new(),
-        };
-        if let (Some(axis), Some(bound)) = (axis, mine.next()) {
-            let function = &bound.function;
-            let stride = function.by[axis];
-            let is_it = stride > 0 && coordinate.by % stride == 0;
-            (is_it && mine.next().is_none()).then_some(())?;
-            (coordinate.stride, coordinate.by) = (stride, coordinate.by / stride);
-            coordinate.within = bound.from..bound.to;
-            coordinate.function = Some(function);
-            for &step in steps.iter().filter(|step| function.by[**step] != 0) {
-                let by = function.by[step];
-                (Some(place_of.by[step]) == coordinate.by.checked_mul(by)).then_some(())?;
-                let reach = by.checked_mul(extents[step] as i64 - 1)?;
-                coordinate.least = coordinate.least.checked_add(reach.min(0))?;
-                coordinate.most = coordinate.most.checked_add(reach.max(0))?;
-                coordinate.shifts.push((step, by));
-            }
-        }
-        let axes: SmallVec<[usize; 2]> = coordinate.shifts.iter().map(|(axis, _)| *axis).collect();
-        for shift in sums(extents, &axes, |axis| coordinate.shift_of(axis)) {
-            let (_, remainder) = coordinate.divided(shift);
-            if !coordinate.remainders.contains(&remainder) {
-                coordinate.remainders.push(remainder);
-            }
-            (coordinate.remainders.len() <= MOST_REMAINDERS).then_some(())?;
-        }
-        Some(coordinate)
-    }
-
-    /// How far an axis that is summed over shifts it.
-    fn shift_of(&self, axis: usize) -> i64 {
-        self.shifts.iter().find(|(other, _)| *other == axis).map_or(0, |(_, by)| *by)
-    }
-
-    /// How many columns it is shifted by, and what is left.
-    fn divided(&self, shift: i64) -> (usize, usize) {
-        let (shift, stride) = ((shift - self.least) as usize, self.stride as usize);
-        if stride == 1 { (shift, 0) } else { (shift / stride, shift % stride) }
-    }
-
-    /// How many more places there are than columns.
-    fn more(&self) -> usize {
-        ((self.most - self.least) / self.stride) as usize
-    }
-
-    /// The values of the function that some column asks for and that are in bounds.
-    fn values(&self, origin: i64) -> Range<i64> {
-        let end = self.stride * (self.extent as i64 - 1) + self.most + 1;
-        self.within.start.max(origin + self.least)..self.within.end.min(origin + end)
-    }
 }
 
 impl<'p> Patch<'p> {

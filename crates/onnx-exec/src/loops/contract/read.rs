@@ -45,6 +45,14 @@ pub(super) fn packed_steps<T: Kind>(tile: usize) -> Vec<usize> {
     (0..T::STEPS / T::GROUP).map(|group| group * tile * T::GROUP).collect()
 }
 
+/// Longer sums are of packed factors, for which memory is asked: where each step lies is a list of all.
+const MOST_STEPS: usize = 1 << 20;
+
+/// Whether the places of so many steps may be listed.
+pub(super) fn are_listed(extents: &[usize], steps: &[usize]) -> bool {
+    steps.iter().fold(1, |n: usize, axis| n.saturating_mul(extents[*axis])) <= MOST_STEPS
+}
+
 /// A factor that is read where it lies.
 #[derive(Clone, Copy)]
 pub(super) struct Lying {
