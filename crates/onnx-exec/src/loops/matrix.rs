@@ -1,13 +1,14 @@
 //! Matrices by which rows are multiplied again and again, for kernels whose rows come one after the other.
 
-use super::micro::{Columns, Micro, Rows, Steps};
+use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
 use super::parallel::{LEAST_PRODUCTS, parallel};
 use crate::budget::filled;
 use crate::failure::Failure;
 use crate::pool;
+use std::ops::Range;
 
-/// Steps of which totals are added up in registers.
-const STEPS: usize = 256;
+/// Steps of a block.
+const STEPS: usize = f32::STEPS;
 
 /// A matrix, laid out once as the micro-kernels read it: for each block of steps, tile of columns after tile.
 pub(crate) struct Matrix {
@@ -21,9 +22,10 @@ impl Matrix {
     /// The matrix that has these numbers, `steps` after `steps`, as its columns.
     pub(crate) fn of_columns(numbers: &[f32], steps: usize) -> Result<Matrix, Failure> {
         let columns = numbers.len().checked_div(steps).unwrap_or(0);
-        Matrix::laid(steps, columns, |first, count, left, wide, tile, out| {
-            for column in 0..wide {
-                let from = &numbers[(left + column) * steps + first..][..count];
+        Matrix::laid(steps, columns, |in_block, in_tile, out| {
+            let tile = out.len() / in_block.len();
+            for (column, at) in in_tile.enumerate() {
+                let from = &numbers[at * steps..][in_block.clone()];
                 out[column..].iter_mut().step_by(tile).zip(from).for_each(|(out, x)| *out = *x);
             }
         })
@@ -32,28 +34,30 @@ impl Matrix {
     /// The matrix that has these numbers, `columns` after `columns`, as its rows.
     pub(crate) fn of_rows(numbers: &[f32], columns: usize) -> Result<Matrix, Failure> {
         let steps = numbers.len().checked_div(columns).unwrap_or(0);
-        Matrix::laid(steps, columns, |first, _, left, wide, tile, out| {
-            for (step, out) in out.chunks_exact_mut(tile).enumerate() {
-                out[..wide].copy_from_slice(&numbers[(first + step) * columns + left..][..wide]);
+        Matrix::laid(steps, columns, |in_block, in_tile, out| {
+            let tile = out.len() / in_block.len();
+            for (step, out) in in_block.zip(out.chunks_exact_mut(tile)) {
+                let from = &numbers[step * columns..][in_tile.clone()];
+                out[..from.len()].copy_from_slice(from);
             }
         })
     }
 
-    /// A matrix that is laid out tile by tile: from a step on so many, from a column on so many, of a tile of so many.
+    /// A matrix that is laid out tile by tile: some steps of some columns.
     fn laid(
         steps: usize,
         columns: usize,
-        lay: impl Fn(usize, usize, usize, usize, usize, &mut [f32]),
+        lay: impl Fn(Range<usize>, Range<usize>, &mut [f32]),
     ) -> Result<Matrix, Failure> {
         let micro = Micro::best();
         let whole = columns.next_multiple_of(micro.columns);
         let mut numbers = filled(whole.saturating_mul(steps), 0.0)?;
         for first in (0..steps).step_by(STEPS) {
-            let count = STEPS.min(steps - first);
-            let block = &mut numbers[first * whole..][..count * whole];
-            for (tile, out) in block.chunks_exact_mut(count * micro.columns).enumerate() {
+            let in_block = first..steps.min(first + STEPS);
+            let block = &mut numbers[first * whole..][..in_block.len() * whole];
+            for (tile, out) in block.chunks_exact_mut(in_block.len() * micro.columns).enumerate() {
                 let left = tile * micro.columns;
-                lay(first, count, left, micro.columns.min(columns - left), micro.columns, out);
+                lay(in_block.clone(), left..columns.min(left + micro.columns), out);
             }
         }
         Ok(Matrix { micro, steps, columns, numbers })
@@ -92,11 +96,13 @@ impl Matrix {
                     let wide = micro.columns.min(columns - left);
                     let b = Columns { numbers: b, steps: in_columns };
                     if wide == micro.columns {
-                        micro.run(a, b, &mut out[left..], *columns, [count, wide], false);
+                        let c = &mut out[left..];
+                        micro.run(Tile { a, b, c, stride: *columns, size: [count, wide], is_first: false });
                         continue;
                     }
                     // Behind the last column, the next row begins.
-                    micro.run(a, b, &mut ragged, micro.columns, [count, wide], true);
+                    let (c, stride) = (&mut ragged[..], micro.columns);
+                    micro.run(Tile { a, b, c, stride, size: [count, wide], is_first: true });
                     for (out, sums) in out.chunks_exact_mut(*columns).zip(ragged.chunks_exact(micro.columns))
                     {
                         out[left..].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);

@@ -32,8 +32,6 @@ impl<'m> Stepwise<'m> {
     /// What a node gives for inputs of which this is known, a fact for each of its outputs; or what is wrong.
     pub fn outputs(&mut self, node: NodeId, inputs: &[Option<Fact>]) -> Result<Vec<Fact>, Vec<Diagnostic>> {
         self.set(node, inputs);
-        // Of nodes before, nothing is known any more.
-        self.engine.frame.run = self.engine.next_run();
         let first = self.engine.finding_count();
         self.engine.fuel = usize::MAX;
         self.engine.step(node);
@@ -84,6 +82,8 @@ impl<'m> Stepwise<'m> {
     }
 
     fn set(&mut self, node: NodeId, inputs: &[Option<Fact>]) {
+        // What was found of nodes before is known no more.
+        self.engine.frame.run = self.engine.next_run();
         let operands = self.engine.body().nodes[node].inputs.iter();
         for (value, fact) in operands.zip(inputs) {
             if let Some(value) = value {

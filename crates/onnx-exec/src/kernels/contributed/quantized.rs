@@ -1,6 +1,7 @@
 //! Quantized operators: QGemm, QLinearGlobalAveragePool, QLinearConcat, DynamicQuantizeMatMul, MatMulIntegerToFloat.
 
 use super::super::around::Around;
+use super::super::real::Real;
 use super::super::{Call, Row};
 use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
@@ -50,7 +51,7 @@ fn quantized(
 }
 
 /// What a tensor becomes when it is quantized by its own range to 8 bits, and back.
-pub(in crate::kernels) fn through_bytes<T: Copy + Into<f64>>(numbers: &mut [T], of: impl Fn(f64) -> T) {
+pub(in crate::kernels) fn through_bytes<T: Real>(numbers: &mut [T]) {
     let single = |x: T| -> f32 { x.into() as f32 };
     let (low, high) =
         numbers.iter().fold((0.0f32, 0.0f32), |(l, h), &x| (l.min(single(x)), h.max(single(x))));
@@ -58,7 +59,7 @@ pub(in crate::kernels) fn through_bytes<T: Copy + Into<f64>>(numbers: &mut [T], 
     let zero = (-low / scale).round_ties_even().clamp(0.0, 255.0);
     for x in numbers {
         let code = ((single(*x) / scale).round_ties_even() + zero).clamp(0.0, 255.0);
-        *x = of(f64::from(code - zero) * f64::from(scale));
+        *x = T::of(f64::from(code - zero) * f64::from(scale));
     }
 }
 
@@ -118,7 +119,7 @@ fn scaled(
 fn dynamic_quantize_mat_mul(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     let mut numbers = a.floats()?;
-    through_bytes(&mut numbers, |x| x);
+    through_bytes(&mut numbers);
     let (mut y, dims) = product(&numbers, a.dims(), &centered(call, 1, 3)?, b.dims())?;
     scaled(call, &mut y, 1.0, 2, 4, *dims.last().unwrap_or(&1))?;
     Ok(vec![Tensor::of_floats(a.elem(), &dims, &y)?.into()])

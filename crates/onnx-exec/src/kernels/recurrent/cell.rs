@@ -4,6 +4,7 @@ use super::activation::Activation;
 use super::number::Number;
 use crate::budget::filled;
 use crate::failure::Failure;
+use crate::kernels::contributed::through_bytes;
 use crate::loops::{Job, widest};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,8 +66,8 @@ pub(super) struct Cell<'a, T: Number> {
     pub(super) clip: Option<T>,
     /// LSTM: what is not taken in is forgotten.
     pub(super) input_forget: bool,
-    /// The last states are rounded by this before they are multiplied.
-    pub(super) round: Option<fn(&mut [T])>,
+    /// The last states are rounded to bytes of their own ranges before they are multiplied.
+    pub(super) is_quantized: bool,
 }
 
 /// What goes from step to step: a row of each for each sequence.
@@ -187,8 +188,8 @@ impl<T: Number> Cell<'_, T> {
         row: impl Fn(usize) -> Option<usize>,
     ) -> Result<(), Failure> {
         let (n, rows) = (self.hidden, self.bias.len());
-        if let Some(round) = self.round {
-            state.h.chunks_exact_mut(n).for_each(round);
+        if self.is_quantized {
+            state.h.chunks_exact_mut(n).for_each(through_bytes);
         }
         let (bias, candidate_bias) = self.biases();
         state.recurrent.chunks_exact_mut(bias.len()).for_each(|row| row.copy_from_slice(bias));

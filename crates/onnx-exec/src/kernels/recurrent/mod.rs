@@ -10,6 +10,7 @@ mod activation;
 mod cell;
 mod number;
 
+use super::contributed::through_bytes;
 use super::{Call, Row};
 use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
@@ -308,10 +309,9 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
         (Kind::Lstm, None) | (Kind::Rnn | Kind::Gru, _) => None,
     };
     let activations = activations(call, kind, directions)?;
-    let round = if is_quantized { Some(T::through_bytes as fn(&mut [T])) } else { None };
     let mut xs = T::numbers(x)?;
-    if let Some(round) = round {
-        round(&mut xs);
+    if is_quantized {
+        through_bytes(&mut xs);
     }
     let way = |direction: usize| {
         let (input_bias, bias) = bias[direction * 2 * rows..][..2 * rows].split_at(rows);
@@ -325,7 +325,7 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
             activations: &activations[direction * per_direction..][..per_direction],
             clip: call.attrs.float("clip").map(f64::from).filter(|clip| *clip > 0.0).map(T::of),
             input_forget: call.attrs.flag("input_forget"),
-            round,
+            is_quantized,
         };
         let of = |states: &[T]| -> Vec<T> {
             (0..batch).flat_map(|b| &states[sizes.of_state(direction, b)..][..hidden]).copied().collect()

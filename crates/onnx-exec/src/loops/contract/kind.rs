@@ -10,8 +10,6 @@ use onnx_ir::ElemType;
 
 /// Numbers that are packed.
 pub(super) trait Kind: Factor {
-    /// Steps of which totals are added up in registers: a tile of columns then stays in the first cache.
-    const STEPS: usize;
     /// The element type of totals, and the class of registers for them.
     const TOTAL: ElemType;
     const CLASS: Class;
@@ -36,7 +34,6 @@ pub(super) trait Kind: Factor {
 }
 
 impl Kind for f32 {
-    const STEPS: usize = 256;
     const TOTAL: ElemType = ElemType::FLOAT;
     const CLASS: Class = Class::Single;
 
@@ -77,7 +74,6 @@ impl Kind for f32 {
 }
 
 impl Kind for u8 {
-    const STEPS: usize = 512;
     const TOTAL: ElemType = ElemType::INT32;
     const CLASS: Class = Class::Int;
 

@@ -86,12 +86,11 @@ impl Known {
 impl Contraction {
     /// Packs the factors that are made of constants.
     fn pack<T: Kind>(&mut self, constants: &[Option<&Tensor>], packed: &mut Packed) -> Result<(), Failure> {
-        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
+        let (extents, step_axes) = self.axes();
         for is_rows in [true, false] {
             let side = if is_rows { &self.a } else { &self.b };
             let Some(of) = self.constants(side, constants) else { continue };
-            let axes = side.axes.iter().copied().chain(self.dims.len()..extents.len());
-            let extents: Vec<usize> = axes.map(|axis| extents[axis]).collect();
+            let extents: Vec<usize> = side.axes.iter().chain(&step_axes).map(|&axis| extents[axis]).collect();
             let known = match packed.0.iter().find(|entry| entry.is(side, &extents, &of)) {
                 Some(entry) => Arc::clone(&entry.known),
                 None if packed.0.len() >= MOST => continue,
@@ -112,8 +111,7 @@ impl Contraction {
     /// All rows, packed.
     fn rows<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
         let micro = Micro::<T>::best();
-        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
-        let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
+        let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
         let rows = self.a.count(&extents);
         let mut known = Known::room::<T>(rows, micro.rows, micro.rows, count.next_multiple_of(T::GROUP))?;
@@ -129,8 +127,7 @@ impl Contraction {
     /// All columns, packed.
     fn columns<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
         let micro = Micro::<T>::best();
-        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
-        let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
+        let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
         let depth = count.next_multiple_of(T::GROUP);
         let columns = self.b.count(&extents);

@@ -33,7 +33,7 @@ mod read;
 mod stretches;
 mod zeros;
 
-use super::micro::Micro;
+use super::micro::{Factor, Micro};
 use super::program::{Instr, Program};
 use super::view::Operands;
 use crate::failure::{Failure, fail};
@@ -175,13 +175,19 @@ impl Contraction {
 
     /// Steps of which totals are added up in registers.
     pub(super) fn steps_at_a_time(&self) -> usize {
-        if self.is_float() { <f32 as Kind>::STEPS } else { <u8 as Kind>::STEPS }
+        if self.is_float() { f32::STEPS } else { u8::STEPS }
+    }
+
+    /// Extents of all axes, and which of these are summed over.
+    fn axes(&self) -> (Vec<usize>, Vec<usize>) {
+        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
+        let steps = (self.dims.len()..extents.len()).collect();
+        (extents, steps)
     }
 
     /// How rows and columns are read.
     pub(super) fn read(&self) -> [&'static str; 2] {
-        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
-        let steps: Vec<usize> = (self.dims.len()..extents.len()).collect();
+        let (extents, steps) = self.axes();
         let lying = multiply::lying_rows(&self.a, &extents, &steps, self.b.count(&extents));
         let rows = match (&self.a.known, lying) {
             (Some(_), _) => "packed before the run",
@@ -199,7 +205,7 @@ impl Contraction {
 
     /// How many rows, columns, steps and products of such matrices there are.
     pub(super) fn extents(&self) -> [usize; 4] {
-        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
+        let (extents, _) = self.axes();
         let both = self.both.iter().map(|&axis| extents[axis]).product();
         [self.a.count(&extents), self.b.count(&extents), self.over.iter().product(), both]
     }

@@ -10,7 +10,7 @@ use super::zeros::Zeros;
 use super::{Contraction, ROWS, Side, blocks, pack_rows, place};
 use crate::budget::spend;
 use crate::failure::Failure;
-use crate::loops::micro::{Micro, Steps};
+use crate::loops::micro::{Micro, Steps, Tile};
 use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
 use std::ops::Range;
@@ -41,8 +41,7 @@ impl Contraction {
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let micro = Micro::<T>::best();
-        let extents: Vec<usize> = self.dims.iter().chain(&self.over).copied().collect();
-        let step_axes: Vec<usize> = (self.dims.len()..extents.len()).collect();
+        let (extents, step_axes) = self.axes();
         let (rows, columns) = (self.a.count(&extents), self.b.count(&extents));
         let count: usize = self.over.iter().product();
         let depth = count.next_multiple_of(T::GROUP);
@@ -167,8 +166,8 @@ impl<T: Kind> Product<'_, T> {
             let b = b.columns(left / micro.columns);
             for top in (0..rows).step_by(micro.rows) {
                 let size = [micro.rows.min(rows - top), micro.columns.min(columns - left)];
-                let totals = &mut totals[top * *stride + left..];
-                micro.run(a.rows(top / micro.rows), b, totals, *stride, size, is_first);
+                let (a, c) = (a.rows(top / micro.rows), &mut totals[top * *stride + left..]);
+                micro.run(Tile { a, b, c, stride: *stride, size, is_first });
             }
         }
     }

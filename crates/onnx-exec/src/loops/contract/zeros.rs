@@ -13,7 +13,7 @@ use crate::failure::{Failure, fail};
 use crate::loops::LANES;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
-use crate::loops::micro::{Columns, Micro, Rows, Steps};
+use crate::loops::micro::{Columns, Micro, Rows, Steps, Tile};
 use crate::loops::strip::Strip;
 use crate::loops::view::Operands;
 use crate::loops::widest::{Job, widest};
@@ -170,7 +170,8 @@ pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, 
             let groups = n / T::GROUP;
             let a = Rows { numbers: a, apart: T::GROUP, steps: Steps::of(&of_rows[..groups]) };
             let b = Columns { numbers: &ones, steps: Steps::of(&none[..groups]) };
-            micro.run(a, b, &mut tile, micro.columns, size, steps.start == 0);
+            let (c, stride) = (&mut tile[..], micro.columns);
+            micro.run(Tile { a, b, c, stride, size, is_first: steps.start == 0 });
         }
         let tile: &[i32] = bytemuck::cast_slice(&tile);
         sums.extend(tile.iter().step_by(micro.columns).take(size[0]));
@@ -192,7 +193,8 @@ pub(super) fn sums_of_columns<T: Kind>(micro: Micro<T>, packed: &[T], count: usi
             let groups = n / T::GROUP;
             let a = Rows { numbers: &ones, apart: 0, steps: Steps::of(&none[..groups]) };
             let b = Columns { numbers: b, steps: Steps::of(&of_columns[..groups]) };
-            micro.run(a, b, sums, micro.columns, [1, micro.columns], steps.start == 0);
+            let (stride, size) = (micro.columns, [1, micro.columns]);
+            micro.run(Tile { a, b, c: sums, stride, size, is_first: steps.start == 0 });
         }
     }
     bytemuck::cast_vec(sums)

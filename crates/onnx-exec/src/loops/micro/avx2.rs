@@ -6,7 +6,7 @@
 )]
 
 use super::tile::{self, Vectors};
-use super::{Columns, Micro, Rows};
+use super::{Micro, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
     __m256, __m256i, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_dpbusd_avx_epi32,
@@ -67,29 +67,15 @@ pub(super) fn floats() -> Option<Micro<f32>> {
     has_floats().then_some(Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run: run_floats })
 }
 
-fn run_floats(
-    a: Rows<'_, f32>,
-    b: Columns<'_, f32>,
-    c: &mut [f32],
-    stride: usize,
-    size: [usize; 2],
-    is_first: bool,
-) {
+fn run_floats(tile: Tile<'_, f32>) {
     #[target_feature(enable = "avx2,fma")]
-    fn run(
-        a: Rows<'_, f32>,
-        b: Columns<'_, f32>,
-        c: &mut [f32],
-        stride: usize,
-        size: [usize; 2],
-        is_first: bool,
-    ) {
+    fn run(tile: Tile<'_, f32>) {
         // SAFETY: the processor has the instructions.
-        unsafe { tile::run::<Floats>(a, b, c, stride, size, is_first) }
+        unsafe { tile::run::<Floats>(tile) }
     }
     assert!(has_floats(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
-    unsafe { run(a, b, c, stride, size, is_first) }
+    unsafe { run(tile) }
 }
 
 /// Bytes; with an instruction that multiplies and adds up a group at once, or as two pairs of 16 bits, whose products no
@@ -150,29 +136,15 @@ pub(super) fn bytes() -> Option<Micro<u8>> {
     has!("avx2").then_some(Micro { rows, columns, run: run_bytes })
 }
 
-fn run_bytes(
-    a: Rows<'_, u8>,
-    b: Columns<'_, u8>,
-    c: &mut [i32],
-    stride: usize,
-    size: [usize; 2],
-    is_first: bool,
-) {
+fn run_bytes(tile: Tile<'_, u8>) {
     #[target_feature(enable = "avx2")]
-    fn run(
-        a: Rows<'_, u8>,
-        b: Columns<'_, u8>,
-        c: &mut [i32],
-        stride: usize,
-        size: [usize; 2],
-        is_first: bool,
-    ) {
+    fn run(tile: Tile<'_, u8>) {
         // SAFETY: the processor has the instructions.
-        unsafe { tile::run::<Bytes<false>>(a, b, c, stride, size, is_first) }
+        unsafe { tile::run::<Bytes<false>>(tile) }
     }
     assert!(has!("avx2"), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
-    unsafe { run(a, b, c, stride, size, is_first) }
+    unsafe { run(tile) }
 }
 
 /// Whether the processor has the instruction for a group of bytes, in registers of this width.
@@ -185,27 +157,13 @@ pub(super) fn bytes_at_once() -> Option<Micro<u8>> {
     has_bytes_at_once().then_some(Micro { rows, columns, run: run_bytes_at_once })
 }
 
-fn run_bytes_at_once(
-    a: Rows<'_, u8>,
-    b: Columns<'_, u8>,
-    c: &mut [i32],
-    stride: usize,
-    size: [usize; 2],
-    is_first: bool,
-) {
+fn run_bytes_at_once(tile: Tile<'_, u8>) {
     #[target_feature(enable = "avx2,avxvnni")]
-    fn run(
-        a: Rows<'_, u8>,
-        b: Columns<'_, u8>,
-        c: &mut [i32],
-        stride: usize,
-        size: [usize; 2],
-        is_first: bool,
-    ) {
+    fn run(tile: Tile<'_, u8>) {
         // SAFETY: the processor has the instructions.
-        unsafe { tile::run::<Bytes<true>>(a, b, c, stride, size, is_first) }
+        unsafe { tile::run::<Bytes<true>>(tile) }
     }
     assert!(has_bytes_at_once(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
-    unsafe { run(a, b, c, stride, size, is_first) }
+    unsafe { run(tile) }
 }

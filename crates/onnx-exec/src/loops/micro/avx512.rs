@@ -6,7 +6,7 @@
 )]
 
 use super::tile::{self, Vectors};
-use super::{Columns, Micro, Rows};
+use super::{Micro, Tile};
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::{
     __m512, __m512i, _mm512_add_epi32, _mm512_add_ps, _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps,
@@ -66,29 +66,15 @@ pub(super) fn floats() -> Option<Micro<f32>> {
     has_floats().then_some(Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run: run_floats })
 }
 
-fn run_floats(
-    a: Rows<'_, f32>,
-    b: Columns<'_, f32>,
-    c: &mut [f32],
-    stride: usize,
-    size: [usize; 2],
-    is_first: bool,
-) {
+fn run_floats(tile: Tile<'_, f32>) {
     #[target_feature(enable = "avx512f")]
-    fn run(
-        a: Rows<'_, f32>,
-        b: Columns<'_, f32>,
-        c: &mut [f32],
-        stride: usize,
-        size: [usize; 2],
-        is_first: bool,
-    ) {
+    fn run(tile: Tile<'_, f32>) {
         // SAFETY: the processor has the instructions.
-        unsafe { tile::run::<Floats>(a, b, c, stride, size, is_first) }
+        unsafe { tile::run::<Floats>(tile) }
     }
     assert!(has_floats(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
-    unsafe { run(a, b, c, stride, size, is_first) }
+    unsafe { run(tile) }
 }
 
 struct Bytes;
@@ -143,27 +129,13 @@ pub(super) fn bytes() -> Option<Micro<u8>> {
     has_bytes().then_some(Micro { rows: Bytes::ROWS, columns: Bytes::COLUMNS, run: run_bytes })
 }
 
-fn run_bytes(
-    a: Rows<'_, u8>,
-    b: Columns<'_, u8>,
-    c: &mut [i32],
-    stride: usize,
-    size: [usize; 2],
-    is_first: bool,
-) {
+fn run_bytes(tile: Tile<'_, u8>) {
     #[target_feature(enable = "avx512f,avx512vnni")]
-    fn run(
-        a: Rows<'_, u8>,
-        b: Columns<'_, u8>,
-        c: &mut [i32],
-        stride: usize,
-        size: [usize; 2],
-        is_first: bool,
-    ) {
+    fn run(tile: Tile<'_, u8>) {
         // SAFETY: the processor has the instructions.
-        unsafe { tile::run::<Bytes>(a, b, c, stride, size, is_first) }
+        unsafe { tile::run::<Bytes>(tile) }
     }
     assert!(has_bytes(), "a kernel for instructions that the processor has not");
     // SAFETY: the processor has the instructions.
-    unsafe { run(a, b, c, stride, size, is_first) }
+    unsafe { run(tile) }
 }

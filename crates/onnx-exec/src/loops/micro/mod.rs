@@ -25,6 +25,8 @@ pub(super) trait Factor: bytemuck::Pod + Debug {
 
     /// The steps that are multiplied and added up at once.
     const GROUP: usize;
+    /// Steps of which totals are added up in registers: a tile of columns then stays in the first cache.
+    const STEPS: usize;
     const ONE: Self;
     const NO_TOTAL: Self::Total;
 
@@ -41,6 +43,7 @@ impl Factor for f32 {
     type Total = f32;
 
     const GROUP: usize = 1;
+    const STEPS: usize = 256;
     const ONE: f32 = 1.0;
     const NO_TOTAL: f32 = 0.0;
 
@@ -69,6 +72,7 @@ impl Factor for u8 {
     type Total = i32;
 
     const GROUP: usize = 4;
+    const STEPS: usize = 512;
     const ONE: u8 = 1;
     const NO_TOTAL: i32 = 0;
 
@@ -119,7 +123,20 @@ impl<'s> Steps<'s> {
     }
 }
 
-/// A micro-kernel and the tile that it computes.
+/// A tile that is computed. At least `size` rows and columns are, of rows no more than are asked for; `b` has all columns of a
+/// tile, and `c` at least that many rows, each of the columns of a whole tile.
+pub(super) struct Tile<'t, T: Factor> {
+    pub(super) a: Rows<'t, T>,
+    pub(super) b: Columns<'t, T>,
+    pub(super) c: &'t mut [T::Total],
+    /// How far apart the rows of `c` begin.
+    pub(super) stride: usize,
+    pub(super) size: [usize; 2],
+    /// Whether these are the first products, and nothing is there that they are added to.
+    pub(super) is_first: bool,
+}
+
+/// A micro-kernel and the extents of the tile that it computes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Micro<T: Factor> {
     pub(super) rows: usize,
@@ -128,7 +145,7 @@ pub(super) struct Micro<T: Factor> {
 }
 
 /// What [`Micro::run`] does.
-type Kernel<T> = fn(Rows<'_, T>, Columns<'_, T>, &mut [<T as Factor>::Total], usize, [usize; 2], bool);
+type Kernel<T> = fn(Tile<'_, T>);
 
 impl<T: Factor> Micro<T> {
     /// The fastest that this processor has.
@@ -136,19 +153,9 @@ impl<T: Factor> Micro<T> {
         T::kernels().first().copied().unwrap_or_else(plain::kernel)
     }
 
-    /// Adds the products of all steps to a tile whose rows begin `stride` apart, or sets it to their sums if they are the first.
-    /// At least `size` rows and columns are computed, of rows no more than are asked for; `b` has all columns of a tile, and `c`
-    /// at least that many rows, each of the columns of a whole tile.
-    pub(super) fn run(
-        self,
-        a: Rows<'_, T>,
-        b: Columns<'_, T>,
-        c: &mut [T::Total],
-        stride: usize,
-        size: [usize; 2],
-        is_first: bool,
-    ) {
-        (self.run)(a, b, c, stride, size, is_first);
+    /// Adds the products of all steps to a tile, or sets it to their sums.
+    pub(super) fn run(self, tile: Tile<'_, T>) {
+        (self.run)(tile);
     }
 }
 
@@ -170,9 +177,10 @@ mod tests {
                 let mut c = vec![one; all_rows * stride];
                 let a = Rows { numbers: &a, apart: T::GROUP, steps: Steps::of(&of_a) };
                 let b = Columns { numbers: &b, steps: Steps::of(&of_b) };
-                micro.run(a, b, &mut c, stride, [rows, columns], false);
+                let size = [rows, columns];
+                micro.run(Tile { a, b, c: &mut c, stride, size, is_first: false });
                 let mut first = vec![one; all_rows * stride];
-                micro.run(a, b, &mut first, stride, [rows, columns], true);
+                micro.run(Tile { a, b, c: &mut first, stride, size, is_first: true });
                 for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
                     let sum = (0..groups * T::GROUP).fold(T::NO_TOTAL, |sum, step| {
                         let (group, of) = (step / T::GROUP, step % T::GROUP);
@@ -214,7 +222,8 @@ mod tests {
                 let a = Rows { numbers, apart: 41, steps: Steps::of(&of_a) };
                 let b = Columns { numbers: &all[..28 + micro.columns], steps: Steps::of(&of_b) };
                 let mut c = vec![0.0; micro.rows * micro.columns];
-                micro.run(a, b, &mut c, micro.columns, [rows, micro.columns], true);
+                let (stride, size) = (micro.columns, [rows, micro.columns]);
+                micro.run(Tile { a, b, c: &mut c, stride, size, is_first: true });
                 for (row, column) in (0..rows).flat_map(|r| (0..micro.columns).map(move |c| (r, c))) {
                     let sum: f32 = (0..29).map(|k| all[row * 41 + k] * all[of_b[k] + column]).sum();
                     assert_eq!(c[row * micro.columns + column], sum, "{micro:?} {row} {column}");

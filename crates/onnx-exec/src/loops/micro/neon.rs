@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "loads and stores through pointers, of places that were looked at before")]
 
 use super::tile::{self, Vectors};
-use super::{Columns, Micro, Rows};
+use super::{Micro, Tile};
 use std::arch::aarch64::{float32x4_t, vaddq_f32, vdupq_n_f32, vfmaq_f32, vld1q_f32, vst1q_f32};
 
 struct Floats;
@@ -54,14 +54,7 @@ pub(super) fn floats() -> Micro<f32> {
     Micro { rows: Floats::ROWS, columns: Floats::COLUMNS, run }
 }
 
-fn run(
-    a: Rows<'_, f32>,
-    b: Columns<'_, f32>,
-    c: &mut [f32],
-    stride: usize,
-    size: [usize; 2],
-    is_first: bool,
-) {
+fn run(tile: Tile<'_, f32>) {
     // SAFETY: every processor of this architecture that the standard library is built for has the instructions.
-    unsafe { tile::run::<Floats>(a, b, c, stride, size, is_first) }
+    unsafe { tile::run::<Floats>(tile) }
 }

@@ -1,6 +1,6 @@
 //! The micro-kernel that needs nothing of the processor.
 
-use super::{Columns, Factor, Micro, Rows};
+use super::{Factor, Micro, Tile};
 
 const ROWS: usize = 4;
 const COLUMNS: usize = 8;
@@ -10,14 +10,8 @@ pub(super) fn kernel<T: Factor>() -> Micro<T> {
 }
 
 /// Adds products to the first rows of a tile.
-fn run<T: Factor>(
-    a: Rows<'_, T>,
-    b: Columns<'_, T>,
-    c: &mut [T::Total],
-    stride: usize,
-    size: [usize; 2],
-    is_first: bool,
-) {
+fn run<T: Factor>(tile: Tile<'_, T>) {
+    let Tile { a, b, c, stride, size, is_first } = tile;
     if size[1] == 0 {
         return;
     }

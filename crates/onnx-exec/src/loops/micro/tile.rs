@@ -5,7 +5,7 @@
     reason = "instructions that not every processor has, and loads through pointers, of places that were looked at before"
 )]
 
-use super::{Columns, Factor, Rows};
+use super::{Factor, Tile};
 
 /// Vector registers of some width, and the instructions for them.
 pub(super) trait Vectors {
@@ -55,20 +55,13 @@ type Total<V> = <<V as Vectors>::Factor as Factor>::Total;
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
-pub(super) unsafe fn run<V: Vectors>(
-    a: Rows<'_, V::Factor>,
-    b: Columns<'_, V::Factor>,
-    c: &mut [Total<V>],
-    stride: usize,
-    size: [usize; 2],
-    is_first: bool,
-) {
+pub(super) unsafe fn run<V: Vectors>(it: Tile<'_, V::Factor>) {
     // SAFETY: the processor has the instructions.
     unsafe {
-        match size[1] {
+        match it.size[1] {
             0 => {}
-            n if n <= V::LANES => rows_of::<V, 1>(a, b, c, stride, size[0], is_first),
-            _ => rows_of::<V, 2>(a, b, c, stride, size[0], is_first),
+            n if n <= V::LANES => rows_of::<V, 1>(it),
+            _ => rows_of::<V, 2>(it),
         }
     }
 }
@@ -76,31 +69,24 @@ pub(super) unsafe fn run<V: Vectors>(
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
-unsafe fn rows_of<V: Vectors, const N: usize>(
-    a: Rows<'_, V::Factor>,
-    b: Columns<'_, V::Factor>,
-    c: &mut [Total<V>],
-    stride: usize,
-    rows: usize,
-    is_first: bool,
-) {
+unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
     const { assert!(V::ROWS <= 12) };
     // SAFETY: the processor has the instructions.
     unsafe {
-        match rows.min(V::ROWS) {
+        match it.size[0].min(V::ROWS) {
             0 => {}
-            1 => tile::<V, 1, N>(a, b, c, stride, is_first),
-            2 => tile::<V, 2, N>(a, b, c, stride, is_first),
-            3 => tile::<V, 3, N>(a, b, c, stride, is_first),
-            4 => tile::<V, 4, N>(a, b, c, stride, is_first),
-            5 => tile::<V, 5, N>(a, b, c, stride, is_first),
-            6 => tile::<V, 6, N>(a, b, c, stride, is_first),
-            7 => tile::<V, 7, N>(a, b, c, stride, is_first),
-            8 => tile::<V, 8, N>(a, b, c, stride, is_first),
-            9 => tile::<V, 9, N>(a, b, c, stride, is_first),
-            10 => tile::<V, 10, N>(a, b, c, stride, is_first),
-            11 => tile::<V, 11, N>(a, b, c, stride, is_first),
-            _ => tile::<V, 12, N>(a, b, c, stride, is_first),
+            1 => tile::<V, 1, N>(it),
+            2 => tile::<V, 2, N>(it),
+            3 => tile::<V, 3, N>(it),
+            4 => tile::<V, 4, N>(it),
+            5 => tile::<V, 5, N>(it),
+            6 => tile::<V, 6, N>(it),
+            7 => tile::<V, 7, N>(it),
+            8 => tile::<V, 8, N>(it),
+            9 => tile::<V, 9, N>(it),
+            10 => tile::<V, 10, N>(it),
+            11 => tile::<V, 11, N>(it),
+            _ => tile::<V, 12, N>(it),
         }
     }
 }
@@ -110,14 +96,9 @@ unsafe fn rows_of<V: Vectors, const N: usize>(
 /// # Safety
 /// The processor has the instructions.
 #[inline(always)]
-unsafe fn tile<V: Vectors, const R: usize, const N: usize>(
-    a: Rows<'_, V::Factor>,
-    b: Columns<'_, V::Factor>,
-    c: &mut [Total<V>],
-    stride: usize,
-    is_first: bool,
-) {
+unsafe fn tile<V: Vectors, const R: usize, const N: usize>(it: Tile<'_, V::Factor>) {
     const { assert!(R >= 1 && N * V::LANES <= V::COLUMNS) };
+    let Tile { a, b, c, stride, is_first, .. } = it;
     let group = <V::Factor as Factor>::GROUP;
     let (of_rows, of_columns) = ((R - 1).saturating_mul(a.apart).saturating_add(group), N * V::LANES * group);
     assert!(R <= V::ROWS, "a tile of more rows than there are");

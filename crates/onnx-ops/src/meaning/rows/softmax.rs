@@ -53,13 +53,9 @@ impl Group {
     }
 }
 
-/// The greatest element of each group, and the sum of the powers of what is left without it.
-fn sums(cx: &Cx<'_>, group: &Group) -> Option<Vec<Formula>> {
-    let elem = cx.out()?.elem;
-    let greatest = group.reduce(0, |x| x, Combine::Max, elem);
-    let power = |x: Expr| power(x - group.load(cx, 0), elem);
-    let sum = Formula { elem, ..group.reduce(0, power, Combine::Sum, wide(elem)) };
-    Some(vec![greatest, sum])
+/// The greatest element of each group.
+fn greatest(group: &Group, elem: ElemType) -> Formula {
+    group.reduce(0, |x| x, Combine::Max, elem)
 }
 
 /// The power of what is left, rounded to the type: in narrow ones that is what is weighed, so that it has to be the same in the
@@ -72,25 +68,24 @@ fn power(rest: Expr, elem: ElemType) -> Expr {
 pub(super) fn softmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
     let elem = cx.out()?.elem;
-    let greatest = group.reduce(0, |x| x, Combine::Max, elem);
     // A formula of their own: they are much work, and wanted twice.
     let powers = cx.formula(power(cx.broadcast(0)? - group.load(cx, 0), elem))?;
     let sum = Formula { elem, ..group.reduce(cx.result(1), |x| x, Combine::Sum, wide(elem)) };
     let power = Expr::Load(cx.result(1), (0..group.dims.len()).map(Index::of).collect());
     let sum_of = group.load(cx, 2).into_type(elem, wide(elem));
     let part = cx.formula((power.into_type(elem, wide(elem)) / sum_of).into_type(wide(elem), elem))?;
-    cx.define(vec![greatest, powers, sum, part], &[3])
+    cx.define(vec![greatest(&group, elem), powers, sum, part], &[3])
 }
 
 pub(super) fn log_softmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
-    let mut formulas = sums(cx, &group)?;
     let elem = cx.out()?.elem;
+    let power = |x: Expr| power(x - group.load(cx, 0), elem);
+    let sum = Formula { elem, ..group.reduce(0, power, Combine::Sum, wide(elem)) };
     let rest = (cx.broadcast(0)? - group.load(cx, 0)).into_type(elem, wide(elem));
-    formulas.push(cx.formula(
-        (rest - group.load(cx, 1).into_type(elem, wide(elem)).unary(Unary::Log)).into_type(wide(elem), elem),
-    )?);
-    cx.define(formulas, &[2])
+    let logarithm = group.load(cx, 1).into_type(elem, wide(elem)).unary(Unary::Log);
+    let part = cx.formula((rest - logarithm).into_type(wide(elem), elem))?;
+    cx.define(vec![greatest(&group, elem), sum, part], &[2])
 }
 
 /// 1 at the first of the greatest elements.
