@@ -14,6 +14,7 @@
 //! | [`dead_code()`] | removes what nothing reads |
 //! | [`inline()`] | puts bodies of functions in place of calls |
 //! | [`outline()`] | makes a function of some nodes of a graph |
+//! | [`raise_ir_version()`] | brings a model to a later version of the format |
 //! | [`rename()`] | gives values, nodes and graphs other names |
 //! | [`sanitise()`], [`name_nodes`] | makes names what the specification wants them to be |
 //! | [`topological_sort()`] | puts nodes behind those that they need |
@@ -22,6 +23,7 @@ mod calls;
 mod common_subexpressions;
 mod compact;
 mod dead_code;
+mod format;
 mod inline;
 mod operators;
 mod outline;
@@ -34,6 +36,7 @@ mod transplant;
 pub use common_subexpressions::{Initializers, common_subexpressions};
 pub use compact::compact;
 pub use dead_code::dead_code;
+pub use format::raise_ir_version;
 pub use inline::{Foreign, Inline, MAX_NODES, Resolve, inline, is_function};
 pub use operators::{OpRef, Operators, Unknown};
 pub use outline::outline;

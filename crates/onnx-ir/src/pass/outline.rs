@@ -20,10 +20,11 @@ mod region;
 
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
+use super::format::raise_ir_version;
 use super::transplant::{Source, Style, Target, Transplant, fresh_name};
 use super::watched;
-use crate::body::{Attr, Body, Graph, GraphId, Node, NodeId, Port, Value, ValueDef, ValueId};
-use crate::diag::{Diagnostic, Entity, Place, code};
+use crate::body::{Attr, Body, Graph, Node, NodeId, Port, Value, ValueDef, ValueId};
+use crate::diag::{Diagnostic, Place, code};
 use crate::edit::graphs;
 use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport, normalize_domain};
 use crate::names::{Name, Names};
@@ -57,7 +58,7 @@ pub fn outline(
         let is_main = bodies(model).iter().all(|&(b, f)| b != body || f.is_none());
         let trained = if is_main { trained_names(model) } else { Set::default() };
         let region = Region::new(model, body, selected, &trained)?;
-        raise_ir_version(model, body)?;
+        raise_ir_version(model, IR_WITH_FUNCTIONS);
         Ok(make(model, body, &region, function))
     })
 }
@@ -80,26 +81,6 @@ fn identity(model: &mut Model, domain: &str, name: &str) -> Result<(Name, Name),
         return refused(&code::FUNCTION_REPEATED, message);
     }
     Ok((domain_name, name_name))
-}
-
-/// Functions take a newer version of the format than some models have.
-fn raise_ir_version(model: &mut Model, body: BodyId) -> Result<(), Vec<Diagnostic>> {
-    let Some(version) = model.header.ir_version.filter(|&v| v < IR_WITH_FUNCTIONS) else { return Ok(()) };
-    let is_default = |body: &Body, graph: GraphId| {
-        let mut values = body.graphs[graph].initializers.iter().map(|i| i.value);
-        values.any(|v| matches!(body.values[v].def, ValueDef::Input(_)))
-    };
-    // Up to version 3 that was the way to store a constant in a nested graph; since then it is an error.
-    let has_defaults = |body: &Body| graphs(body).into_iter().skip(1).any(|g| is_default(body, g));
-    if version < 4 && bodies(model).iter().any(|&(b, _)| has_defaults(&model.bodies[b])) {
-        let message = format!(
-            "functions need IR version {IR_WITH_FUNCTIONS}, where constants of nested graphs are no inputs as in {version}"
-        );
-        let place = model.bodies[body].root().map_or(Place::Nowhere, |g| Entity::Graph(body, g).into());
-        return Err(vec![Diagnostic::new(&code::OUTLINE_SELECTION, place, message)]);
-    }
-    model.header.ir_version = Some(IR_WITH_FUNCTIONS);
-    Ok(())
 }
 
 /// Makes the function and the call.

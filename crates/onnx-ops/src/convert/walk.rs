@@ -8,7 +8,7 @@ use crate::infer::{self, Facts, InferOptions, infer};
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
-use onnx_ir::pass::{self, Foreign, Inline, Report};
+use onnx_ir::pass::{self, Foreign, Inline, Report, raise_ir_version};
 use onnx_ir::{
     AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, normalize_domain,
     releases,
@@ -393,8 +393,7 @@ impl Walk<'_> {
     /// The operator set may need a later version of the format.
     fn raise_ir_version(&mut self, model: &mut Model) {
         let needed = releases::min_ir_version(self.domain, self.target);
-        if let Some(needed) = needed.filter(|needed| model.header.ir_version.is_some_and(|v| v < *needed)) {
-            model.header.ir_version = Some(needed);
+        if needed.is_some_and(|needed| raise_ir_version(model, needed)) {
             self.done.report.note(1, "IR version", "raised");
         }
     }

@@ -1,0 +1,81 @@
+//! Brings a model to a later version of the format.
+//!
+//! ```text
+//! before:  <ir_version: 3, opset_import: ["": 8]>
+//!          g (bool c, float[1] x) => (float[1] y)
+//!          { y = If(c) <then_branch = t (float[1] w = {1}) => (float[1] o) { o = Add(x, w) }, else_branch = …> }
+//! after:   <ir_version: 4, opset_import: ["": 8]>
+//!          g (bool c, float[1] x) => (float[1] y)
+//!          { y = If(c) <then_branch = t () => (float[1] o) <float[1] w = {1}> { o = Add(x, w) }, else_branch = …> }
+//! ```
+
+use super::calls::{Imports, bodies};
+use crate::body::{Body, Graph, GraphId, Node, ValueDef, ValueId};
+use crate::edit::graphs;
+use crate::model::Model;
+use crate::names::Names;
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
+
+/// From this version of the format on, inputs of nested graphs have no defaults (IR.md, Graphs).
+const IR_WITHOUT_DEFAULTS: i64 = 4;
+
+/// Raises the version of the format that a model states to the one that is needed, and says whether it was lower.
+///
+/// Up to version 3, what a nested graph stores is an input of it as well, behind those that its node passes. Such an input
+/// becomes a constant only; where the node passes a value, the stored one, which nothing ever read, is removed.
+/// Operators of other domains may pass what they like; their graphs stay as they are.
+pub fn raise_ir_version(model: &mut Model, needed: i64) -> bool {
+    let Some(version) = model.header.ir_version.filter(|&v| v < needed) else { return false };
+    model.header.ir_version = Some(needed);
+    if version < IR_WITHOUT_DEFAULTS && needed >= IR_WITHOUT_DEFAULTS {
+        for (body, function) in bodies(model) {
+            let imports = Imports::within(model, function);
+            let Model { names, bodies, .. } = &mut *model;
+            let body = &mut bodies[body];
+            for (graph, passed) in nested(body, names, &imports) {
+                without_defaults(body, graph, passed);
+            }
+        }
+    }
+    true
+}
+
+/// The graphs that nodes of the standard operators hold, and how many inputs each is passed.
+fn nested(body: &Body, names: &Names, imports: &Imports) -> Vec<(GraphId, usize)> {
+    let nodes = graphs(body).into_iter().flat_map(|graph| &body.graphs[graph].nodes);
+    let held = nodes.filter(|&&n| imports.domain(body.nodes[n].domain).is_empty()).flat_map(|&n| {
+        let passed = passed(&body.nodes[n], names, imports);
+        body.subgraphs(n).map(move |graph| (graph, passed))
+    });
+    held.collect()
+}
+
+/// How many inputs a node of a standard operator passes to its graphs.
+fn passed(node: &Node, names: &Names, imports: &Imports) -> usize {
+    let op = imports.op_ref(names, node);
+    match (op.op, op.version) {
+        ("If", _) => 0,
+        // The number of the repetition and the condition are there even if the node leaves them out.
+        ("Loop", _) => node.inputs.len().max(2),
+        // The lengths of the sequences are for the node.
+        ("Scan", Some(8)) => node.inputs.len().saturating_sub(1),
+        _ => node.inputs.len(),
+    }
+}
+
+fn without_defaults(body: &mut Body, graph: GraphId, passed: usize) {
+    let Body { graphs, values, .. } = body;
+    let Graph { inputs, initializers, sparse_initializers, .. } = &mut graphs[graph];
+    let given: HashSet<ValueId, RandomState> =
+        inputs.iter().take(passed).filter_map(|port| port.value).collect();
+    initializers.retain(|init| !given.contains(&init.value));
+    sparse_initializers.retain(|init| !given.contains(&init.value));
+    let dense = initializers.iter().map(|init| init.value);
+    let stored: HashSet<ValueId, RandomState> =
+        dense.chain(sparse_initializers.iter().map(|init| init.value)).collect();
+    inputs.retain(|port| port.value.is_none_or(|value| !stored.contains(&value)));
+    for value in stored {
+        values[value].def = ValueDef::Initializer(graph);
+    }
+}
