@@ -68,6 +68,14 @@ pub(crate) fn function_text(names: &Names, function: &Function) -> String {
     text
 }
 
+/// Whether version 1 of the default domain is meant without an import, as before version 3 of the format.
+pub(crate) fn implies_opset(model: &Model) -> bool {
+    model.header.ir_version.is_some_and(|v| v < IR_WITH_IMPORTS)
+}
+
+/// From this version of the format on, models import operator sets.
+pub(crate) const IR_WITH_IMPORTS: i64 = 3;
+
 /// The versions of the domains that a model or function imports.
 #[derive(Clone, Debug)]
 pub(crate) struct Imports {
@@ -89,7 +97,11 @@ impl Imports {
     /// Those in force in the body of a function, or in the other bodies.
     pub(crate) fn within(model: &Model, function: Option<FunctionId>) -> Self {
         let imports = function.map_or(&model.header.opset_imports, |f| &model.functions[f].opset_imports);
-        Self::of(&model.names, imports)
+        let mut this = Self::of(&model.names, imports);
+        if function.is_none() && implies_opset(model) {
+            this.versions.entry(Name::empty()).or_insert(Some(1));
+        }
+        this
     }
 
     /// The imported version of a domain, if it is imported at all.

@@ -9,24 +9,35 @@
 //!          { y = If(c) <then_branch = t () => (float[1] o) <float[1] w = {1}> { o = Add(x, w) }, else_branch = …> }
 //! ```
 
-use super::calls::{Imports, bodies};
+use super::calls::{IR_WITH_IMPORTS, Imports, bodies, implies_opset};
 use crate::body::{Body, Graph, GraphId, Node, ValueDef, ValueId};
 use crate::edit::graphs;
-use crate::model::Model;
-use crate::names::Names;
+use crate::model::{Model, OpsetImport};
+use crate::names::{Name, Names};
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
 /// From this version of the format on, inputs of nested graphs have no defaults (IR.md, Graphs).
 const IR_WITHOUT_DEFAULTS: i64 = 4;
 
+/// From this version of the format on, there are functions.
+pub(crate) const IR_WITH_FUNCTIONS: i64 = 8;
+
 /// Raises the version of the format that a model states to the one that is needed, and says whether it was lower.
 ///
 /// Up to version 3, what a nested graph stores is an input of it as well, behind those that its node passes. Such an input
 /// becomes a constant only; where the node passes a value, the stored one, which nothing ever read, is removed.
-/// Operators of other domains may pass what they like; their graphs stay as they are.
+/// Operators of other domains may pass what they like; their graphs stay as they are. Before version 3, version 1 of the
+/// default domain was meant without an import.
 pub fn raise_ir_version(model: &mut Model, needed: i64) -> bool {
     let Some(version) = model.header.ir_version.filter(|&v| v < needed) else { return false };
+    if implies_opset(model)
+        && needed >= IR_WITH_IMPORTS
+        && model.opset_version(&model.header.opset_imports, "").is_none()
+    {
+        let import = OpsetImport { domain: Some(Name::empty()), version: Some(1) };
+        model.header.opset_imports.push(import);
+    }
     model.header.ir_version = Some(needed);
     if version < IR_WITHOUT_DEFAULTS && needed >= IR_WITHOUT_DEFAULTS {
         for (body, function) in bodies(model) {

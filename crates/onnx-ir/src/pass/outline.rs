@@ -20,7 +20,7 @@ mod region;
 
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
-use super::format::raise_ir_version;
+use super::format::{IR_WITH_FUNCTIONS, raise_ir_version};
 use super::transplant::{Source, Style, Target, Transplant, fresh_name};
 use super::watched;
 use crate::body::{Attr, Body, Graph, Node, NodeId, Port, Value, ValueDef, ValueId};
@@ -36,8 +36,6 @@ use region::Region;
 type Map<K, V> = HashMap<K, V, RandomState>;
 type Set<T> = HashSet<T, RandomState>;
 
-/// From this version of the format on, there are functions.
-const IR_WITH_FUNCTIONS: i64 = 8;
 /// From this version of the format on, functions declare types.
 const IR_WITH_TYPES: i64 = 10;
 

@@ -6,7 +6,8 @@ use crate::body::{GraphId, NodeId};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
-use crate::pass::calls::{Imports, nodes};
+use crate::pass::calls::{Imports, implies_opset, nodes};
+use crate::pass::format::{IR_WITH_FUNCTIONS, raise_ir_version};
 use std::collections::VecDeque;
 
 /// The longest chain of bodies in bodies where it is not known beforehand that it ends.
@@ -189,6 +190,9 @@ impl<'e> Expander<'e> {
         let added = std::mem::take(&mut self.work.added);
         if added.is_empty() {
             return;
+        }
+        if self.function.is_none() && implies_opset(self.model) {
+            raise_ir_version(self.model, IR_WITH_FUNCTIONS);
         }
         let imports = Imports::within(self.model, self.function);
         let used: Set<Name> =
