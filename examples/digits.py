@@ -2,10 +2,12 @@
 
     python examples/digits.py
 
-Needs numpy, scikit-learn (for its copy of the UCI data set of handwritten digits) and onnx. The result is the same every
-time, up to the last bits of floats on another machine.
+Needs numpy, scikit-learn (for its copy of the UCI data set of handwritten digits) and onnx, and Rust for this project's
+program, which writes the model as text. The result is the same every time, up to the last bits of floats on another machine.
 """
 
+import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +68,12 @@ model = helper.make_model(
 )
 model.metadata_props.add(key="org.example.accuracy", value=f"{accuracy:.3f}")
 onnx.checker.check_model(model, full_check=True)
-onnx.save(model, Path(__file__).with_name("digits.onnx"))
+here = Path(__file__).parent
+with tempfile.TemporaryDirectory() as folder:
+    binary = Path(folder, "digits.onnx")
+    onnx.save(model, binary)
+    convert = ["cargo", "run", "--release", "-p", "onnx-cli", "--", "convert", "--force", binary, "-o", here / "digits.onnxtxt"]
+    subprocess.run(convert, cwd=here, check=True)
 # A picture that it has not seen: a 4.
-np.save(Path(__file__).with_name("digit.npy"), images[test[2]].reshape(1, 8, 8).astype(np.float32))
+np.save(here / "digit.npy", images[test[2]].reshape(1, 8, 8).astype(np.float32))
 print(f"accuracy on {len(test)} images that it has not seen: {accuracy:.3f}")

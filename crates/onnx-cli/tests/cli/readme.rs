@@ -20,7 +20,7 @@ fn the_first_command_reads_a_digit_with_the_model_that_follows_it() {
     let read = output(command.strip_prefix("cargo run --release -p onnx-cli -- ").unwrap());
     // The last bits of probabilities are those of the processor.
     assert_eq!(read.lines().last(), blocks.next().unwrap().trim().lines().last());
-    assert_eq!(output("print --elide 4 examples/digits.onnx"), blocks.next().unwrap().trim());
+    assert_eq!(output("print --elide 4 examples/digits.onnxtxt"), blocks.next().unwrap().trim());
 }
 
 #[test]
@@ -31,8 +31,8 @@ fn examples_have_no_findings_and_come_back() {
     let set = format!("{examples}/acme-operators.onnxtxt");
     folder.run(&["check", "--level", "strict", "--deny", "warnings", "--opset", &set, examples]).expect(0);
     folder.run(&["fmt", "--check", examples]).expect(0);
-    let digits = format!("{examples}/digits.onnx");
-    folder.run(&["convert", &digits, "-o", "digits.onnxtxt"]).expect(0);
-    folder.run(&["convert", "digits.onnxtxt", "-o", "digits.onnx"]).expect(0);
-    assert!(folder.read("digits.onnx") == std::fs::read(&digits).unwrap());
+    let digits = format!("{examples}/digits.onnxtxt");
+    folder.run(&["convert", &digits, "-o", "digits.onnx"]).expect(0);
+    folder.run(&["convert", "digits.onnx", "-o", "digits.onnxtxt"]).expect(0);
+    assert!(folder.read("digits.onnxtxt") == std::fs::read(&digits).unwrap());
 }
