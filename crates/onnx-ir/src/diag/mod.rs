@@ -141,6 +141,38 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, c)| c)
 }
 
+/// How many candidates may still be compared: suggestions in a model of many mistakes must not take quadratic time, so
+/// that later mistakes get none.
+#[derive(Clone, Debug)]
+pub struct Suggestions {
+    rest: usize,
+}
+
+impl Default for Suggestions {
+    fn default() -> Self {
+        Suggestions { rest: 500_000 }
+    }
+}
+
+impl Suggestions {
+    /// [`did_you_mean`], as long as there is time to look at the candidates, of which there are at most `len`.
+    pub fn near<'a>(
+        &mut self,
+        word: &str,
+        len: usize,
+        candidates: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        self.affords(len).then(|| did_you_mean(word, candidates)).flatten()
+    }
+
+    /// Whether there is time to look at this many things.
+    pub fn affords(&mut self, len: usize) -> bool {
+        let rest = self.rest.checked_sub(len);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

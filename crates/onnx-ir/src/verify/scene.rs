@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use super::{Level, VerifyOptions};
 use crate::body::Body;
-use crate::diag::{Code, Diagnostic, did_you_mean};
+use crate::diag::{Code, Diagnostic, Suggestions};
 use crate::entity::EntityId;
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
@@ -90,14 +90,12 @@ impl<'m> Scene<'m> {
 pub(super) struct Findings {
     level: Level,
     list: Vec<Diagnostic>,
-    /// How many candidates may still be compared: suggestions in a model of many mistakes must not take quadratic
-    /// time, so that later mistakes get none.
-    comparisons: usize,
+    suggestions: Suggestions,
 }
 
 impl Findings {
     pub(super) fn new(options: &VerifyOptions) -> Self {
-        Findings { level: options.level, list: Vec::new(), comparisons: 500_000 }
+        Findings { level: options.level, list: Vec::new(), suggestions: Suggestions::default() }
     }
 
     /// Whether findings of this code are asked for; for checks that cost something.
@@ -132,14 +130,12 @@ impl Findings {
         len: usize,
         candidates: impl IntoIterator<Item = &'a str>,
     ) -> Option<&'a str> {
-        self.affords(len).then(|| did_you_mean(word, candidates)).flatten()
+        self.suggestions.near(word, len, candidates)
     }
 
     /// Whether there is time to look at this many things for a suggestion.
     pub(super) fn affords(&mut self, len: usize) -> bool {
-        let rest = self.comparisons.checked_sub(len);
-        self.comparisons = rest.unwrap_or(self.comparisons);
-        rest.is_some()
+        self.suggestions.affords(len)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::dims::{Dim, Dims};
 use crate::rules::Rules;
 use crate::schema::{Registry, SchemaId};
 use foldhash::{HashMap, HashSet};
-use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnx_ir::diag::{Diagnostic, Entity, Place, Suggestions, code};
 use onnx_ir::{
     Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, Port, SecondaryMap, TypeId, ValueDef, ValueId,
     normalize_domain,
@@ -132,6 +132,7 @@ pub(super) struct Engine<'m> {
     pub(super) nothing: Fact,
     pub(super) findings: Vec<Diagnostic>,
     pub(super) told: HashSet<(&'static str, Place)>,
+    pub(super) suggestions: Suggestions,
     /// Findings are kept where this is 0.
     pub(super) quiet: u32,
     /// What rules look at, if someone wants to know.
@@ -182,6 +183,7 @@ impl<'m> Engine<'m> {
             nothing: Fact::default(),
             findings: Vec::new(),
             told: HashSet::default(),
+            suggestions: Suggestions::default(),
             quiet: 0,
             trace: None,
             fuel: LEAST_STEPS,

@@ -1,7 +1,7 @@
 //! What inference tells, and takes back.
 
 use super::engine::Engine;
-use onnx_ir::diag::Diagnostic;
+use onnx_ir::diag::{Code, Diagnostic, Entity};
 
 impl Engine<'_> {
     /// Takes down a finding, unless it was told already (of another call of the same function, say).
@@ -10,6 +10,20 @@ impl Engine<'_> {
         if self.quiet == 0 && self.told.insert((diagnostic.code.id, diagnostic.primary.place)) {
             self.findings.push(diagnostic);
         }
+    }
+
+    /// The candidate that was likely meant by the word that such a finding is about, if the finding is told at all.
+    pub(super) fn near<'a>(
+        &mut self,
+        (code, place): (&'static Code, Entity),
+        word: &str,
+        candidates: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        if self.quiet > 0 || self.told.contains(&(code.id, place.into())) {
+            return None;
+        }
+        let candidates: Vec<&str> = candidates.into_iter().collect();
+        self.suggestions.near(word, candidates.len(), candidates)
     }
 
     /// The findings after the first ones, which can be told again.

@@ -6,7 +6,7 @@ use super::fitting::{Fitting, stated_type};
 use super::node::index;
 use super::ty::{Ty, elem_text};
 use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, SchemaId, TypeSet};
-use onnx_ir::diag::{Change, Diagnostic, Entity, code, did_you_mean};
+use onnx_ir::diag::{Change, Diagnostic, Entity, code};
 use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
 use smallvec::SmallVec;
 
@@ -154,7 +154,7 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
             if name.starts_with("__") || name.is_empty() {
                 continue;
             }
-            let near = did_you_mean(name, schema.attrs.iter().map(|a| &*a.name));
+            let near = engine.near((&code::ATTR_UNKNOWN, place), name, schema.attrs.iter().map(|a| &*a.name));
             let message = format!("`{}` has no attribute `{name}`", schema.name);
             let mut diagnostic = Diagnostic::new(&code::ATTR_UNKNOWN, place, message);
             if let Some(near) = near {
@@ -486,7 +486,7 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     }
     let registry = engine.registry;
     let elsewhere = registry.domains().find(|d| *d != domain && !registry.versions(d, op).is_empty());
-    let near = did_you_mean(op, registry.operators(domain));
+    let near = engine.near((&code::OP_UNKNOWN, place), op, registry.operators(domain));
     let help = near
         .map(|near| format!("did you mean `{near}`?"))
         .or_else(|| elsewhere.map(|d| format!("there is one in {}", domain_text(d))));
