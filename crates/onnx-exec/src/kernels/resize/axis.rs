@@ -203,15 +203,17 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Elements and how much of each.
-    pub(super) fn of(&self, i: usize, extent: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let last = i64::try_from(extent).unwrap_or(i64::MAX).saturating_sub(1);
-        let at = move |k: usize| {
-            let tap = self.first[i].saturating_add_unsigned(k as u64).clamp(0, last.max(0));
-            usize::try_from(tap).unwrap_or(0)
-        };
-        let weights = &self.weights[i * self.taps..][..self.taps];
-        weights.iter().enumerate().map(move |(k, &weight)| (at(k), weight))
+    /// Elements of an axis and how much of each, for one element of the result after the other.
+    pub(super) fn elements(&self, extent: usize) -> Result<Vec<(usize, f64)>, Failure> {
+        let last = i64::try_from(extent).unwrap_or(i64::MAX).saturating_sub(1).max(0);
+        let mut all = room_for(self.weights.len())?;
+        for (&first, weights) in self.first.iter().zip(self.weights.chunks_exact(self.taps.max(1))) {
+            all.extend(weights.iter().enumerate().map(|(k, &weight)| {
+                let tap = first.saturating_add_unsigned(k as u64).clamp(0, last);
+                (usize::try_from(tap).unwrap_or(0), weight)
+            }));
+        }
+        Ok(all)
     }
 }
 
@@ -238,8 +240,10 @@ mod tests {
             for to in [3, 7, 20] {
                 let axis = axis(10, to, Coordinates::HalfPixel);
                 let weights = axis.weights(filter, true, false).expect("small");
-                for i in 0..to {
-                    let sum: f64 = weights.of(i, 10).map(|(_, weight)| weight).sum();
+                let elements = weights.elements(10).expect("small");
+                assert_eq!(elements.len(), to * weights.taps);
+                for (i, elements) in elements.chunks_exact(weights.taps).enumerate() {
+                    let sum: f64 = elements.iter().map(|(_, weight)| weight).sum();
                     assert!((sum - 1.0).abs() < 1e-12, "{filter:?} {to} {i}: {sum}");
                 }
             }

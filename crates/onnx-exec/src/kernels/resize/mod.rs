@@ -1,17 +1,19 @@
 //! Resize and Upsample: tensors stretched and shrunk along their axes.
 //!
-//! Interpolation is separable: one axis after the other (`axis` says of what each element is made), in 64-bit floats, and
+//! Interpolation is separable: one axis after the other (`along`; `axis` says of what each element is made), in 64-bit floats, and
 //! rounded once. The nearest element is picked, whatever its type.
 
+mod along;
 mod axis;
 
-use super::around::Around;
+use super::real::Real;
 use super::{Call, Row, resolve_axis};
-use crate::budget::{filled, room_for, spend};
+use crate::budget::room_for;
 use crate::failure::{Failure, fail};
-use crate::tensor::{NOWHERE, Tensor, advance, count_of, strides};
+use crate::tensor::{Tensor, count_of, strides};
 use crate::value::Value;
-use axis::{Axis, Coordinates, Filter, Rounding, Weights};
+use along::{Step, positions};
+use axis::{Axis, Coordinates, Filter, Rounding};
 use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[("", "Resize", resize), ("", "Upsample", resize)];
@@ -71,13 +73,17 @@ fn resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         Filter::Linear | Filter::Cubic { .. } => {
             let is_antialiased = call.attrs.flag("antialias");
             let exclude_outside = call.attrs.flag("exclude_outside");
-            let mut numbers = x.floats()?;
-            let mut shape = x.dims().to_vec();
-            for (at, axis) in all.iter().enumerate().filter(|(_, axis)| !axis.is_same()) {
-                let weights = axis.weights(filter, is_antialiased, exclude_outside)?;
-                numbers = along(&numbers, &mut shape, at, axis, &weights, extrapolation)?;
+            // Where nothing changes, there is one image.
+            let lead = all.iter().position(|axis| !axis.is_same()).unwrap_or(0);
+            let changed = all[lead..].iter().enumerate().filter(|(_, axis)| !axis.is_same());
+            let steps = changed.map(|(at, axis)| {
+                Step::new(at, axis, axis.weights(filter, is_antialiased, exclude_outside)?)
+            });
+            let steps = steps.collect::<Result<Vec<_>, Failure>>()?;
+            match x.elem() {
+                ElemType::FLOAT => interpolated::<f32>(x, &dims, lead, &steps, extrapolation)?,
+                _ => interpolated::<f64>(x, &dims, lead, &steps, extrapolation)?,
             }
-            rounded(x.elem(), &dims, numbers)?
         }
     };
     Ok(vec![y.into()])
@@ -194,64 +200,45 @@ fn nearest(
         let offset = |at: Option<usize>| at.map(|at| at * stride);
         offsets.push(axis.nearest(rounding(axis))?.into_iter().map(offset).collect::<Vec<_>>());
     }
-    let mut positions = room_for(count_of(dims)?)?;
-    let mut index = vec![0; dims.len()];
-    loop {
-        let at = index.iter().zip(&offsets).try_fold(0, |sum, (&i, offsets)| Some(sum + offsets[i]?));
-        positions.push(at.unwrap_or(NOWHERE));
-        if !advance(&mut index, dims) {
-            break;
-        }
-    }
     let filler = Tensor::of_floats(x.elem(), &[1], &[extrapolation]);
     let filler = filler.or_else(|_| Tensor::zeros(x.elem(), &[1]))?;
-    x.picked_or(&filler, dims, &positions)
+    x.picked_or(&filler, dims, &positions(&offsets)?)
 }
 
-/// Resizes one axis.
-fn along(
-    x: &[f64],
-    shape: &mut [usize],
-    at: usize,
-    axis: &Axis,
-    weights: &Weights,
+/// Image after image: all that lies behind the leading axes, which stay. `T` holds what the elements can be.
+fn interpolated<T: Real>(
+    x: &Tensor,
+    dims: &[usize],
+    lead: usize,
+    steps: &[Step],
     extrapolation: f64,
-) -> Result<Vec<f64>, Failure> {
-    let from = Around::of(shape, at)?;
-    shape[at] = axis.to;
-    let mut y = filled(count_of(shape)?, 0.0)?;
-    let inner = from.inner;
-    for outer in 0..from.outer {
-        let x = &x[outer * from.extent * inner..][..from.extent * inner];
-        let y = &mut y[outer * axis.to * inner..][..axis.to * inner];
-        for i in 0..axis.to {
-            let row = &mut y[i * inner..][..inner];
-            for (tap, weight) in weights.of(i, from.extent) {
-                spend(inner)?;
-                for (y, x) in row.iter_mut().zip(&x[tap * inner..][..inner]) {
-                    *y += weight * x;
-                }
-            }
+) -> Result<Tensor, Failure> {
+    let fits = rounded(x.elem());
+    let numbers = T::numbers(x)?;
+    let mut results: Vec<T> = room_for(count_of(dims)?)?;
+    let (mut image, mut next) = (Vec::new(), Vec::new());
+    for numbers in numbers.chunks_exact(count_of(&x.dims()[lead..])?) {
+        let mut shape = x.dims()[lead..].to_vec();
+        image.clear();
+        image.extend(numbers.iter().map(|&x| x.into()));
+        for step in steps {
+            step.run(&image, &mut shape, extrapolation, &mut next)?;
+            std::mem::swap(&mut image, &mut next);
         }
-        for &i in &weights.outside {
-            y[i * inner..][..inner].fill(extrapolation);
-        }
+        results.extend(image.iter().map(|&x| T::of(fits(x))));
     }
-    Ok(y)
+    T::tensor(x.elem(), dims, &results)
 }
 
-/// Numbers as elements: the nearest integer, the even one of two; floats stay finite.
-fn rounded(elem: ElemType, dims: &[usize], mut numbers: Vec<f64>) -> Result<Tensor, Failure> {
+/// What makes elements of numbers: the nearest integer, the even one of two; floats stay finite.
+fn rounded(elem: ElemType) -> impl Fn(f64) -> f64 {
     let most = match elem {
-        ElemType::FLOAT => f64::from(f32::MAX),
-        ElemType::FLOAT16 => half::f16::MAX.to_f64(),
-        ElemType::BFLOAT16 => half::bf16::MAX.to_f64(),
-        ElemType::DOUBLE => f64::MAX,
-        _ => {
-            numbers.iter_mut().for_each(|x| *x = x.round_ties_even());
-            return Tensor::of_floats(elem, dims, &numbers);
-        }
+        ElemType::FLOAT => Some(f64::from(f32::MAX)),
+        ElemType::FLOAT16 => Some(half::f16::MAX.to_f64()),
+        ElemType::BFLOAT16 => Some(half::bf16::MAX.to_f64()),
+        ElemType::DOUBLE => Some(f64::MAX),
+        _ => None,
     };
-    numbers.iter_mut().filter(|x| !x.is_nan()).for_each(|x| *x = x.clamp(-most, most));
-    Tensor::of_floats(elem, dims, &numbers)
+    // A number that is none stays none.
+    move |x| most.map_or_else(|| x.round_ties_even(), |most| x.clamp(-most, most))
 }
