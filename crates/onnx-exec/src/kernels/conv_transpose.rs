@@ -1,11 +1,16 @@
 //! ConvTranspose: each element of the input spreads a weighted kernel over the output.
+//!
+//! The products with all weights are those of matrices, for some taps of some channels at a time; each row of them is moved to
+//! where its tap belongs and added there.
 
+use super::real::Real;
 use super::window::{dilations, long, longs, output_padding, pads, strides};
 use super::{Call, Row};
-use crate::budget::{filled, spend};
+use crate::budget::{filled, room_for, spend};
 use crate::failure::{Failure, fail};
 use crate::tensor::{Tensor, advance, count_of};
 use crate::value::Value;
+use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] = &[("", "ConvTranspose", conv_transpose)];
 
@@ -96,40 +101,84 @@ fn conv_transpose(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         );
     }
     let axes = axes(call, from, kernel)?;
-    let out = count_of(&[*per_group, group])?;
-    let bias = match call.optional_tensor(2)? {
-        Some(b) if b.dims() == [out] => b.floats()?,
-        Some(b) => fail!("a bias of shape {:?} does not fit {out} channels", b.dims()),
-        None => filled(out, 0.0)?,
-    };
-    let mut dims = vec![n, out];
+    let channels = count_of(&[*per_group, group])?;
+    if let Some(b) = call.optional_tensor(2)?
+        && b.dims() != [channels]
+    {
+        fail!("a bias of shape {:?} does not fit {channels} channels", b.dims());
+    }
+    let mut dims = vec![n, channels];
     dims.extend(axes.iter().map(|axis| axis.to));
-    let count = call.has_room(x.elem(), &dims)?;
-    let mut y = filled(count, 0.0)?;
-    if count > 0 {
-        let plane = count / (n * out);
-        y.chunks_exact_mut(plane).enumerate().for_each(|(i, y)| y.fill(bias[i % out]));
-        if !x.is_empty() && !w.is_empty() {
-            let (xs, ws) = (x.floats()?, w.floats()?);
-            let (x_plane, taps) = (xs.len() / (n * c), ws.len() / (c * per_group));
-            let (in_group, out_group) = (c / group, *per_group);
-            for (image, channel) in (0..n).flat_map(|image| (0..c).map(move |channel| (image, channel))) {
-                let x = &xs[(image * c + channel) * x_plane..][..x_plane];
-                let first = image * out + channel / in_group * out_group;
-                let y = &mut y[first * plane..][..out_group * plane];
-                let w = &ws[channel * out_group * taps..][..out_group * taps];
-                for tap in 0..taps {
-                    spend(x_plane.saturating_mul(out_group))?;
-                    spread(x, y, &axes, tap, |k| w[k * taps + tap]);
-                }
+    call.has_room(x.elem(), &dims)?;
+    let y = match x.elem() {
+        ElemType::DOUBLE => convolved::<f64>(call, &axes, group, &dims)?,
+        _ => convolved::<f32>(call, &axes, group, &dims)?,
+    };
+    Ok(vec![y.into()])
+}
+
+/// How many products with weights are there at a time, about.
+const AT_ONCE: usize = 1 << 18;
+
+fn convolved<T: Real>(
+    call: &Call<'_>,
+    axes: &[Axis],
+    group: usize,
+    dims: &[usize],
+) -> Result<Tensor, Failure> {
+    let (x, w) = (call.tensor(0)?, call.tensor(1)?);
+    let (n, channels, count) = (dims[0], dims[1], count_of(dims)?);
+    let mut y = filled(count, T::of(0.0))?;
+    if count == 0 {
+        return T::tensor(x.elem(), dims, &y);
+    }
+    let plane = count / (n * channels);
+    if let Some(bias) = call.optional_tensor(2)? {
+        let bias = T::numbers(bias)?;
+        y.chunks_exact_mut(plane).enumerate().for_each(|(i, y)| y.fill(bias[i % channels]));
+    }
+    if x.is_empty() || w.is_empty() {
+        return T::tensor(x.elem(), dims, &y);
+    }
+    let steps = x.dims()[1] / group;
+    let rows = call.kept(&[1], || rows_of(&T::numbers(w)?, group, steps))?;
+    let taps = rows.len() / (steps * channels);
+    let xs = T::numbers(x)?;
+    let from = xs.len() / (n * group * steps);
+    let in_group = channels / group;
+    let at_once = (AT_ONCE / from).clamp(1, in_group * taps);
+    let mut products = filled(at_once.saturating_mul(from), T::of(0.0))?;
+    let parts = xs.chunks_exact(steps * from).zip(y.chunks_exact_mut(in_group * plane));
+    for (i, (x, y)) in parts.enumerate() {
+        let matrix = T::matrix_of_rows(x, from)?;
+        let rows = &rows[i % group * in_group * taps * steps..][..in_group * taps * steps];
+        let mut first = 0;
+        for rows in rows.chunks(at_once * steps) {
+            spend(rows.len().saturating_mul(from))?;
+            let products = &mut products[..rows.len() / steps * from];
+            products.fill(T::of(0.0));
+            T::add_products(&matrix, rows, products)?;
+            for products in products.chunks_exact(from) {
+                spread(products, &mut y[first / taps * plane..][..plane], axes, first % taps);
+                first += 1;
             }
         }
     }
-    Ok(vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()])
+    T::tensor(x.elem(), dims, &y)
 }
 
-/// Adds a plane, moved by one tap of the kernel, to planes that weigh it differently.
-fn spread(x: &[f64], y: &mut [f64], axes: &[Axis], mut tap: usize, weight: impl Fn(usize) -> f64) {
+/// The weights that each tap of each channel of the result has for the channels of the input.
+fn rows_of<T: Real>(w: &[T], group: usize, steps: usize) -> Result<Vec<T>, Failure> {
+    let mut rows = room_for(w.len())?;
+    let each = w.len() / (group * steps);
+    for w in w.chunks_exact(steps * each) {
+        (0..each).for_each(|at| rows.extend(w.iter().skip(at).step_by(each)));
+    }
+    Ok(rows)
+}
+
+/// Adds a plane, moved by one tap of the kernel, to another.
+fn spread<T: Real>(x: &[T], y: &mut [T], axes: &[Axis], mut tap: usize) {
     let mut spans = Vec::with_capacity(axes.len());
     for axis in axes.iter().rev() {
         let Some(span) = axis.span(tap % axis.kernel) else { return };
@@ -137,7 +186,6 @@ fn spread(x: &[f64], y: &mut [f64], axes: &[Axis], mut tap: usize, weight: impl 
         spans.push(span);
     }
     spans.reverse();
-    let plane: usize = axes.iter().map(|axis| axis.to).product();
     let step = |axis: &Axis| usize::try_from(axis.stride).unwrap_or(1);
     // All axes but the last, element by element; the last one in a row.
     let (rows, last) = match (axes.split_last(), spans.split_last()) {
@@ -158,12 +206,7 @@ fn spread(x: &[f64], y: &mut [f64], axes: &[Axis], mut tap: usize, weight: impl 
             }
             None => (x, 0, 1),
         };
-        for (k, y) in y.chunks_exact_mut(plane).enumerate() {
-            let weight = weight(k);
-            for (y, x) in y[to..].iter_mut().step_by(stride).zip(x) {
-                *y += weight * x;
-            }
-        }
+        y[to..].iter_mut().step_by(stride).zip(x).for_each(|(y, x)| *y = *y + *x);
         if !advance(&mut index, &counts) {
             return;
         }

@@ -1,5 +1,6 @@
 //! The numbers that kernels compute with: double ones for doubles, single ones for all shorter floats.
 
+use crate::budget::room_for;
 use crate::failure::Failure;
 use crate::loops::Matrix;
 use crate::tensor::Tensor;
@@ -25,6 +26,9 @@ pub(super) trait Real:
     /// The matrix that has these numbers, `steps` after `steps`, as its columns.
     fn matrix(columns: &[Self], steps: usize) -> Result<Self::Matrix, Failure>;
 
+    /// The matrix that has these numbers, `columns` after `columns`, as its rows.
+    fn matrix_of_rows(rows: &[Self], columns: usize) -> Result<Self::Matrix, Failure>;
+
     /// Adds to each row of `out` the product of a row of `rows` with a matrix.
     fn add_products(matrix: &Self::Matrix, rows: &[Self], out: &mut [Self]) -> Result<(), Failure>;
 
@@ -43,6 +47,10 @@ impl Real for f32 {
 
     fn matrix(columns: &[f32], steps: usize) -> Result<Matrix, Failure> {
         Matrix::of_columns(columns, steps)
+    }
+
+    fn matrix_of_rows(rows: &[f32], columns: usize) -> Result<Matrix, Failure> {
+        Matrix::of_rows(rows, columns)
     }
 
     fn add_products(matrix: &Matrix, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
@@ -75,6 +83,12 @@ impl Real for f64 {
 
     fn matrix(columns: &[f64], steps: usize) -> Result<(Vec<f64>, usize), Failure> {
         Ok((columns.to_vec(), steps))
+    }
+
+    fn matrix_of_rows(rows: &[f64], columns: usize) -> Result<(Vec<f64>, usize), Failure> {
+        let mut all = room_for(rows.len())?;
+        (0..columns).for_each(|column| all.extend(rows.iter().skip(column).step_by(columns)));
+        Ok((all, rows.len().checked_div(columns).unwrap_or(0)))
     }
 
     fn add_products(
