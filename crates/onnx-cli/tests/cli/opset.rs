@@ -59,6 +59,28 @@ fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {
     assert!(human.contains("in the body of `Twice`, `y = Concat (x, x)`: the rank is 0"), "{human}");
 }
 
+/// Each operator does twice what the one before does, and no two results have the same extent.
+#[test]
+fn bodies_that_stand_for_too_many_nodes_end_inference_with_a_warning() {
+    let operator = |i: usize, body: &str| {
+        format!(
+            "\n## Operator.\n<since_version: 1, opset_import: [\"\": 21, \"com.acme\": 1]>\noperator A{i} (T x) => (T y)\n\
+             where T: {{int64}}\n{{ {body} }}\n"
+        )
+    };
+    let twice = |i: usize| operator(i + 1, &format!("t = com.acme.A{i} (x)  y = com.acme.A{i} (t)"));
+    let mut set =
+        "#@ onnxtxt 1\noperator_set <ir_version: 10, domain: \"com.acme\", opset_version: 1>\n".to_owned();
+    set += &operator(0, "y = NonZero (x)");
+    set.extend((0..24).map(twice));
+    let folder = Folder::new(&[
+        ("s.onnxtxt", set.as_bytes()),
+        ("m.onnxtxt", MODEL.replace("Twice", "A24").replace("float[3,N]", "int64[3,N]").as_bytes()),
+    ]);
+    let found = folder.run(&["check", "--opset", "s.onnxtxt", "--format", "short", "m.onnxtxt"]).expect(0);
+    assert!(found.stderr.contains("m.onnxtxt:4:5: warning[W1021]"), "{}", found.stderr);
+}
+
 #[test]
 fn operators_of_a_set_have_cards() {
     let folder = folder();

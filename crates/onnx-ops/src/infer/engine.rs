@@ -342,6 +342,14 @@ impl<'m> Engine<'m> {
         }
     }
 
+    /// Tells that nothing is inferred from this node on.
+    pub(super) fn tell_to_stop(&mut self, node: NodeId) {
+        let place = Entity::Node(self.frame.body, node);
+        let message = "inference stops here: the functions of this model stand for too many nodes";
+        self.quiet = 0;
+        self.report(Diagnostic::new(&code::INFERENCE_LIMIT, place, message));
+    }
+
     /// One node: its schema, its rule, its outputs.
     pub(super) fn step(&mut self, node: NodeId) {
         if self.fuel == 0 {
@@ -349,10 +357,7 @@ impl<'m> Engine<'m> {
         }
         self.fuel -= 1;
         if self.fuel == 0 {
-            let place = Entity::Node(self.frame.body, node);
-            let message = "inference stops here: the functions of this model stand for too many nodes";
-            self.quiet = 0;
-            self.report(Diagnostic::new(&code::INFERENCE_LIMIT, place, message));
+            self.tell_to_stop(node);
             return;
         }
         match self.callee(node) {

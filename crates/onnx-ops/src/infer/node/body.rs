@@ -36,6 +36,9 @@ impl NodeCx<'_, '_> {
         let outputs = inner.run_body(body, Some(function.id), Some(&inputs), bindings);
         (self.engine.dims, self.engine.fuel) = (std::mem::take(&mut inner.dims), inner.fuel);
         self.engine.fresh += inner.fresh;
+        if self.engine.fuel == 0 {
+            self.engine.tell_to_stop(self.id);
+        }
         if let Some(finding) = inner.findings.iter().find(|finding| finding.is_error()) {
             let told = Diagnostic::new(finding.code, self.at_op(), finding.message.clone());
             self.fail(told.label(in_body(&function.model, finding)));
