@@ -61,12 +61,11 @@ fn axes(call: &Call<'_>, from: &[usize], kernel: &[usize]) -> Result<Vec<Axis>, 
     for (axis, extent) in longs(from)?.into_iter().enumerate() {
         let full = strides[axis] * (extent - 1) + padding[axis] + (kernels[axis] - 1) * dilations[axis] + 1;
         let asked = asked.as_ref().map(|shape| shape[axis]);
-        let (to, pad) = match asked.or(is_same.then_some(extent * strides[axis])) {
+        let (to, pad) = match asked.or(is_same.then_some(full.min(extent * strides[axis]))) {
             // What is asked for decides what is cut off; where nothing is, the end is filled up.
             Some(to) => {
-                let cut = full.saturating_sub(to);
-                let cut = if is_same { cut } else { cut.max(0) };
-                let half = cut.div_euclid(2);
+                let cut = full.saturating_sub(to).max(0);
+                let half = cut / 2;
                 (to, if more_behind { half } else { cut - half })
             }
             None if auto_pad == "VALID" => (full, 0),
