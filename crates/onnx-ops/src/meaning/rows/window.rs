@@ -139,12 +139,15 @@ pub(super) fn open_shape(attributes: &Attributes<'_>, input: &[usize]) -> Option
         (list.len() == n && list.iter().all(|i| i.unsigned_abs() < 1 << 32)).then_some(list)
     };
     let rank = kernel.len();
-    let is_explicit = matches!(attributes.string("auto_pad").as_deref(), None | Some("" | "NOTSET"));
-    if input.len() != rank + 2 || !is_explicit || !attributes.is("ceil_mode") {
+    if input.len() != rank + 2 || !attributes.is("ceil_mode") {
         return None;
     }
     let (strides, dilations) = (list("strides", 1, rank)?, list("dilations", 1, rank)?);
-    let pads = list("pads", 0, rank * 2)?;
+    let pads = match attributes.string("auto_pad").as_deref() {
+        None | Some("" | "NOTSET") => list("pads", 0, rank * 2)?,
+        Some("VALID") => vec![0; rank * 2],
+        Some(_) => return None,
+    };
     let mut shape = input[..2].to_vec();
     for axis in 0..rank {
         let (extent, stride) = (long(input[axis + 2])?, strides[axis]);
