@@ -91,6 +91,10 @@ pub(super) fn log_softmax(cx: &Cx<'_>) -> Option<Definition> {
 /// 1 at the first of the greatest elements.
 pub(super) fn hardmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
+    if cx.out()?.dims.contains(&0) {
+        // There is no greatest of no elements, and nobody asks for it.
+        return cx.one(cx.formula(Expr::number(cx.out()?.elem, 0))?);
+    }
     let mut first = group.reduce(0, |x| x, Combine::ArgMax(Keep::First), ElemType::INT64);
     first.elem = ElemType::INT64;
     let mut at = Index::at(0);
