@@ -12,7 +12,7 @@ use super::node::NodeCx;
 use super::signature;
 use crate::functions::{self, FunctionBody};
 use crate::schema::Registry;
-use onnx_ir::diag::{Diagnostic, Severity};
+use onnx_ir::diag::{Diagnostic, Severity, code};
 use onnx_ir::{BodyId, Model, NodeId, SecondaryMap};
 
 /// Infers nodes of one body, in any order.
@@ -35,7 +35,9 @@ impl<'m> Stepwise<'m> {
         let first = self.engine.finding_count();
         self.engine.fuel = usize::MAX;
         self.engine.step(node);
-        let is_wrong = self.engine.findings[first..].iter().any(|d| d.severity == Severity::Error);
+        // What is deprecated still means something.
+        let is_wrong = |d: &Diagnostic| d.severity == Severity::Error && d.code != &code::OP_DEPRECATED;
+        let is_wrong = self.engine.findings[first..].iter().any(is_wrong);
         let findings = self.engine.take_findings(first);
         let outputs = &self.engine.body().nodes[node].outputs;
         let known = outputs.iter().map(|value| self.engine.operand(*value).clone()).collect();

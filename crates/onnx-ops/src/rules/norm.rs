@@ -10,7 +10,7 @@ use onnx_ir::diag::{Diagnostic, code};
 pub(super) const ROWS: &[Row] = &[
     row("BatchNormalization", 1, batch_1),
     row("BatchNormalization", 9, batch),
-    row("GroupNormalization", 21, group),
+    row("GroupNormalization", 18, group),
     row("InstanceNormalization", 1, instance),
     row("LRN", 1, local_response),
     row("LayerNormalization", 17, layer),
@@ -77,7 +77,7 @@ fn instance(cx: &mut NodeCx<'_, '_>) -> Infer {
     per_channel(cx, 3)
 }
 
-/// Channels in groups of one size. (Version 18 is deprecated.)
+/// Channels in groups of one size. Lists have an element for each channel, in version 18 for each group.
 fn group(cx: &mut NodeCx<'_, '_>) -> Infer {
     at_least(cx, "num_groups", 1)?;
     let groups = cx.int("num_groups");
@@ -86,7 +86,14 @@ fn group(cx: &mut NodeCx<'_, '_>) -> Infer {
     {
         divides(cx, ("num_groups", groups), (0, "channels", channels))?;
     }
-    per_channel(cx, 2)
+    if cx.since() >= 21 {
+        return per_channel(cx, 2);
+    }
+    let count = groups.map_or(Dim::Unknown, Dim::Const);
+    let mut count = Extent::of_attr("number of groups", "num_groups", count);
+    hold(cx, 1, &mut [&mut count])?;
+    hold(cx, 2, &mut [&mut count])?;
+    cx.copy_shape(0, 0)
 }
 
 /// An input of at least this rank, and two lists with an element for each channel.
