@@ -15,6 +15,7 @@ function, node, and for binary forms also tensor, attribute, type, value_info, s
 | stripped | a model's "path", "out" | the model that "strip" infers |
 | runtime | a model's "path", "inputs" as .npz | "shapes" of all values, as onnxruntime computes them |
 | results | "models" and inputs, see evaluate.py | "equal", and "difference" |
+| agree | a model's "path", "ours", "tolerance", see agree.py | "engine", and "difference"; or "refused" |
 | texts, sleep | used by corpus_texts.py and selftest.py | |
 """
 
@@ -29,6 +30,7 @@ import onnx.onnx_cpp2py_export.parser as cpp_parser
 import onnx.onnx_cpp2py_export.printer as cpp_printer
 import onnx.serialization
 
+import agree
 import compare
 import corpus_texts
 import evaluate
@@ -121,6 +123,7 @@ OPS = {
     "equal": equal,
     "convert": convert,
     "results": evaluate.results,
+    "agree": agree.agree,
     "infer": infer.infer,
     "stripped": infer.stripped,
     "runtime": infer.runtime,
