@@ -150,7 +150,13 @@ impl Plan {
     }
 
     fn check(&mut self, cx: &mut NodeCx<'_, '_>, total: Dim, given: Dim) -> Infer {
-        if total == Dim::Unknown || given == Dim::Unknown || cx.dims().equate(total, given).is_ok() {
+        // Of no elements, the other axes may have any extents.
+        let is_empty = self.copied.iter().any(|&axis| self.shape[axis] == Dim::Const(0));
+        if is_empty
+            || total == Dim::Unknown
+            || given == Dim::Unknown
+            || cx.dims().equate(total, given).is_ok()
+        {
             return Some(());
         }
         let [has, wants] = [total, given].map(|d| {

@@ -1,6 +1,7 @@
 //! Arithmetic, logic and comparisons on elements at one position.
 
 use super::super::cx::axis;
+use super::super::float::format;
 use super::super::number::is_float;
 use super::super::{Binary, Cast, Cx, Definition, Expr, Formula, Index, Number, Rounding, Unary};
 use onnx_ir::ElemType;
@@ -86,16 +87,18 @@ pub(super) fn choose(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(cx.broadcast(1)?.if_else(cx.broadcast(0)?, cx.broadcast(2)?))
 }
 
-/// The limits are scalars that may be left out; below version 11 they are attributes.
+/// The limits are scalars; below version 11 they are attributes. Those that are left out are the greatest numbers, so that nothing
+/// is left of infinities.
 pub(super) fn clip(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;
     let limit = |i: usize, name: &str| {
         if cx.has_input(i) {
             return cx.scalar(i).map(Some);
         }
-        // The defaults are the greatest floats, so that nothing is left of infinities; of narrower types they are infinite.
-        let limit = cx.attributes.float(name).map(|x| Number::Float(x).wrap(elem));
-        Some(limit.map(Expr::Number))
+        // The defaults of attributes are the greatest single floats.
+        let given = cx.attributes.float(name).map(|x| Number::Float(x).wrap(elem));
+        let greatest = format(elem).map(|format| if i == 1 { -format.max() } else { format.max() });
+        Some(given.or(greatest.map(Number::Float)).map(Expr::Number))
     };
     let mut expr = cx.broadcast(0)?;
     if let Some(least) = limit(1, "min")? {
