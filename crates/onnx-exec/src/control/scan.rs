@@ -1,10 +1,10 @@
 //! Scan: the body once for each slice of some tensors, with a state that goes along.
 //!
-//! Version 8 has a batch axis in front of everything and lengths of the sequences in it, which are not looked at, as in the
-//! reference; from version 9 on each scanned tensor has an axis and a direction.
+//! Version 8 has a batch axis in front of everything and lengths of the sequences in it, behind which what is collected is zero;
+//! from version 9 on each scanned tensor has an axis and a direction.
 
 use super::Site;
-use super::stack::{slice, stack};
+use super::stack::{none, slice, stack};
 use crate::failure::Failure;
 use crate::kernels::resolve_axis;
 use crate::run::Run;
@@ -19,9 +19,9 @@ pub(super) fn run(
 ) -> Result<Vec<Value>, Box<Diagnostic>> {
     let attrs = site.attrs(run)?;
     let is_batched = attrs.schema.since < 9;
-    if is_batched && !inputs.is_empty() {
-        inputs.remove(0);
-    }
+    let lengths = if is_batched && !inputs.is_empty() { inputs.remove(0) } else { None };
+    let lengths = lengths.map(|value| value.tensor()?.ints()).transpose();
+    let lengths = site.told(run, lengths)?;
     let Some(inputs) = inputs.into_iter().collect::<Option<Vec<Value>>>() else {
         return Err(run.failed(site.node, &code::RUN_FAILED, "an input is left out"));
     };
@@ -38,8 +38,9 @@ pub(super) fn run(
     let directions = if is_batched { "directions" } else { "scan_input_directions" };
     let backward: Vec<bool> = (0..axes.len()).map(|i| list(directions, i) != 0).collect();
     let out = |i: usize| (list("scan_output_axes", i), list("scan_output_directions", i) != 0);
+    let course = Course { states, axes, backward, out: &out };
     if !is_batched {
-        return scan(run, site, &inputs, states, &axes, &backward, &out);
+        return scan(run, site, &inputs, &course, None);
     }
     // Each member of the batch is scanned alone, and all are put together again.
     let batch = match inputs.first().map(Value::tensor) {
@@ -50,7 +51,8 @@ pub(super) fn run(
     for b in 0..batch {
         let member = inputs.iter().map(|v| Ok(Value::Tensor(slice(v.tensor()?, 0, b)?)));
         let member: Vec<Value> = site.told(run, member.collect())?;
-        let results = scan(run, site, &member, states, &axes, &backward, &out)?;
+        let length = lengths.as_ref().and_then(|all| all.get(b).copied());
+        let results = scan(run, site, &member, &course, length)?;
         all.resize(results.len(), Vec::new());
         for (all, one) in all.iter_mut().zip(results) {
             all.push(one);
@@ -62,15 +64,26 @@ pub(super) fn run(
     site.told(run, stacked.collect())
 }
 
+/// How tensors are gone through.
+struct Course<'a> {
+    /// So many inputs are states; the others have slices.
+    states: usize,
+    axes: Vec<i64>,
+    backward: Vec<bool>,
+    /// Along which axis an output is collected, and whether backward.
+    out: &'a dyn Fn(usize) -> (i64, bool),
+}
+
+/// `steps` is how many slices are gone through, if not all.
 fn scan(
     run: &mut Run<'_, '_>,
     site: Site,
     inputs: &[Value],
-    states: usize,
-    axes: &[i64],
-    backward: &[bool],
-    out: &dyn Fn(usize) -> (i64, bool),
+    course: &Course<'_>,
+    steps: Option<i64>,
 ) -> Result<Vec<Value>, Box<Diagnostic>> {
+    let Course { states, axes, backward, out } = course;
+    let states = *states;
     let graph = site.graph(run, "body")?;
     let mut carried = inputs[..states].to_vec();
     let resolved = |(value, axis): (&Value, &i64)| -> Result<(Tensor, usize), Failure> {
@@ -85,14 +98,23 @@ fn scan(
         let why = format!("one input has {length} slices, another {}", other.dims()[*axis]);
         return Err(run.failed(site.node, &code::RUN_FAILED, &why));
     }
+    let steps = match steps.map(usize::try_from) {
+        None => length,
+        Some(Ok(steps)) if steps <= length => steps,
+        Some(_) => {
+            let why =
+                format!("a sequence of `sequence_lens` is longer than {length} slices, or shorter than none");
+            return Err(run.failed(site.node, &code::RUN_FAILED, &why));
+        }
+    };
     let ports = &run.executable.body().graphs[graph].outputs;
     let mut kept: Vec<Vec<Value>> = vec![Vec::new(); ports.len().saturating_sub(states)];
-    for i in 0..length {
+    for i in 0..steps {
         // Even an empty body is a step.
         run.limits(site.node)?;
         let mut given = std::mem::take(&mut carried);
         for ((tensor, axis), is_backward) in scanned.iter().zip(backward) {
-            let at = if *is_backward { length - 1 - i } else { i };
+            let at = if *is_backward { steps - 1 - i } else { i };
             given.push(site.told(run, slice(tensor, *axis, at))?.into());
         }
         carried = run.graph(graph, given)?;
@@ -101,7 +123,11 @@ fn scan(
             all.push(one);
         }
     }
-    for (i, all) in kept.iter().enumerate() {
+    for (i, all) in kept.iter_mut().enumerate() {
+        if steps < length {
+            let empty = none(run, all, &ports[states + i]);
+            all.resize(length, site.told(run, empty)?.into());
+        }
         let (axis, is_reversed) = out(i);
         let stacked = stack(run, all, axis, is_reversed, &ports[states + i]);
         carried.push(site.told(run, stacked)?.into());

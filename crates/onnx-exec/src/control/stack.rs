@@ -50,6 +50,17 @@ pub(super) fn stack(
     Ok(stacked)
 }
 
+/// Zeros, as many as there are in each of these tensors; of none, as many as the output of the body declares.
+pub(super) fn none(run: &Run<'_, '_>, slices: &[Value], port: &Port) -> Result<Tensor, Failure> {
+    match slices.first() {
+        Some(first) => Tensor::zeros(first.tensor()?.elem(), first.tensor()?.dims()),
+        None => {
+            let (elem, dims) = declared(run, port);
+            Tensor::zeros(elem, &dims)
+        }
+    }
+}
+
 /// One slice of a tensor along an axis.
 pub(super) fn slice(tensor: &Tensor, axis: usize, i: usize) -> Result<Tensor, Failure> {
     let mut dims = tensor.dims().to_vec();
