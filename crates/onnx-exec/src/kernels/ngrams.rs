@@ -22,8 +22,8 @@ enum Item<'a> {
 /// The n-grams that begin in the same way.
 #[derive(Default)]
 struct Branch<'a> {
-    /// The column of the n-gram that ends here.
-    column: Option<usize>,
+    /// The column of the n-gram that ends here, and its weight.
+    gram: Option<(usize, f32)>,
     next: HashMap<Item<'a>, usize>,
 }
 
@@ -40,33 +40,32 @@ struct Lengths {
 }
 
 impl<'a> Pool<'a> {
-    /// The n-grams of the lengths that count. `starts` says where those of each length begin.
+    /// The n-grams of the lengths that count, each with its column and weight. `starts` says where those of each length begin.
     fn new(
         items: &[Item<'a>],
         starts: &[usize],
-        columns: &[usize],
+        mut places: impl Iterator<Item = (usize, f32)>,
         lengths: &Lengths,
     ) -> Result<Self, Failure> {
         let mut pool = Pool { branches: vec![Branch::default()] };
-        let mut column = columns.iter();
         for (i, &start) in starts.iter().enumerate() {
             let (n, end) = (i + 1, starts.get(i + 1).copied().unwrap_or(items.len()));
             let Some(grams) = items.get(start..end) else {
                 fail!("`ngram_counts` does not divide a pool of {} items", items.len());
             };
             for gram in grams.chunks_exact(n) {
-                let Some(&column) = column.next() else {
+                let Some(place) = places.next() else {
                     fail!("`ngram_indexes` has fewer entries than the pool has n-grams");
                 };
                 if (lengths.least..=lengths.greatest).contains(&n) {
-                    pool.add(gram, column);
+                    pool.add(gram, place);
                 }
             }
         }
         Ok(pool)
     }
 
-    fn add(&mut self, gram: &[Item<'a>], column: usize) {
+    fn add(&mut self, gram: &[Item<'a>], place: (usize, f32)) {
         let mut at = 0;
         for &item in gram {
             let fresh = self.branches.len();
@@ -75,10 +74,16 @@ impl<'a> Pool<'a> {
                 self.branches.push(Branch::default());
             }
         }
-        self.branches[at].column = Some(column);
+        self.branches[at].gram = Some(place);
     }
 
-    fn count(&self, row: &[Item<'a>], lengths: &Lengths, counts: &mut [f32]) -> Result<(), Failure> {
+    fn count(
+        &self,
+        row: &[Item<'a>],
+        lengths: &Lengths,
+        tally: fn(&mut f32, f32),
+        counts: &mut [f32],
+    ) -> Result<(), Failure> {
         let mut least = lengths.least;
         for distance in 1..=lengths.skips.saturating_add(1) {
             // With a larger distance even less fits.
@@ -92,8 +97,8 @@ impl<'a> Pool<'a> {
                 for (i, item) in items.enumerate() {
                     let Some(&next) = self.branches[at].next.get(item) else { break };
                     at = next;
-                    if let Some(column) = self.branches[at].column.filter(|_| i + 1 >= least) {
-                        counts[column] += 1.0;
+                    if let Some((column, weight)) = self.branches[at].gram.filter(|_| i + 1 >= least) {
+                        tally(&mut counts[column], weight);
                     }
                 }
             }
@@ -144,27 +149,43 @@ fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         (None, Some(ints)) => ints.iter().copied().map(Item::Int).collect(),
         (None, None) => fail!("there is neither `pool_strings` nor `pool_int64s`"),
     };
-    let pool = Pool::new(&pool, &starts, &columns, &lengths)?;
+    // The weights are those of the n-grams in the order of the pool, wherever their columns are.
+    let weights = attrs.floats("weights").unwrap_or_default();
+    let weights = weights.into_iter().chain(std::iter::repeat(1.0));
+    let pool = Pool::new(&pool, &starts, columns.iter().copied().zip(weights), &lengths)?;
     let Some(width) = columns.iter().max().and_then(|last| last.checked_add(1)) else {
         fail!("`ngram_indexes` is empty");
     };
     let dims: &[usize] = if x.rank() == 2 { &[rows, width] } else { &[width] };
     let mut counts = Tensor::zeros(ElemType::FLOAT, dims)?;
-    let weights = attrs.floats("weights").filter(|all| !all.is_empty());
-    let weight = |column: usize| weights.as_ref().map_or(1.0, |all| all.get(column).copied().unwrap_or(1.0));
     let mode = attrs.string("mode").unwrap_or_default();
-    let weigh: fn(f32, f32) -> f32 = match &mode[..] {
-        "TF" => |count, _| count,
-        "IDF" => |count, weight| if count > 0.0 { weight } else { 0.0 },
-        "TFIDF" => |count, weight| count * weight,
+    let tally: fn(&mut f32, f32) = match &mode[..] {
+        "TF" => |count, _| *count += 1.0,
+        "IDF" => |count, weight| *count = weight,
+        "TFIDF" => |count, weight| *count += weight,
         _ => fail!("`mode` is `{mode}`, not TF, IDF or TFIDF"),
     };
     let all = items(x)?;
     for (row, counts) in counts.words_mut::<f32>().chunks_exact_mut(width).enumerate() {
-        pool.count(&all[row * len..][..len], &lengths, counts)?;
-        for (column, count) in counts.iter_mut().enumerate() {
-            *count = weigh(*count, weight(column));
-        }
+        pool.count(&all[row * len..][..len], &lengths, tally, counts)?;
     }
     Ok(vec![counts.into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_those_of_ngrams_not_of_columns() {
+        let items = [1, 2, 1, 2].map(Item::Int);
+        let lengths = Lengths { least: 1, greatest: 2, skips: 0 };
+        // 1 and 2 alone, then 1 before 2.
+        let places = [(2, 0.5), (0, 0.25), (1, 4.0)];
+        let pool = Pool::new(&items, &[0, 2], places.into_iter(), &lengths).expect("sound");
+        let mut counts = [0.0; 3];
+        let add = |count: &mut f32, weight: f32| *count += weight;
+        pool.count(&[1, 2, 2, 1].map(Item::Int), &lengths, add, &mut counts).expect("short");
+        assert_eq!(counts, [0.5, 4.0, 1.0]);
+    }
 }

@@ -55,7 +55,8 @@ fn is_space(c: char) -> bool {
 /// The words of a text, of which the last is the rest of the text after so many splits.
 fn words(text: &str, most: usize) -> Vec<&str> {
     let mut words = Vec::new();
-    let mut rest = text.trim_start_matches(is_space);
+    // White space around the text belongs to no word, nor to the rest that is not split.
+    let mut rest = text.trim_matches(is_space);
     while !rest.is_empty() {
         let end = rest.find(is_space).filter(|_| words.len() < most).unwrap_or(rest.len());
         words.push(&rest[..end]);
@@ -273,7 +274,7 @@ mod tests {
     #[test]
     fn words_are_what_white_space_separates() {
         assert_eq!(words("  a b  c ", usize::MAX), ["a", "b", "c"]);
-        assert_eq!(words("  a b  c ", 1), ["a", "b  c "]);
+        assert_eq!(words("  a b  c ", 1), ["a", "b  c"]);
         assert!(words(" ", 3).is_empty());
     }
 }
