@@ -4,7 +4,7 @@
 //! their places. Both become a [`Forest`].
 
 use super::forest::{Aggregate, Forest, Next, Node, Test};
-use super::scores::{Labels, Transform, best};
+use super::scores::{Labels, Transform, best, logistic};
 use super::{Samples, filled, rounded, wide};
 use crate::failure::{Failure, fail};
 use crate::kernels::Call;
@@ -81,7 +81,8 @@ fn old_forest(call: &Call<'_>, stem: &str) -> Result<Forest, Failure> {
                     "BRANCH_NEQ" => Test::Unequal(y),
                     other => fail!("there is no mode `{other}` of nodes"),
                 },
-                nan_is_true: missing.get(i).is_some_and(|&tracks| tracks != 0),
+                // NaN is unequal to everything.
+                nan_is_true: missing.get(i).is_some_and(|&tracks| tracks != 0) || mode == "BRANCH_NEQ",
                 if_true: branch(&if_true, "nodes_truenodeids")?,
                 if_false: branch(&if_false, "nodes_falsenodeids")?,
             }
@@ -134,7 +135,7 @@ pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let base = numbers(call, "base_values")?;
     let scores = predict(call, &samples, &forest, aggregate, |scores| {
         add_base(scores, &base, samples.elem)?;
-        transform.apply(scores);
+        transform.apply_to_targets(scores);
         Ok(())
     })?;
     Ok(vec![scores.tensor(ElemType::FLOAT)?.into()])
@@ -189,6 +190,8 @@ struct Classes {
     forest: Forest,
     /// Whether weights are for one of at most two classes, and say how likely the second one is.
     is_binary: bool,
+    /// Whether no weight is negative, so that a sum of them is a probability.
+    is_positive: bool,
 }
 
 fn classes_of(call: &Call<'_>) -> Result<Classes, Failure> {
@@ -200,7 +203,8 @@ fn classes_of(call: &Call<'_>) -> Result<Classes, Failure> {
     if is_binary {
         forest.entries.iter_mut().for_each(|(class, _)| *class = 0);
     }
-    Ok(Classes { forest, is_binary })
+    let is_positive = forest.entries.iter().all(|&(_, weight)| weight >= 0.0);
+    Ok(Classes { forest, is_binary, is_positive })
 }
 
 pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -221,13 +225,24 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         Aggregate::Sum.run(forest, samples.row(sample), scores, ElemType::FLOAT)?;
         if is_binary {
             let score = scores[0];
-            let is_plain = matches!(transform, Transform::None | Transform::Probit);
-            let other = if is_plain { rounded(ElemType::FLOAT, 1.0 - score) } else { -score };
-            scores.copy_from_slice(&[other, score]);
+            let (threshold, other) = if trees.is_positive { (0.5, 1.0 - score) } else { (0.0, -score) };
+            best_ones.push(usize::from(score > threshold));
+            // As probabilities they add up to 1 already, as in ONNX Runtime.
+            match transform {
+                Transform::Logistic => scores.copy_from_slice(&[logistic(-score), logistic(score)]),
+                Transform::Probit => {
+                    scores.copy_from_slice(&[other, score]);
+                    transform.apply(scores);
+                }
+                Transform::None | Transform::Softmax | Transform::SoftmaxZero => {
+                    scores.copy_from_slice(&[other, score]);
+                }
+            }
+        } else {
+            best_ones.push(best(scores));
+            transform.apply(scores);
         }
-        transform.apply(scores);
         scores.iter_mut().for_each(|x| *x = rounded(ElemType::FLOAT, *x));
-        best_ones.push(best(scores));
     }
     let label = if classes == 1 {
         labels.yes_or_no(&best_ones.iter().map(|&class| class == 1).collect::<Vec<_>>())?
@@ -305,7 +320,7 @@ pub(super) fn run(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let aggregate = Aggregate::numbered(call.attrs.int("aggregate_function").unwrap_or(1))?;
     let transform = Transform::numbered(call.attrs.int("post_transform").unwrap_or(0))?;
     let scores = predict(call, &samples, &forest, aggregate, |scores| {
-        transform.apply(scores);
+        transform.apply_to_targets(scores);
         Ok(())
     })?;
     Ok(vec![scores.tensor(samples.elem)?.into()])

@@ -111,20 +111,22 @@ pub(super) fn impute(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![Tensor::of_floats(x.elem(), x.dims(), &all)?.into()])
 }
 
-/// Each row by its greatest absolute value, the sum of these, or the root of the sum of squares.
+/// Each row by its greatest value, the sum of absolute values, or the root of the sum of squares; by nothing where that is 0.
 pub(super) fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let mut samples = Samples::of(x)?;
     let norm = call.attrs.string("norm").unwrap_or_default();
     let measure: fn(&[f64]) -> f64 = match &norm[..] {
-        "MAX" => |row| row.iter().fold(0.0, |most, x| x.abs().max(most)),
+        "MAX" => |row| row.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         "L1" => |row| row.iter().map(|x| x.abs()).sum(),
         "L2" => |row| row.iter().map(|x| x * x).sum::<f64>().sqrt(),
         _ => fail!("`norm` is `{norm}`, not MAX, L1 or L2"),
     };
     for row in samples.numbers.chunks_exact_mut(samples.features.max(1)) {
-        let size = measure(row).max(1e-30);
-        row.iter_mut().for_each(|x| *x /= size);
+        let size = measure(row);
+        if size != 0.0 {
+            row.iter_mut().for_each(|x| *x /= size);
+        }
     }
     Ok(vec![Tensor::of_floats(ElemType::FLOAT, x.dims(), &samples.numbers)?.into()])
 }

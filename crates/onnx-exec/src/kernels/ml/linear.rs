@@ -56,11 +56,16 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     for sample in 0..samples.count {
         let mut scores = functions.at(samples.row(sample), samples.elem);
         if is_binary {
-            scores.insert(0, -scores[0]);
+            let score = scores[0];
+            classes.push(usize::from(score > 0.0));
+            scores = transform.two(score);
+        } else {
+            transform.apply(&mut scores);
         }
-        transform.apply(&mut scores);
         scores.iter_mut().for_each(|x| *x = rounded(samples.elem, *x));
-        classes.push(best(&scores));
+        if !is_binary {
+            classes.push(best(&scores));
+        }
         all.extend(scores);
     }
     let label = if width == 1 {
@@ -82,7 +87,7 @@ pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut all = filled(call.has_room(ElemType::FLOAT, &dims)?, 0.0)?;
     for (sample, to) in all.chunks_exact_mut(functions.count).enumerate() {
         let mut scores = functions.at(samples.row(sample), samples.elem);
-        transform.apply(&mut scores);
+        transform.apply_to_targets(&mut scores);
         to.copy_from_slice(&scores);
     }
     Ok(vec![Tensor::of_floats(ElemType::FLOAT, &dims, &all)?.into()])

@@ -38,7 +38,25 @@ impl Transform {
         })
     }
 
-    /// Changes the scores of one sample.
+    /// The scores of two classes that one score tells apart: as probabilities they add up to 1, and are no further changed, as in ONNX
+    /// Runtime.
+    pub(super) fn two(self, score: f64) -> Vec<f64> {
+        match self {
+            Transform::Logistic => vec![logistic(-score), logistic(score)],
+            Transform::Probit => vec![probit(-score), probit(score)],
+            Transform::None | Transform::Softmax | Transform::SoftmaxZero => vec![1.0 - score, score],
+        }
+    }
+
+    /// Changes the scores of one sample for targets. One alone is no probability of one class among others: it stays as it is, but
+    /// for probit, as in ONNX Runtime.
+    pub(super) fn apply_to_targets(self, scores: &mut [f64]) {
+        if scores.len() > 1 || self == Transform::Probit {
+            self.apply(scores);
+        }
+    }
+
+    /// Changes the scores of one sample for classes.
     pub(super) fn apply(self, scores: &mut [f64]) {
         match self {
             Transform::None => {}
@@ -178,6 +196,10 @@ mod tests {
         assert_eq!(of(Transform::SoftmaxZero, &[0.0, 0.0]), [0.5, 0.5]);
         assert_eq!(of(Transform::Logistic, &[0.0, -3f64.ln()]), [0.5, 0.25]);
         assert_eq!(of(Transform::Probit, &[0.5, 0.975]), [0.0, 1.959]);
+        assert_eq!(Transform::Softmax.two(0.25), [0.75, 0.25]);
+        let mut alone = [0.25];
+        Transform::Softmax.apply_to_targets(&mut alone);
+        assert_eq!(alone, [0.25]);
         assert_eq!(best(&[1.0, 2.0, 2.0]), 1);
         assert_eq!(best(&[1.0, f64::NAN, 2.0]), 1);
     }

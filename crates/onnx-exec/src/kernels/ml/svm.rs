@@ -42,7 +42,7 @@ pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         if is_one_class {
             score = [if score[0] > 0.0 { 1.0 } else { -1.0 }];
         }
-        transform.apply(&mut score);
+        transform.apply_to_targets(&mut score);
         score[0]
     };
     let all: Vec<f64> = (0..samples.count).map(predict).collect();

@@ -54,7 +54,7 @@ pub(super) fn imputer(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(Expr::table(&Index::of(last), &numbers)?.if_else(is_replaced, x))
 }
 
-/// By the greatest magnitude, the sum of magnitudes, or the root of the sum of squares of each row; at least by something.
+/// By the greatest element, the sum of magnitudes, or the root of the sum of squares of each row; by nothing where that is 0.
 pub(super) fn normalizer(cx: &Cx<'_>) -> Option<Definition> {
     let (input, out) = (cx.input(0)?, cx.out()?.elem);
     let rank = input.dims.len();
@@ -64,7 +64,7 @@ pub(super) fn normalizer(cx: &Cx<'_>) -> Option<Definition> {
     let mut at: Vec<Index> = (0..rank).map(Index::of).collect();
     at[last] = Index::of(rank);
     let (each, combine, then) = match &*cx.attributes.string("norm")? {
-        "MAX" => (x(at).unary(Unary::Abs), Combine::Max, Expr::Total),
+        "MAX" => (x(at), Combine::Max, Expr::Total),
         "L1" => (x(at).unary(Unary::Abs), Combine::Sum, Expr::Total),
         "L2" => (x(at.clone()) * x(at), Combine::Sum, Expr::Total.unary(Unary::Sqrt)),
         _ => return None,
@@ -72,9 +72,11 @@ pub(super) fn normalizer(cx: &Cx<'_>) -> Option<Definition> {
     let mut dims = input.dims.to_vec();
     dims[last] = 1;
     let norm = Formula { elem: float, dims, over: None, expr: each, then: None };
-    let norm = norm.over(vec![input.dims[last]], combine, float).then(then.max(Expr::float(1e-30)));
+    let norm = norm.over(vec![input.dims[last]], combine, float).then(then);
     let mut of_row: Vec<Index> = (0..rank).map(Index::of).collect();
     of_row[last] = Index::at(0);
-    let quotient = x((0..rank).map(Index::of).collect()) / Expr::Load(cx.result(0), of_row);
+    let (x, norm_of_row) = (x((0..rank).map(Index::of).collect()), Expr::Load(cx.result(0), of_row));
+    let is_nothing = norm_of_row.clone().equal(Expr::float(0.0));
+    let quotient = (x.clone() / norm_of_row).if_else(is_nothing.unary(Unary::Not), x);
     cx.define(vec![norm, cx.formula(quotient.into_type(float, out))?], &[1])
 }
