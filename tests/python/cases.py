@@ -16,6 +16,7 @@ function, node, and for binary forms also tensor, attribute, type, value_info, s
 | runtime | a model's "path", "inputs" as .npz | "shapes" of all values, as onnxruntime computes them |
 | results | "models" and inputs, see evaluate.py | "equal", and "difference" |
 | agree | a model's "path", "ours", "tolerance", see agree.py | "engine", and "difference"; or "refused" |
+| judge_arrays | a model's "path", and what we compute beside it | "wrong", or what is "said" |
 | texts, sleep | used by corpus_texts.py and selftest.py | |
 """
 
@@ -35,6 +36,7 @@ import compare
 import corpus_texts
 import evaluate
 import infer
+import random_arrays
 
 MESSAGES = {
     "model": onnx.ModelProto,
@@ -129,6 +131,7 @@ OPS = {
     "runtime": infer.runtime,
     "texts": corpus_texts.texts,
     "sleep": sleep,
+    "judge_arrays": random_arrays.judge_one,
 }
 
 

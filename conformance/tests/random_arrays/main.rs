@@ -1,0 +1,123 @@
+//! Nodes of random attributes, shapes, element types and operator sets, run as users run them, and judged by ONNX Runtime;
+//! where it has no kernel, by the reference evaluator. `tests/python/random_arrays.py` draws the models and judges.
+//!
+//! `ONNXTXT_ARRAYS` is how many models are drawn, `ONNXTXT_ARRAYS_OF` the only families that are.
+#![allow(clippy::print_stderr, reason = "counts, for who wants to see them")]
+
+use conformance::convert::{read_wire, write_wire};
+use conformance::corpus::{in_parallel, scratch};
+use conformance::formulas::only_node;
+use conformance::oracle::Oracle;
+use onnx_exec::{CompileOptions, RunOptions, Value, compile};
+use onnx_ir::{Data, Names};
+use onnx_ops::opset::registry_of;
+use onnx_proto::write_data;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How many models, unless `ONNXTXT_ARRAYS` says so.
+const MODELS: &str = "1400";
+
+/// Nodes that take longer hang.
+const FUEL: u64 = 2000;
+
+/// What was wrong once: an operator set, initializers, and a node.
+const FOUND: &[(i64, &str, &str)] = &[
+    (17, "float[4] x = {inf, -inf, 1.0, nan}, float m = {1.0}", "y = Clip(x, m)"),
+    (17, "float[4] x = {inf, -inf, 1.0, nan}, float m = {1.0}", "y = Clip(x, , m)"),
+    (23, "float[3,0] x = {}", "y = Hardmax(x)"),
+    (16, "float[0,3,3] x = {}, int64[3] s = {0, 3, 1}", "y = Reshape(x, s)"),
+    (20, "string s = {\" x  y \"}", "y, n = StringSplit <maxsplit = 1>(s)"),
+    (
+        11,
+        "string[5] s = {\"c\", \"d\", \"d\", \"c\", \"a\"}",
+        "y = TfIdfVectorizer <max_gram_length = 3, max_skip_count = 2, min_gram_length = 2, mode = \"TFIDF\", \
+         ngram_counts = [0, 1, 3], ngram_indexes = [2, 0, 1], pool_strings = [\"d\", \"c\", \"b\", \"d\", \"d\", \"c\"], \
+         weights = [0.25, 1.25, 1.75]>(s)",
+    ),
+    (
+        8,
+        "int64[2] n = {1, 3}, int64[2] s = {1, 2}, int64[2,3] x = {1, 2, 3, 4, 5, 6}",
+        "t, y = Scan <num_scan_inputs = 1, directions = [1], \
+         body = g (int64 a, int64 b) => (int64 c, int64 d) { c = Add(a, b)  d = Mul(a, b) }>(n, s, x)",
+    ),
+    (
+        10,
+        "float[2,3] x = {1.0, -2.0, -4.0, -2.0, 0.0, -1.0}",
+        "y = ai.onnx.ml.Normalizer <norm = \"MAX\">(x)",
+    ),
+    (
+        10,
+        "float[1,2] x = {1.0, 2.0}",
+        "y, z = ai.onnx.ml.LinearClassifier <classlabels_ints = [7, 8], coefficients = [1.0, -0.25], \
+         intercepts = [0.5], post_transform = \"SOFTMAX\">(x)",
+    ),
+    (
+        10,
+        "float[1,2] x = {1.0, 2.0}",
+        "y = ai.onnx.ml.LinearRegressor <coefficients = [1.0, -0.25], post_transform = \"LOGISTIC\">(x)",
+    ),
+];
+
+/// What a model computes; its inputs all have values of their own.
+fn run(path: &Path) -> Result<Vec<Value>, String> {
+    let model = read_wire(fs::read(path).map_err(|error| error.to_string())?.into())?;
+    let executable = compile(&model, registry_of(&model), &CompileOptions::default())
+        .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())?;
+    let inputs = executable.inputs().iter().map(|_| None).collect();
+    let options = RunOptions { fuel: FUEL, max_memory: 1 << 30, threads: 1, ..RunOptions::default() };
+    executable.run(inputs, &options).map_err(|finding| finding.message.clone())
+}
+
+/// Writes beside a model what it computes, a file for each output that says what kind of value it is; or why nothing.
+fn compute(path: &Path) {
+    let results = std::panic::catch_unwind(|| run(path)).unwrap_or_else(|_| Err("panic".to_owned()));
+    let results = match results {
+        Ok(results) => results,
+        Err(why) => return fs::write(path.with_extension("why"), why).expect("the folder can be written to"),
+    };
+    for (i, value) in results.iter().enumerate() {
+        let data = value.to_stored();
+        let kind = match &data {
+            Data::Tensor(_) => "tensor",
+            Data::SparseTensor(_) => "sparse",
+            Data::Sequence(_) => "sequence",
+            Data::Map(_) => "map",
+            Data::Optional(_) => "optional",
+        };
+        let bytes = write_data(&data, &Names::new()).expect("results are small");
+        fs::write(path.with_extension(format!("{i}.{kind}")), bytes).expect("the folder can be written to");
+    }
+}
+
+/// The models of a folder.
+fn models(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path());
+    let mut models: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "onnx")).collect();
+    models.sort();
+    models
+}
+
+#[test]
+fn random_arrays_are_as_in_onnx_runtime() {
+    let Some(oracle) = Oracle::find("random arrays") else { return };
+    let folder = scratch("random_arrays");
+    let count = std::env::var("ONNXTXT_ARRAYS").unwrap_or_else(|_| MODELS.to_owned());
+    let of = std::env::var("ONNXTXT_ARRAYS_OF").unwrap_or_default();
+    let script = "tests/python/random_arrays.py";
+    let drawn = oracle.run(script, &["draw".as_ref(), folder.as_os_str(), count.as_ref(), of.as_ref()]);
+    for (i, (version, values, node)) in FOUND.iter().enumerate() {
+        let model = write_wire(&only_node(*version, values, node)).expect("models of tests are small");
+        fs::write(folder.join(format!("found_{i}.onnx")), model).expect("the folder can be written to");
+    }
+    in_parallel(&models(&folder), |path| compute(path));
+    let said = oracle.run(script, &[OsStr::new("judge"), folder.as_os_str()]);
+    eprintln!("random arrays: {}, {}", drawn["drawn"], said["counts"]);
+    let wrong = said["wrong"].as_array().expect("a list");
+    let some: Vec<String> = wrong.iter().take(20).map(ToString::to_string).collect();
+    assert!(some.is_empty(), "{} models compute something else:\n{}", wrong.len(), some.join("\n"));
+    let count = |of: &serde_json::Value| of.as_u64().expect("a number");
+    assert!(count(&said["counts"]["equal"]) * 4 > count(&drawn["drawn"]) * 3, "{said}");
+}
