@@ -2,14 +2,15 @@
 
 use super::scene::{Findings, Scene, Seen, View, count, index};
 use super::types::tensor_of;
-use crate::body::{NodeDeviceConfiguration, NodeId, ShardingSpec, ValueId};
+use crate::body::{Body, GraphId, NodeDeviceConfiguration, NodeId, ShardingSpec, ValueId};
 use crate::diag::{Code, Diagnostic, Entity, Severity, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
+use crate::types::Types;
 use std::collections::BTreeSet;
 
 /// Ranks of the values of a body that are declared.
-type Ranks = SecondaryMap<ValueId, Option<usize>>;
+pub(crate) type Ranks = SecondaryMap<ValueId, Option<usize>>;
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     let mut configurations: Seen<u32> = Seen::new();
@@ -43,7 +44,8 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             if devices.is_empty() {
                 continue;
             }
-            let ranks = ranks.get_or_insert_with(|| declared_ranks(scene, view));
+            let ranks = ranks
+                .get_or_insert_with(|| declared_ranks(&scene.model.types, view.body, view.layout.graphs()));
             let mut check = OfNode { scene, found, view, node, ranks };
             seen.clear();
             for configuration in devices {
@@ -56,22 +58,39 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-fn declared_ranks(scene: &Scene<'_>, view: &View<'_>) -> Ranks {
-    let mut ranks = Ranks::with_len(None, view.body.values.len());
-    for graph in view.layout.graphs() {
-        let g = &view.body.graphs[graph];
+/// What the declarations and initializers of `graphs`, those of `body`, say of ranks.
+pub(crate) fn declared_ranks(types: &Types, body: &Body, graphs: impl IntoIterator<Item = GraphId>) -> Ranks {
+    let mut ranks = Ranks::with_len(None, body.values.len());
+    for graph in graphs {
+        let g = &body.graphs[graph];
         for port in g.inputs.iter().chain(&g.outputs).chain(&g.value_info) {
-            let shape =
-                port.ty.and_then(|ty| tensor_of(&scene.model.types[ty])).and_then(|t| t.shape.as_ref());
+            let shape = port.ty.and_then(|ty| tensor_of(&types[ty])).and_then(|t| t.shape.as_ref());
             if let (Some(value), Some(shape)) = (port.value, shape) {
                 ranks[value] = Some(shape.len());
             }
         }
         for init in &g.initializers {
-            ranks[init.value] = Some(view.body.tensors[init.tensor].dims.len());
+            ranks[init.value] = Some(body.tensors[init.tensor].dims.len());
         }
     }
     ranks
+}
+
+/// What is wrong with the axes that a sharding of `tensor` splits, for a tensor of `rank`.
+pub(crate) fn misplaced_axes(spec: &ShardingSpec, rank: Option<usize>, tensor: &str) -> Vec<String> {
+    let rank = rank.and_then(|r| i64::try_from(r).ok());
+    let mut seen = BTreeSet::new();
+    let misplaced = |axis: Option<i64>| match (axis, rank) {
+        (None, _) => Some(format!("sharding of `{tensor}` states no axis")),
+        (Some(a), Some(r)) if a < -r || a >= r => Some(format!("`{tensor}` of rank {r} has no axis {a}")),
+        (Some(a), _) => {
+            // Without the rank, an axis from the end may be any.
+            let from_start = if a < 0 { rank.map_or(a, |r| a + r) } else { a };
+            let is_new = seen.insert(from_start);
+            (!is_new).then(|| format!("axis {a} of `{tensor}` is sharded twice"))
+        }
+    };
+    spec.axes.iter().map(|axis| axis.axis).filter_map(misplaced).collect()
 }
 
 struct OfNode<'s, 'm> {
@@ -164,25 +183,11 @@ impl OfNode<'_, '_> {
     }
 
     fn axes(&mut self, spec: &ShardingSpec, rank: Option<usize>, tensor: &str) {
-        let mut seen = BTreeSet::new();
+        for message in misplaced_axes(spec, rank, tensor) {
+            self.push(&code::SHARDING_AXIS, message);
+        }
         let mut product: Option<u64> = Some(1);
         for axis in &spec.axes {
-            let rank = rank.and_then(|r| i64::try_from(r).ok());
-            match (axis.axis, rank) {
-                (None, _) => {
-                    self.push(&code::SHARDING_AXIS, format!("sharding of `{tensor}` states no axis"))
-                }
-                (Some(a), Some(r)) if a < -r || a >= r => {
-                    self.push(&code::SHARDING_AXIS, format!("`{tensor}` of rank {r} has no axis {a}"));
-                }
-                (Some(a), _) => {
-                    // Without the rank, an axis from the end may be any.
-                    let from_start = if a < 0 { rank.map_or(a, |r| a + r) } else { a };
-                    if !seen.insert(from_start) {
-                        self.push(&code::SHARDING_AXIS, format!("axis {a} of `{tensor}` is sharded twice"));
-                    }
-                }
-            }
             let mut shards = 0u64;
             for part in &axis.parts {
                 match part.shards.map(u64::try_from) {

@@ -42,7 +42,7 @@ mod attributes;
 mod calls;
 mod data;
 mod declarations;
-mod devices;
+pub(crate) mod devices;
 mod external;
 mod functions;
 mod graph;

@@ -20,9 +20,10 @@ super::codes! { PASSES, Spec:
     /// and the operator's own default would count. The call stays. Give the outer parameter the same default.
     Error INLINE_DEFAULT = "E1503", "inline-default";
 
-    /// Something that a call says has no place in the body of the function.
+    /// Something that is said of devices has no place in the nodes that come in place of a call.
     ///
     /// How devices share a node is said of its inputs and outputs, and the nodes that come in place of a call have others.
+    /// Within a function, ranks may be unknown: a sharding of an axis that the tensor of this call does not have is left out.
     Warning INLINE_LOST = "W1504", "inline-lost";
 
     /// Nodes that are to become a function need each other by way of a node that is not selected.

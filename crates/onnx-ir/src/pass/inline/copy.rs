@@ -323,10 +323,14 @@ impl<'e> Work<'e> {
                     let new = self.current(old);
                     node.inputs[i] = new;
                     let extra = node.extra.as_deref_mut().into_iter();
-                    for spec in extra.flat_map(|e| &mut e.devices).flat_map(|d| &mut d.sharding) {
-                        if spec.tensor_name == Some(values[old].name) {
+                    for device in extra.flat_map(|e| &mut e.devices) {
+                        device.sharding.retain_mut(|spec| {
+                            if spec.tensor_name != Some(values[old].name) {
+                                return true;
+                            }
                             spec.tensor_name = new.map(|v| values[v].name);
-                        }
+                            new.is_some()
+                        });
                     }
                 }
             }

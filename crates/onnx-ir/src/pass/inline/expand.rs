@@ -2,12 +2,14 @@
 
 use super::copy::{Callee, Work};
 use super::{Inline, Map, Set, Setting};
-use crate::body::{GraphId, NodeId};
+use crate::body::{GraphId, Node, NodeId};
 use crate::diag::{Diagnostic, Entity, code};
+use crate::edit::graphs;
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
 use crate::pass::calls::{Imports, implies_opset, nodes};
 use crate::pass::format::{IR_WITH_FUNCTIONS, raise_ir_version};
+use crate::verify::devices::{declared_ranks, misplaced_axes};
 use std::collections::VecDeque;
 
 /// The longest chain of bodies in bodies where it is not known beforehand that it ends.
@@ -27,6 +29,8 @@ pub(super) struct Expander<'e> {
     /// Whether the imports of functions fit.
     fits: Map<FunctionId, bool>,
     calls: usize,
+    /// Nodes that say something of devices, with the nodes in the model as it was that they come from.
+    sharded: Vec<(NodeId, NodeId)>,
     /// Whether functions of other models have become too many or too deep.
     is_exhausted: bool,
     /// Nodes that were made of functions of other models.
@@ -72,6 +76,7 @@ impl<'e> Expander<'e> {
             queued: Set::default(),
             fits: Map::default(),
             calls: 0,
+            sharded: Vec::new(),
             is_exhausted: false,
             made: 0,
         }
@@ -85,6 +90,9 @@ impl<'e> Expander<'e> {
             self.graph(&todo, options);
         }
         self.work.substitute(&mut self.model.bodies[self.body]);
+        if self.calls > 0 {
+            self.drop_misplaced_shardings();
+        }
         self.add_imports();
         found.append(&mut self.work.found);
         self.calls
@@ -112,7 +120,12 @@ impl<'e> Expander<'e> {
                     let depth = depth.saturating_add(1);
                     stack.extend(nodes.into_iter().rev().map(|node| Pending { node, depth, site }));
                 }
-                None => after.push(node),
+                None => {
+                    if !self.model.bodies[self.body].nodes[node].extra().devices.is_empty() {
+                        self.sharded.push((node, site));
+                    }
+                    after.push(node);
+                }
             }
         }
         self.model.bodies[self.body].graphs[todo.graph].nodes = after;
@@ -183,6 +196,33 @@ impl<'e> Expander<'e> {
         let diagnostic =
             Diagnostic::new(code, site, message).help("the operators that are left stay as they are");
         self.work.found.push(diagnostic);
+    }
+
+    /// Leaves out shardings of axes that a tensor does not have, now that the rank of what a function gets is known.
+    fn drop_misplaced_shardings(&mut self) {
+        if self.sharded.is_empty() {
+            return;
+        }
+        let Model { names, types, bodies, .. } = &mut *self.model;
+        let body = &mut bodies[self.body];
+        let ranks = declared_ranks(types, body, graphs(body));
+        for &(node, site) in &self.sharded {
+            let Node { inputs, outputs, extra, .. } = &mut body.nodes[node];
+            for device in extra.as_deref_mut().into_iter().flat_map(|e| &mut e.devices) {
+                device.sharding.retain(|spec| {
+                    let name = spec.tensor_name.unwrap_or(Name::empty());
+                    let mut operands = inputs.iter().chain(&*outputs).flatten();
+                    let rank = operands.find(|&&v| body.values[v].name == name).and_then(|&v| ranks[v]);
+                    let Some(wrong) = misplaced_axes(spec, rank, &names[name]).into_iter().next() else {
+                        return true;
+                    };
+                    let place = Entity::NodeOp(self.body, site);
+                    let message = format!("a sharding is lost: {wrong}");
+                    self.work.found.push(Diagnostic::new(&code::INLINE_LOST, place, message));
+                    false
+                });
+            }
+        }
     }
 
     /// Adds the imports that copied nodes need.
