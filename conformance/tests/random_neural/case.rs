@@ -171,6 +171,20 @@ impl Draw {
         self.outputs = names;
     }
 
+    /// The next operand, which the model stores.
+    pub(crate) fn stored(&mut self, tensor: Tensor) {
+        self.operand(tensor, true);
+    }
+
+    pub(crate) fn float_list(&mut self, name: &str, values: &[f64]) {
+        let values: Vec<String> = values.iter().map(|x| format!("{x:?}")).collect();
+        self.attribute(name, format!("[{}]", values.join(", ")));
+    }
+
+    pub(crate) fn domain(&mut self, domain: &'static str) {
+        self.domain = domain;
+    }
+
     pub(crate) fn case(mut self, op: &'static str, version: i64) -> Case {
         while self.inputs.last().is_some_and(String::is_empty) {
             self.inputs.pop();

@@ -5,9 +5,12 @@
 mod activate;
 mod case;
 mod found;
+mod images;
 mod normalize;
 mod pools;
 mod products;
+mod quantize;
+mod recurrent;
 mod windows;
 
 use case::{Case, Draw};
@@ -135,4 +138,19 @@ fn products() {
 #[test]
 fn pools() {
     judge("pools", pools::draw);
+}
+
+#[test]
+fn images() {
+    judge("images", images::draw);
+}
+
+#[test]
+fn quantize() {
+    judge("quantize", quantize::draw);
+}
+
+#[test]
+fn recurrent() {
+    judge("recurrent", recurrent::draw);
 }

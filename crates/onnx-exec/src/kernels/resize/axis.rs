@@ -97,7 +97,7 @@ impl Axis {
                 let offset = from / 2.0 * (1.0 - to / exact);
                 offset + (i + 0.5) / self.scale - 0.5
             }
-            Coordinates::PytorchHalfPixel if exact == 1.0 => -0.5,
+            Coordinates::PytorchHalfPixel if self.to <= 1 => 0.0,
             Coordinates::PytorchHalfPixel => (i + 0.5) / self.scale - 0.5,
             Coordinates::TfCropAndResize => {
                 let (start, end) = self.roi;
