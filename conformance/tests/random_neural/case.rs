@@ -20,7 +20,6 @@ pub(crate) struct Draw {
     inputs: Vec<String>,
     attributes: Vec<String>,
     outputs: Vec<String>,
-    domain: &'static str,
     /// How far results may be apart, as a part of the largest magnitude; `None` is what the type of the results says.
     pub(crate) tolerance: Option<f64>,
     /// Whether ONNX Runtime alone is asked: the reference evaluator is known to be wrong.
@@ -48,7 +47,6 @@ impl Draw {
             inputs: Vec::new(),
             attributes: Vec::new(),
             outputs: vec!["y".to_owned()],
-            domain: "",
             tolerance: None,
             is_for_runtime: false,
         }
@@ -181,10 +179,6 @@ impl Draw {
         self.attribute(name, format!("[{}]", values.join(", ")));
     }
 
-    pub(crate) fn domain(&mut self, domain: &'static str) {
-        self.domain = domain;
-    }
-
     pub(crate) fn case(mut self, op: &'static str, version: i64) -> Case {
         while self.inputs.last().is_some_and(String::is_empty) {
             self.inputs.pop();
@@ -193,13 +187,7 @@ impl Draw {
             true => String::new(),
             false => format!(" <{}> ", self.attributes.join(", ")),
         };
-        let dot = if self.domain.is_empty() { "" } else { "." };
-        let node = format!(
-            "{} = {}{dot}{op}{attributes}({})",
-            self.outputs.join(", "),
-            self.domain,
-            self.inputs.join(", ")
-        );
+        let node = format!("{} = {op}{attributes}({})", self.outputs.join(", "), self.inputs.join(", "));
         let outputs: Vec<String> = self.outputs.iter().filter(|name| !name.is_empty()).cloned().collect();
         Case {
             op,

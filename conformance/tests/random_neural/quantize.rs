@@ -61,7 +61,7 @@ fn linear(mut d: Draw, is_back: bool) -> Case {
         Grain::Whole => vec![],
         Grain::Axis => vec![dims[at]],
         Grain::Block(size) => {
-            let mut scales = dims.clone();
+            let scales = dims.clone();
             dims[at] = scales[at] * size - if d.chance(2) { 0 } else { d.below(size) };
             scales
         }

@@ -135,6 +135,13 @@ pub struct QuantizationAnnotation {
     pub parameters: Vec<Entry>,
 }
 
+impl QuantizationAnnotation {
+    /// The names of values that it has: the tensor, its scale, its zero point.
+    pub fn names(&self) -> impl Iterator<Item = Name> + '_ {
+        self.tensor_name.into_iter().chain(self.parameters.iter().filter_map(|e| e.value))
+    }
+}
+
 /// A graph: an ordered list of nodes between inputs and outputs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Graph {
@@ -204,6 +211,12 @@ impl Node {
     /// The rare parts, made when missing.
     pub fn extra_mut(&mut self) -> &mut NodeExtra {
         self.extra.get_or_insert_default()
+    }
+
+    /// Whether devices share the operand or result of this name.
+    pub fn is_sharded(&self, name: Name) -> bool {
+        let mut shardings = self.extra().devices.iter().flat_map(|d| &d.sharding);
+        shardings.any(|s| s.tensor_name == Some(name))
     }
 
     /// The first attribute of this name.

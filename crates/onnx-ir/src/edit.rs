@@ -74,6 +74,8 @@ use crate::entity::SecondaryMap;
 use crate::model::{BodyId, Model, TrainingInfo};
 use crate::names::Name;
 use crate::tensor::Tensor;
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 
 #[cfg(test)]
 mod tests;
@@ -100,6 +102,8 @@ pub struct Cursor<'m> {
     origin: Origin,
     /// The graphs of inserted nodes.
     homes: SecondaryMap<NodeId, Option<GraphId>>,
+    /// Whether values have become undefined.
+    has_removed: bool,
     fresh: u64,
 }
 
@@ -120,6 +124,7 @@ impl<'m> Cursor<'m> {
             after: Vec::new(),
             origin: Origin::NONE,
             homes: SecondaryMap::default(),
+            has_removed: false,
             fresh: 0,
         };
         cursor.take();
@@ -258,7 +263,8 @@ impl<'m> Cursor<'m> {
         self.body().nodes[node].outputs.get(i).copied().flatten()
     }
 
-    /// Removes the current node and returns it. Its outputs become undefined, so replace their uses first.
+    /// Removes the current node and returns it. Its outputs become undefined, so replace their uses first; declarations of
+    /// them go with the cursor.
     pub fn remove(&mut self) -> Option<NodeId> {
         let node = self.current.take()?;
         let (graph, body) = (self.graph, &mut self.model.bodies[self.body]);
@@ -266,6 +272,7 @@ impl<'m> Cursor<'m> {
             // A replacement may have taken the value over.
             if matches!(body.values[*value].def, ValueDef::Output(by, _) if by == node) {
                 body.values[*value].def = ValueDef::Unbound(graph);
+                self.has_removed = true;
             }
         }
         Some(node)
@@ -285,16 +292,23 @@ impl<'m> Cursor<'m> {
     ///
     /// A graph output keeps its name, which callers know: `new` takes the name over, and `old` gets a fresh one. That
     /// needs a `new` that a node of that graph computes and that is no graph output itself; otherwise the output stays as it is, and
-    /// the answer is `false`.
+    /// the answer is `false`. So it is where a quantization annotation names `old`, and where devices share it as an operand
+    /// of a node: what is said of `old` need not hold for `new`.
     pub fn replace_uses(&mut self, uses: &Uses, old: ValueId, new: ValueId) -> bool {
-        let mut all = true;
+        let old_name = self.body().values[old].name;
+        let mut all = !uses.is_annotated(old_name);
         for &user in uses.of_value(old) {
             match user {
                 Use::Input(node, i) => {
-                    let input = &mut self.body_mut().nodes[node].inputs[i as usize];
-                    if *input == Some(old) {
-                        *input = Some(new);
+                    let node = &mut self.body_mut().nodes[node];
+                    if node.inputs[i as usize] != Some(old) {
+                        continue;
                     }
+                    if node.is_sharded(old_name) {
+                        all = false;
+                        continue;
+                    }
+                    node.inputs[i as usize] = Some(new);
                 }
                 Use::Output(graph, i) => {
                     let port = &self.body().graphs[graph].outputs[i as usize];
@@ -410,5 +424,35 @@ impl<'m> Cursor<'m> {
 impl Drop for Cursor<'_> {
     fn drop(&mut self) {
         self.put_back();
+        if self.has_removed {
+            drop_declarations(self.body_mut());
+        }
+    }
+}
+
+/// Takes away the declarations of values that nothing in the body defines any more, and of two of one value in one graph the
+/// one that stood outside of the graph that defined it.
+pub fn drop_declarations(body: &mut Body) {
+    let graphs = graphs(body);
+    let mut defined: HashSet<Name, RandomState> = HashSet::default();
+    for &graph in &graphs {
+        let graph = &body.graphs[graph];
+        let inputs = graph.inputs.iter().filter_map(|port| port.value);
+        let sparse = graph.sparse_initializers.iter().map(|init| init.value);
+        let stored = graph.initializers.iter().map(|init| init.value).chain(sparse);
+        let computed =
+            graph.nodes.iter().flat_map(|&node| body.nodes[node].outputs.iter().flatten().copied());
+        defined.extend(inputs.chain(stored).chain(computed).map(|v| body.values[v].name));
+    }
+    for graph in graphs {
+        let Body { graphs, values, .. } = &mut *body;
+        let declarations = &mut graphs[graph].value_info;
+        let own: HashSet<Name, RandomState> =
+            declarations.iter().filter(|port| port.value.is_some()).filter_map(|port| port.name).collect();
+        declarations.retain(|port| match port.value {
+            Some(value) => !matches!(values[value].def, ValueDef::Unbound(_)),
+            // In a function, what its nested graphs define may be declared outside of them.
+            None => port.name.is_none_or(|name| defined.contains(&name) && !own.contains(&name)),
+        });
     }
 }

@@ -1,7 +1,10 @@
 //! Who reads each value, and what declares it, as of one moment.
 
-use crate::body::{Body, GraphId, NodeId, ValueId};
+use crate::body::{Body, GraphId, NodeId, QuantizationAnnotation, ValueId};
 use crate::entity::{EntityId, SecondaryMap};
+use crate::names::Name;
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 
 /// A place that reads a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +36,7 @@ pub struct Uses {
     reads: Lists<Use>,
     declarations: Lists<Declaration>,
     annotated: Vec<GraphId>,
+    named: HashSet<Name, RandomState>,
     homes: SecondaryMap<NodeId, Option<GraphId>>,
 }
 
@@ -67,12 +71,16 @@ impl Uses {
                 reads.extend(port.value.map(|v| (v, Use::Output(g, i))));
             }
         }
-        let annotated = graphs.into_iter().filter(|&g| !body.graphs[g].quantization.is_empty()).collect();
+        let annotated: Vec<_> =
+            graphs.into_iter().filter(|&g| !body.graphs[g].quantization.is_empty()).collect();
+        let annotations = annotated.iter().flat_map(|&g| &body.graphs[g].quantization);
+        let named = annotations.flat_map(QuantizationAnnotation::names).collect();
         let values = body.values.len();
         Uses {
             reads: Lists::new(values, &reads),
             declarations: Lists::new(values, &declarations),
             annotated,
+            named,
             homes,
         }
     }
@@ -100,6 +108,11 @@ impl Uses {
     /// Graphs with quantization annotations, which name values.
     pub(super) fn annotated(&self) -> &[GraphId] {
         &self.annotated
+    }
+
+    /// Whether a quantization annotation names a value of this name.
+    pub(super) fn is_annotated(&self, name: Name) -> bool {
+        self.named.contains(&name)
     }
 }
 

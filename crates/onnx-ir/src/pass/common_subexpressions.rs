@@ -153,8 +153,7 @@ impl<'m> Merger<'m> {
         let mut pinned = trained.clone();
         for graph in graphs(body) {
             for annotation in &body.graphs[graph].quantization {
-                let named = annotation.parameters.iter().filter_map(|e| e.value);
-                pinned.extend(annotation.tensor_name.into_iter().chain(named));
+                pinned.extend(annotation.names());
             }
         }
         let (uses, (steps, around)) = (Uses::of(body), steps(body));

@@ -9,7 +9,7 @@
 //!          { y = If(c) <then_branch = t () => (float[1] o) <float[1] w = {1}> { o = Add(x, w) }, else_branch = …> }
 //! ```
 
-use super::calls::{IR_WITH_IMPORTS, Imports, bodies, implies_opset};
+use super::calls::{IR_WITH_IMPORTS, Imports, bodies, implies_opset, nodes};
 use crate::body::{Body, Graph, GraphId, Node, ValueDef, ValueId};
 use crate::edit::graphs;
 use crate::model::{Model, OpsetImport};
@@ -27,16 +27,12 @@ pub(crate) const IR_WITH_FUNCTIONS: i64 = 8;
 ///
 /// Up to version 3, what a nested graph stores is an input of it as well, behind those that its node passes. Such an input
 /// becomes a constant only; where the node passes a value, the stored one, which nothing ever read, is removed.
-/// Operators of other domains may pass what they like; their graphs stay as they are. Before version 3, version 1 of the
-/// default domain was meant without an import.
+/// Operators of other domains may pass what they like; their graphs stay as they are. Before version 3, version 1 of every
+/// domain was meant without an import.
 pub fn raise_ir_version(model: &mut Model, needed: i64) -> bool {
     let Some(version) = model.header.ir_version.filter(|&v| v < needed) else { return false };
-    if implies_opset(model)
-        && needed >= IR_WITH_IMPORTS
-        && model.opset_version(&model.header.opset_imports, "").is_none()
-    {
-        let import = OpsetImport { domain: Some(Name::empty()), version: Some(1) };
-        model.header.opset_imports.push(import);
+    if implies_opset(model) && needed >= IR_WITH_IMPORTS {
+        import_what_is_meant(model);
     }
     model.header.ir_version = Some(needed);
     if version < IR_WITHOUT_DEFAULTS && needed >= IR_WITHOUT_DEFAULTS {
@@ -50,6 +46,19 @@ pub fn raise_ir_version(model: &mut Model, needed: i64) -> bool {
         }
     }
     true
+}
+
+/// Imports version 1 of the default domain and of those that nodes outside of functions have.
+fn import_what_is_meant(model: &mut Model) {
+    let imports = Imports::of(&model.names, &model.header.opset_imports);
+    let mut missing: Vec<Name> = vec![Name::empty()];
+    for (body, _) in bodies(model).into_iter().filter(|(_, function)| function.is_none()) {
+        missing.extend(nodes(&model.bodies[body]).map(|node| imports.domain(node.domain)));
+    }
+    let mut seen: HashSet<Name, RandomState> = HashSet::default();
+    missing.retain(|&domain| imports.get(domain).is_none() && seen.insert(domain));
+    let added = missing.into_iter().map(|domain| OpsetImport { domain: Some(domain), version: Some(1) });
+    model.header.opset_imports.extend(added);
 }
 
 /// The graphs that nodes of the standard operators hold, and how many inputs each is passed.

@@ -25,9 +25,10 @@ use super::transplant::{Source, Style, Target, Transplant, fresh_name};
 use super::watched;
 use crate::body::{Attr, Body, Graph, Node, NodeId, Port, Value, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Place, code};
-use crate::edit::graphs;
+use crate::edit::{drop_declarations, graphs};
 use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport, normalize_domain};
 use crate::names::{Name, Names};
+use crate::releases::newest_version;
 use crate::types::{Dim, DimValue, TensorType, Type, TypeId, TypeKind, Types};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -77,6 +78,17 @@ fn identity(model: &mut Model, domain: &str, name: &str) -> Result<(Name, Name),
     if bodies(model).iter().any(|&(body, _)| nodes(&model.bodies[body]).any(same)) {
         let message = format!("nodes mean something else by `{domain}.{name}`, and would call the function");
         return refused(&code::FUNCTION_REPEATED, message);
+    }
+    let of_domain = |node: &Node| functions.domain(node.domain) == domain_name;
+    let has_functions = model.functions.values().any(|f| functions.domain(f.domain) == domain_name);
+    if newest_version(domain).is_none()
+        && !has_functions
+        && bodies(model).iter().any(|&(body, _)| nodes(&model.bodies[body]).any(of_domain))
+    {
+        let message = format!(
+            "operators of `{domain}` are no functions of the model, and would have to be if one of them were"
+        );
+        return refused(&code::CALL_UNRESOLVED, message);
     }
     Ok((domain_name, name_name))
 }
@@ -254,6 +266,5 @@ fn put_call(body: &mut Body, region: &Region, call: NodeId) {
         }
     }
     graph.nodes = order;
-    let values = &body.values;
-    graph.value_info.retain(|p| p.value.is_none_or(|v| !matches!(values[v].def, ValueDef::Unbound(_))));
+    drop_declarations(body);
 }

@@ -29,7 +29,7 @@ enum Init {
 /// What is declared of the values of one body.
 #[derive(Default)]
 struct Declared {
-    initializers: SecondaryMap<ValueId, Option<Init>>,
+    initializers: SecondaryMap<ValueId, Option<(GraphId, Init)>>,
     types: SecondaryMap<ValueId, Option<TypeId>>,
 }
 
@@ -176,10 +176,10 @@ impl<'m> Declarations<'_, 'm> {
     fn agreement(&mut self, view: &View<'m>, id: GraphId, declared: &mut Declared) {
         let graph = &view.body.graphs[id];
         for (i, init) in graph.initializers.iter().enumerate() {
-            declared.initializers[init.value].get_or_insert(Init::Dense(index(i)));
+            declared.initializers[init.value].get_or_insert((id, Init::Dense(index(i))));
         }
         for (i, init) in graph.sparse_initializers.iter().enumerate() {
-            declared.initializers[init.value].get_or_insert(Init::Sparse(index(i)));
+            declared.initializers[init.value].get_or_insert((id, Init::Sparse(index(i))));
         }
         let inputs = graph.inputs.iter().enumerate().map(|(i, p)| (Entity::Input(view.id, id, index(i)), p));
         let outputs =
@@ -189,8 +189,8 @@ impl<'m> Declarations<'_, 'm> {
         for (place, port) in inputs.chain(outputs).chain(infos) {
             let (Some(value), Some(ty)) = (port.value, port.ty) else { continue };
             match (declared.initializers[value], declared.types[value]) {
-                (Some(init), None) => {
-                    let given = given(view, id, init);
+                (Some((home, init)), None) => {
+                    let given = given(view, home, init);
                     if self.initialized(port, ty, place, &given) {
                         self.symbols_of(view, ty, &given);
                     }

@@ -12,6 +12,7 @@
 
 use super::fold::Known;
 use crate::infer::{Facts, Ty};
+use onnx_ir::edit::drop_declarations;
 use onnx_ir::{
     AttrValue, Body, BodyId, Cursor, GraphId, Model, Name, Node, NodeId, Uses, ValueDef, ValueId,
     normalize_domain,
@@ -60,6 +61,9 @@ impl Decide<'_> {
             }
             graphs.extend(kept.iter().flat_map(|node| self.body().subgraphs(*node)));
             self.body_mut().graphs[graph].nodes = kept;
+        }
+        if count > 0 {
+            drop_declarations(self.body_mut());
         }
         count
     }

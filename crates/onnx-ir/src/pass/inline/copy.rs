@@ -63,8 +63,7 @@ impl<'e> Work<'e> {
         for graph in graphs(body) {
             let graph = &body.graphs[graph];
             for annotation in &graph.quantization {
-                let named = annotation.parameters.iter().filter_map(|e| e.value);
-                pinned.extend(annotation.tensor_name.into_iter().chain(named));
+                pinned.extend(annotation.names());
             }
             let ports = graph.inputs.iter().chain(&graph.outputs).chain(&graph.value_info);
             declared.extend(ports.filter_map(|p| p.value));

@@ -231,9 +231,6 @@ impl<'e> Expander<'e> {
         if added.is_empty() {
             return;
         }
-        if self.function.is_none() && implies_opset(self.model) {
-            raise_ir_version(self.model, IR_WITH_FUNCTIONS);
-        }
         let imports = Imports::within(self.model, self.function);
         let used: Set<Name> =
             nodes(&self.model.bodies[self.body]).map(|node| imports.domain(node.domain)).collect();
@@ -242,5 +239,8 @@ impl<'e> Expander<'e> {
             None => &mut self.model.header.opset_imports,
         };
         list.extend(added.into_iter().filter(|import| used.contains(&imports.domain(import.domain))));
+        if self.function.is_none() && implies_opset(self.model) {
+            raise_ir_version(self.model, IR_WITH_FUNCTIONS);
+        }
     }
 }

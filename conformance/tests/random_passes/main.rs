@@ -1,0 +1,126 @@
+//! What passes make of a model without errors has none: texts of the suite and examples of operators, changed at random as long
+//! as nothing is wrong with them, and then through passes one after another.
+//!
+//! `ONNXTXT_PASSES=N` draws N models of each text (a quarter of one otherwise).
+
+mod change;
+
+use change::change;
+use conformance::convert::{print, read_wire};
+use conformance::corpus::in_parallel;
+use conformance::random::Random;
+use conformance::trial::encoded;
+use onnx_ir::diag::code;
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ops::pass::Pass;
+use onnx_ops::schema::Registry;
+use onnx_text::Profile;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// Changes that are tried on a model.
+const CHANGES: usize = 24;
+/// Passes that follow each other.
+const PASSES: usize = 3;
+/// Longer texts are bombs and other lists of one thing.
+const LARGEST: u64 = 4096;
+
+#[test]
+fn passes_in_any_order_break_nothing() {
+    let given = std::env::var("ONNXTXT_PASSES").ok().and_then(|n| n.parse::<u64>().ok());
+    let texts = texts();
+    let (rounds, step) = given.map_or((1, 4), |n| (n, 1));
+    let jobs: Vec<(u64, &PathBuf)> =
+        (0..rounds).flat_map(|round| texts.iter().step_by(step).map(move |path| (round, path))).collect();
+    let failures: Vec<String> =
+        (in_parallel(&jobs, |&(round, path)| failure(path, round)).into_iter()).flatten().collect();
+    let some: Vec<_> = failures.iter().take(8).map(String::as_str).collect();
+    assert!(some.is_empty(), "{} models were broken:\n{}", failures.len(), some.join("\n"));
+    assert!(texts.len() > 700, "{}", texts.len());
+}
+
+/// Files of the suite and examples of operators.
+fn texts() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut open, mut found) =
+        (vec![root.join("tests/suite"), root.join("crates/onnx-ops/docs")], Vec::new());
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of the project").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if entry.metadata().is_ok_and(|m| m.len() <= LARGEST) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn errors(model: &Model, level: Level) -> Vec<Diagnostic> {
+    let options = VerifyOptions { level, ..VerifyOptions::default() };
+    let mut found = onnx_ops::check::check(model, Registry::builtin(), &options);
+    // What inference finds before it reaches its limit depends on all that it does: such models are left out.
+    found.retain(|d| d.is_error() || d.code.id == code::INFERENCE_LIMIT.id);
+    found
+}
+
+/// What a text becomes at random, and what is wrong with what passes make of it.
+fn failure(path: &Path, round: u64) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let mut model = onnx_text::read_model(&text).model;
+    if model.main.is_none() || !errors(&model, Level::Types).is_empty() {
+        return None;
+    }
+    let seed =
+        path.as_os_str().as_encoded_bytes().iter().fold(round, |s, &b| s.wrapping_mul(31) ^ u64::from(b));
+    let mut random = Random::new(seed);
+    for _ in 0..random.below(CHANGES) {
+        let mut changed = model.clone();
+        let before = model.clone();
+        if catch_unwind(AssertUnwindSafe(|| change(&mut changed, &mut random))).is_err() {
+            return Some(format!("{}, a change:\n{}", path.display(), print(&before, Profile::Onnx).text));
+        }
+        // Names are found anew.
+        let Ok(read) = read_wire(encoded(&changed).into()) else { continue };
+        match catch_unwind(|| errors(&read, Level::Types)) {
+            Ok(errors) if errors.is_empty() => model = read,
+            Ok(_) => {}
+            Err(_) => {
+                return Some(format!("{}, check:\n{}", path.display(), print(&read, Profile::Onnx).text));
+            }
+        }
+    }
+    let mut passes: Vec<Pass> = onnx_ops::pass::all().collect();
+    let versions = [7, 9, 13, 18, 21, 28].map(|version| Pass::parse(&format!("convert-opset={version}")));
+    passes.extend(versions.into_iter().flatten());
+    let mut way = Vec::new();
+    for _ in 0..PASSES {
+        let pass = &passes[random.below(passes.len())];
+        way.push(pass.name());
+        let mut changed = model.clone();
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            let outcome = pass.run(&mut changed, Registry::builtin());
+            // What the pass itself complains of may be wrong afterwards.
+            if !outcome.report.diagnostics.is_empty() {
+                return None;
+            }
+            // In place of a call, types that contradict what a function declares are seen.
+            let level = if pass.name() == "inline" { Level::Spec } else { Level::Types };
+            let wrong = errors(&changed, level).into_iter().map(|d| format!("{}: {}", d.code.id, d.message));
+            Some(wrong.collect::<Vec<_>>())
+        }));
+        let wrong = found.unwrap_or_else(|_| Some(vec!["panic".to_owned()]))?;
+        if !wrong.is_empty() {
+            let before = print(&model, Profile::Onnx).text;
+            return Some(format!("{}, {way:?}: {wrong:#?}\n{before}", path.display()));
+        }
+        if !errors(&changed, Level::Types).is_empty() {
+            return None;
+        }
+        model = changed;
+    }
+    None
+}
