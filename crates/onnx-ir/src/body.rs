@@ -169,6 +169,17 @@ pub struct Graph {
     pub metadata: Vec<Entry>,
 }
 
+impl Graph {
+    /// The values that the graph itself defines: inputs, initializers, and what its nodes compute.
+    pub fn values<'b>(&'b self, body: &'b Body) -> impl Iterator<Item = ValueId> + 'b {
+        let inputs = self.inputs.iter().filter_map(|port| port.value);
+        let dense = self.initializers.iter().map(|init| init.value);
+        let sparse = self.sparse_initializers.iter().map(|init| init.value);
+        let computed = self.nodes.iter().flat_map(|&node| body.nodes[node].outputs.iter().flatten().copied());
+        inputs.chain(dense).chain(sparse).chain(computed)
+    }
+}
+
 /// An application of an operator or function.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Node {

@@ -436,13 +436,7 @@ pub fn drop_declarations(body: &mut Body) {
     let graphs = graphs(body);
     let mut defined: HashSet<Name, RandomState> = HashSet::default();
     for &graph in &graphs {
-        let graph = &body.graphs[graph];
-        let inputs = graph.inputs.iter().filter_map(|port| port.value);
-        let sparse = graph.sparse_initializers.iter().map(|init| init.value);
-        let stored = graph.initializers.iter().map(|init| init.value).chain(sparse);
-        let computed =
-            graph.nodes.iter().flat_map(|&node| body.nodes[node].outputs.iter().flatten().copied());
-        defined.extend(inputs.chain(stored).chain(computed).map(|v| body.values[v].name));
+        defined.extend(body.graphs[graph].values(body).map(|v| body.values[v].name));
     }
     for graph in graphs {
         let Body { graphs, values, .. } = &mut *body;

@@ -111,7 +111,7 @@ impl Uses {
     }
 
     /// Whether a quantization annotation names a value of this name.
-    pub(super) fn is_annotated(&self, name: Name) -> bool {
+    pub fn is_annotated(&self, name: Name) -> bool {
         self.named.contains(&name)
     }
 }

@@ -17,8 +17,8 @@ use crate::names::{Name, Names};
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
-/// From this version of the format on, inputs of nested graphs have no defaults (IR.md, Graphs).
-const IR_WITHOUT_DEFAULTS: i64 = 4;
+/// From this version of the format on, inputs of nested graphs have no defaults, and what they store is no input (IR.md, Graphs).
+pub(crate) const IR_WITHOUT_DEFAULTS: i64 = 4;
 
 /// From this version of the format on, there are functions.
 pub(crate) const IR_WITH_FUNCTIONS: i64 = 8;

@@ -311,7 +311,7 @@ impl<'a> Transplant<'a> {
         let from = self.source_graph(graph);
         let outputs = from.outputs.iter().map(|p| self.port(p)).collect();
         let value_info = from.value_info.iter().map(|p| self.port(p)).collect();
-        let quantization = from.quantization.iter().map(|a| self.annotation(a)).collect();
+        let quantization = self.annotations(&from);
         let graph = &mut self.target.body.graphs[copy];
         (graph.outputs, graph.value_info, graph.quantization) = (outputs, value_info, quantization);
     }

@@ -115,7 +115,8 @@ impl Decide<'_> {
 
     /// Puts a branch in place of its node, and gives the nodes that are there now.
     fn take(&mut self, names: &mut Names, graph: GraphId, node: NodeId, branch: GraphId) -> Vec<NodeId> {
-        for value in own_values(self.body(), branch) {
+        let own: Vec<ValueId> = self.body().graphs[branch].values(self.body()).collect();
+        for value in own {
             if !names.is_only(self.body().values[value].name) {
                 self.rename(value);
             }
@@ -173,7 +174,7 @@ impl Names {
     fn remove(&mut self, body: &Body, graph: GraphId) {
         let mut graphs = vec![graph];
         while let Some(graph) = graphs.pop() {
-            for value in own_values(body, graph) {
+            for value in body.graphs[graph].values(body) {
                 self.0.entry(body.values[value].name).and_modify(|count| *count = count.saturating_sub(1));
             }
             graphs.extend(body.graphs[graph].nodes.iter().flat_map(|node| body.subgraphs(*node)));
@@ -187,13 +188,4 @@ impl Names {
         *count = count.saturating_sub(usize::from(!is_only));
         is_only
     }
-}
-
-/// The values that a graph defines itself.
-fn own_values(body: &Body, graph: GraphId) -> Vec<ValueId> {
-    let graph = &body.graphs[graph];
-    let results = graph.nodes.iter().flat_map(|node| body.nodes[*node].outputs.iter().flatten().copied());
-    let dense = graph.initializers.iter().map(|initializer| initializer.value);
-    let sparse = graph.sparse_initializers.iter().map(|initializer| initializer.value);
-    results.chain(dense).chain(sparse).chain(graph.inputs.iter().filter_map(|port| port.value)).collect()
 }

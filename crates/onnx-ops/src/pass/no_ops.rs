@@ -105,8 +105,10 @@ impl Look<'_> {
             return None;
         }
         let (x, y) = (self.input(0)?, n.outputs.first().copied().flatten()?);
-        // A second output that something reads is no copy.
-        if n.outputs.iter().skip(1).flatten().any(|v| !self.uses.is_unused(*v)) {
+        // A second output that something reads or names is no copy.
+        let name = |v: ValueId| self.model.bodies[self.body].values[v].name;
+        let is_wanted = |v: ValueId| !self.uses.is_unused(v) || self.uses.is_annotated(name(v));
+        if n.outputs.iter().skip(1).flatten().any(|v| is_wanted(*v)) {
             return None;
         }
         let same = |is: bool| is.then_some((y, x));

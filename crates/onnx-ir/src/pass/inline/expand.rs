@@ -8,7 +8,7 @@ use crate::edit::graphs;
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
 use crate::pass::calls::{Imports, implies_opset, nodes};
-use crate::pass::format::{IR_WITH_FUNCTIONS, raise_ir_version};
+use crate::pass::format::{IR_WITH_FUNCTIONS, IR_WITHOUT_DEFAULTS, raise_ir_version};
 use crate::verify::devices::{declared_ranks, misplaced_axes};
 use std::collections::VecDeque;
 
@@ -31,6 +31,8 @@ pub(super) struct Expander<'e> {
     calls: usize,
     /// Nodes that say something of devices, with the nodes in the model as it was that they come from.
     sharded: Vec<(NodeId, NodeId)>,
+    /// Whether nested graphs that were copied store something.
+    stores: bool,
     /// Whether functions of other models have become too many or too deep.
     is_exhausted: bool,
     /// Nodes that were made of functions of other models.
@@ -77,6 +79,7 @@ impl<'e> Expander<'e> {
             fits: Map::default(),
             calls: 0,
             sharded: Vec::new(),
+            stores: false,
             is_exhausted: false,
             made: 0,
         }
@@ -94,12 +97,17 @@ impl<'e> Expander<'e> {
             self.drop_misplaced_shardings();
         }
         self.add_imports();
+        if self.stores && self.function.is_none() {
+            raise_ir_version(self.model, IR_WITHOUT_DEFAULTS);
+        }
         found.append(&mut self.work.found);
         self.calls
     }
 
     fn graph(&mut self, todo: &Todo, options: &mut Inline<'_>) {
         let graph = &mut self.model.bodies[self.body].graphs[todo.graph];
+        let is_copied = todo.site.is_some();
+        self.stores |= is_copied && !(graph.initializers.is_empty() && graph.sparse_initializers.is_empty());
         let before = std::mem::take(&mut graph.nodes);
         self.work.enter(todo.graph, graph, todo.level);
         let pending = |node: NodeId| Pending { node, depth: todo.depth, site: todo.site.unwrap_or(node) };

@@ -1,8 +1,9 @@
 //! Names, declarations and types of copies.
 
-use super::Transplant;
+use super::{Map, Transplant};
 use crate::body::{
-    Node, NodeDeviceConfiguration, NodeExtra, Port, QuantizationAnnotation, ShardingSpec, SimpleSharding,
+    Graph, Node, NodeDeviceConfiguration, NodeExtra, Port, QuantizationAnnotation, ShardingSpec,
+    SimpleSharding, ValueId,
 };
 use crate::names::{Name, Names};
 use crate::tensor::Entry;
@@ -73,15 +74,31 @@ impl Transplant<'_> {
             .collect()
     }
 
-    pub(super) fn annotation(&mut self, annotation: &QuantizationAnnotation) -> QuantizationAnnotation {
-        QuantizationAnnotation {
-            tensor_name: annotation.tensor_name.and_then(|n| self.mentioned(n)),
-            parameters: (annotation.parameters.iter())
-                .map(|e| Entry {
-                    key: self.maybe_name(e.key),
-                    value: e.value.and_then(|n| self.mentioned(n)),
-                })
-                .collect(),
+    /// Annotations of a graph, whose values have been copied.
+    pub(super) fn annotations(&mut self, graph: &Graph) -> Vec<QuantizationAnnotation> {
+        if graph.quantization.is_empty() {
+            return Vec::new();
+        }
+        let own: Map<Name, ValueId> =
+            graph.values(self.source()).map(|v| (self.source().values[v].name, v)).collect();
+        (graph.quantization.iter())
+            .map(|annotation| QuantizationAnnotation {
+                tensor_name: annotation.tensor_name.and_then(|n| self.annotated(n, &own)),
+                parameters: (annotation.parameters.iter())
+                    .map(|e| Entry {
+                        key: self.maybe_name(e.key),
+                        value: e.value.and_then(|n| self.annotated(n, &own)),
+                    })
+                    .collect(),
+            })
+            .collect()
+    }
+
+    /// The name that a value of a graph has in the target; values around it may have the same name.
+    fn annotated(&mut self, name: Name, own: &Map<Name, ValueId>) -> Option<Name> {
+        match own.get(&name) {
+            Some(&value) => self.value(value).map(|v| self.target.body.values[v].name),
+            None => self.mentioned(name),
         }
     }
 
