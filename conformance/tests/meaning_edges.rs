@@ -114,6 +114,15 @@ fn is_settled(from: ElemType, to: ElemType, x: f64) -> bool {
     !is_float(from) || is_float(to) || !is_wild
 }
 
+/// Whether the reference has the number that the specification says: of powers of two it has too small and too great ones.
+fn is_as_specified(to: ElemType, x: Number) -> bool {
+    let x = match x {
+        Number::Float(x) => x,
+        Number::Int(n) => n as f64,
+    };
+    to != ElemType::FLOAT8E8M0 || (2f64.powi(-126)..=2f64.powi(127)).contains(&x)
+}
+
 #[test]
 fn casts_between_all_types_are_as_in_the_reference() {
     let Some(oracle) = Oracle::find("casts between all types") else { return };
@@ -122,7 +131,8 @@ fn casts_between_all_types_are_as_in_the_reference() {
         for to in numbers() {
             let all = EDGES.iter().flat_map(|x| [*x, -*x]).filter(|x| is_settled(from, to, *x));
             let cast = Cast { saturates: true, ..Cast::from(from) };
-            let numbers: Vec<Number> = all.filter_map(|x| cast.of(Number::Float(x))).collect();
+            let casts = all.filter_map(|x| cast.of(Number::Float(x)));
+            let numbers: Vec<Number> = casts.filter(|x| is_as_specified(to, *x)).collect();
             let input = Dense { elem: from, dims: vec![numbers.len()], numbers };
             for saturate in [1, 0] {
                 let (name, n) = (format!("{from:?} to {to:?}, saturate {saturate}"), input.dims[0]);

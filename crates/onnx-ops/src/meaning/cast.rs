@@ -60,7 +60,7 @@ impl Cast {
     fn to_float(self, x: f64, format: Format) -> f64 {
         match format {
             Format::Double | Format::Single => format.round(x),
-            Format::Power => format.decode(float::encode_power(x, self.rounding, self.saturates)),
+            Format::Power => float::cast_to_power(x, self.rounding, self.saturates),
             Format::Narrow { mantissa, special, .. } => {
                 let is_byte = mantissa <= 3 && special != Special::Nothing;
                 if self.saturates && is_byte {

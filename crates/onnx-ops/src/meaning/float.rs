@@ -134,7 +134,7 @@ impl Format {
         match self {
             Format::Double => x.to_bits(),
             Format::Single => (x as f32).to_bits().into(),
-            Format::Power => encode_power(x, Rounding::Nearest, false),
+            Format::Power => encode_power(x, Rounding::Nearest),
             Format::Narrow { exponent, mantissa, bias, special } => {
                 let sign = u64::from(x.is_sign_negative()) << (exponent + mantissa);
                 let x = self.round(x);
@@ -193,7 +193,7 @@ impl Format {
 }
 
 /// The exponent of a float, whatever its sign, rounded by its fraction; 255 is no number.
-pub(super) fn encode_power(x: f64, rounding: Rounding, saturates: bool) -> u64 {
+fn encode_power(x: f64, rounding: Rounding) -> u64 {
     let bits = (x as f32).to_bits();
     let (exponent, fraction) = (u64::from(bits >> 23 & 0xff), bits & 0x7f_ffff);
     let half = 0x40_0000;
@@ -202,6 +202,24 @@ pub(super) fn encode_power(x: f64, rounding: Rounding, saturates: bool) -> u64 {
         Rounding::Down => false,
         Rounding::Nearest => fraction > half || fraction == half && exponent > 0,
     };
-    let is_last = exponent == 0xff || exponent == 0xfe && saturates;
-    exponent + u64::from(goes_up && !is_last)
+    exponent + u64::from(goes_up && exponent != 0xff)
+}
+
+/// The power of two that a number is cast to. One outside of what there is becomes the least or the greatest power if the cast
+/// saturates, else it is no number. (The operator's documentation has a table; of negative numbers, ONNX Runtime has the same.)
+pub(super) fn cast_to_power(x: f64, rounding: Rounding, saturates: bool) -> f64 {
+    let (least, most) = (power(-127), power(127));
+    // What is wider becomes a float first.
+    let x = f64::from(x as f32);
+    if x.is_nan() || !saturates && !(least..=most).contains(&x) {
+        return f64::NAN;
+    }
+    let x = x.clamp(least, most);
+    let floor = power(exponent_of(x));
+    let goes_up = match rounding {
+        Rounding::Up => x > floor,
+        Rounding::Down => false,
+        Rounding::Nearest => x >= 1.5 * floor,
+    };
+    if goes_up { 2.0 * floor } else { floor }
 }

@@ -1,6 +1,6 @@
 //! Arithmetic at its edges; what operators mean is held against the reference evaluator in `conformance`.
 
-use super::{Binary, Cast, Mode, Number, Unary};
+use super::{Binary, Cast, Mode, Number, Rounding, Unary};
 use Number::{Float, Int};
 use onnx_ir::ElemType as E;
 
@@ -41,6 +41,31 @@ fn casts_have_a_value_where_the_type_has_it() {
     assert_eq!(Cast::from(E::UINT8).apply(Int(300), Mode::Portable), Some(Int(44)));
     assert_eq!(Cast::from(E::FLOAT).apply(Int(16_777_217), Mode::Portable), Some(Float(16_777_216.0)));
     assert_eq!(Cast::from(E::BOOL).apply(Float(0.5), Mode::Portable), Some(Int(1)));
+}
+
+/// The table in the documentation of Cast.
+#[test]
+fn powers_of_two_have_bounds() {
+    let (least, most) = (2f64.powi(-127), 2f64.powi(127));
+    let cast = |rounding, saturates, x| {
+        let cast = Cast { to: E::FLOAT8E8M0, saturates, rounding };
+        match cast.apply(Float(x), Mode::Reference) {
+            Some(Float(x)) => x,
+            other => panic!("{other:?}"),
+        }
+    };
+    let saturating = |x| cast(Rounding::Up, true, x);
+    assert!(saturating(f64::NAN).is_nan());
+    assert_eq!([0.0, 1e-45, f64::INFINITY, 3e38].map(saturating), [least, least, most, most]);
+    assert_eq!([1.0, 1.25, 3.0].map(saturating), [1.0, 2.0, 4.0]);
+    for rounding in [Rounding::Up, Rounding::Down, Rounding::Nearest] {
+        for x in [0.0, 1e-45, f64::INFINITY, 3e38, f64::NAN] {
+            assert!(cast(rounding, false, x).is_nan(), "{rounding:?} {x}");
+        }
+    }
+    assert_eq!([1.25, 1.5, 3.0, 6e-39].map(|x| cast(Rounding::Nearest, false, x)), [1.0, 2.0, 4.0, least]);
+    assert_eq!([1.75, 3.0].map(|x| cast(Rounding::Down, true, x)), [1.0, 2.0]);
+    assert_eq!([16_777_217.0, 1.0 + 1e-10].map(saturating), [16_777_216.0, 1.0], "as floats they are powers");
 }
 
 #[test]
