@@ -134,6 +134,18 @@ pub(super) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
         E::DOUBLE => numbers.words::<f64>().iter().map(|&x| shortest(x, format!("{x:e}"))).collect(),
         E::FLOAT16 => narrow(numbers, |x| half::f16::from_f64(x).to_f64())?,
         E::BFLOAT16 => narrow(numbers, |x| half::bf16::from_f64(x).to_f64())?,
+        // Of few digits, all that they have.
+        E::FLOAT8E4M3FN
+        | E::FLOAT8E4M3FNUZ
+        | E::FLOAT8E5M2
+        | E::FLOAT8E5M2FNUZ
+        | E::FLOAT8E8M0
+        | E::FLOAT6E2M3
+        | E::FLOAT6E3M2
+        | E::FLOAT4E2M1 => {
+            let text = |x: f64| shortest(x, format!("{:e}", x as f32));
+            numbers.floats()?.into_iter().map(text).collect()
+        }
         E::UINT64 => numbers.words::<u64>().iter().map(u64::to_string).collect(),
         _ => numbers.ints()?.iter().map(i64::to_string).collect(),
     };
@@ -252,6 +264,8 @@ mod tests {
         assert_eq!(text(Tensor::of(&[9], &floats).expect("nine")), expected);
         let halves = [half::f16::from_f32(0.1), half::f16::from_f32(65504.0)];
         assert_eq!(text(Tensor::of(&[2], &halves).expect("two")), ["0.1", "65500.0"]);
+        let bytes = Tensor::of_floats(ElemType::FLOAT8E4M3FN, &[3], &[0.0625, -1.25, 240.0]).expect("three");
+        assert_eq!(text(bytes), ["0.0625", "-1.25", "240.0"]);
         assert_eq!(text(Tensor::of_bools(&[1], [true]).expect("one")), ["True"]);
     }
 
