@@ -47,7 +47,7 @@ fn output_datatype(cx: &mut NodeCx<'_, '_>) -> Infer {
 
 fn window(cx: &mut NodeCx<'_, '_>) -> Infer {
     output_datatype(cx)?;
-    let size = count(cx, 0, 1)?;
+    let size = count(cx, 0, 0)?;
     cx.set_shape(0, [size]);
     Some(())
 }
