@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
     draft("DepthToSpace", 28, layout::depth_to_space),
     text!("DynamicQuantizeLinear", 11),
     text!("Elu", 15),
-    Row { domain: "ai.onnx.preview", ..draft("FlexAttention", 26, attention::flex_attention) },
+    Row { domain: "ai.onnx.preview", ..draft("FlexAttention", 15, attention::flex_attention) },
     draft("Gelu", 20, elements::gelu),
     text!("GreaterOrEqual", 12),
     draft("GroupNormalization", 18, norms::group_normalization),
