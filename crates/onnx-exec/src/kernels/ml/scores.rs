@@ -95,13 +95,15 @@ fn softmax_zero(scores: &mut [f64]) {
 /// The quantile of the normal distribution, by the approximation of the inverse error function with a = 0.147 (Winitzki 2008).
 fn probit(x: f64) -> f64 {
     const A: f64 = 0.147;
+    #[allow(clippy::approx_constant, reason = "these are the digits that others have")]
+    const PI: f64 = 3.14159;
     let y = 2.0 * x - 1.0;
     let rest = (1.0 - y) * (1.0 + y);
     if rest == 0.0 {
-        return 0.0;
+        return y * f64::INFINITY;
     }
     let log = rest.ln();
-    let half = 2.0 / (std::f64::consts::PI * A) + 0.5 * log;
+    let half = 2.0 / (PI * A) + 0.5 * log;
     let inverse = ((half * half - log / A).sqrt() - half).sqrt();
     std::f64::consts::SQRT_2 * if y < 0.0 { -inverse } else { inverse }
 }
@@ -196,6 +198,7 @@ mod tests {
         assert_eq!(of(Transform::SoftmaxZero, &[0.0, 0.0]), [0.5, 0.5]);
         assert_eq!(of(Transform::Logistic, &[0.0, -3f64.ln()]), [0.5, 0.25]);
         assert_eq!(of(Transform::Probit, &[0.5, 0.975]), [0.0, 1.959]);
+        assert_eq!([0.0, 1.0].map(probit), [f64::NEG_INFINITY, f64::INFINITY]);
         assert_eq!(Transform::Softmax.two(0.25), [0.75, 0.25]);
         let mut alone = [0.25];
         Transform::Softmax.apply_to_targets(&mut alone);
