@@ -129,7 +129,7 @@ pub fn trial(name: &str, model: &Model) -> Result<Trial, String> {
 /// The text is not sound.
 pub fn only_node(version: i64, values: &str, node: &str) -> Model {
     let (outputs, _) = node.split_once(" = ").expect("a node has outputs");
-    let domains = r#""ai.onnx.ml": 3"#;
+    let domains = r#""ai.onnx.ml": 3, "ai.onnx.preview": 1"#;
     let text = format!(
         r#"<ir_version: 10, opset_import: ["": {version}, {domains}]> g () => ({outputs}) <{}> {{ {node} }}"#,
         filled(values)

@@ -24,6 +24,14 @@ const FUEL: u64 = 2000;
 
 /// What was wrong once: an operator set, initializers, and a node.
 const FOUND: &[(i64, &str, &str)] = &[
+    (19, "float8e4m3fn[3] x = {24, 186, 119}", "y = Cast <to = 8>(x)"),
+    (17, "int64 n = {0}", "w = HannWindow(n)"),
+    (17, "int32 n = {8}", "w = BlackmanWindow <output_datatype = 6>(n)"),
+    (
+        23,
+        "float[1,2,2,1] q = {1.0, -2.0, 0.5, 3.0}, float[1,1,2,1] k = {0.25, -1.5}",
+        "y = ai.onnx.preview.FlexAttention <score_mod = m (s) => (t) { t = Tanh(s) }>(q, k, k)",
+    ),
     (17, "float[4] x = {inf, -inf, 1.0, nan}, float m = {1.0}", "y = Clip(x, m)"),
     (17, "float[4] x = {inf, -inf, 1.0, nan}, float m = {1.0}", "y = Clip(x, , m)"),
     (23, "float[3,0] x = {}", "y = Hardmax(x)"),

@@ -4,6 +4,9 @@ import numpy as np
 
 from .draw import FLOATS, INTEGERS, NUMBERS, SMALL, dtype_of, elem_of
 
+# The greatest integer of a few bits.
+MOST = {"int4": 7, "uint4": 15, "int2": 1, "uint2": 3}
+
 TEXTS = ["0", "1", "-3", "2.5", "1e3", "-0.125", "NaN", "INF", "-INF", "7"]
 
 
@@ -25,11 +28,11 @@ def cast_to(d, op, parameter, to_parameter):
         if to.startswith("u"):
             words = ["0", "1", "7"]
         x = np.array([d.one(words) for _ in range(size)], object).reshape(dims)
-    elif to in INTEGERS or to in ("int4", "uint4"):
+    elif to in INTEGERS or to in MOST:
         # Numbers that the other type does not have are cast to anything.
-        low = 0 if to.startswith("u") else -7
-        x = d.array(kind, dims, low, 7)
-        if "int4" in to:
+        most = MOST.get(to, 7)
+        x = d.array(kind, dims, 0 if to.startswith("u") else -most, most)
+        if to in MOST:
             # ONNX Runtime rounds what is cast to four bits, and cuts off what is cast to eight.
             x = np.round(x.astype("float32")).astype(x.dtype)
     else:
@@ -37,6 +40,9 @@ def cast_to(d, op, parameter, to_parameter):
         x = d.array(kind, dims, -reach, reach, special=True)
         if kind in FLOATS and d.chance():
             x = (x.astype("float64") * d.one([1 / 3, 1e-3, 100.7, 1e-6, 3e3])).astype(kind)
+    if to == "float8_e8m0fnu" and kind != "string":
+        # What becomes of negative numbers is not said.
+        x = np.abs(x.astype("float64")).astype(x.dtype)
     return kind, to, d.input(x, kind)
 
 
@@ -60,13 +66,14 @@ def round_trip(d):
     d.since(19)
     kind = d.one(["float32", "float16", "float64"])
     # Of a half float, how many digits tell it from others is another number for whoever sees a single one.
-    middle = d.one([*SMALL, "float16", "float64", *(["string"] if kind != "float16" else [])])
+    middle = d.kind("Cast", "T2", [*SMALL, "float16", "float64", *(["string"] if kind != "float16" else [])])
     x = d.array(kind, d.dims(0, 3), -40, 40, special=True)
     if d.chance():
         x = (x.astype("float64") * d.one([1 / 3, 1e-3, 1e-2, 20])).astype(kind)
-    if middle in ("int4", "uint4"):
-        d.since(21)
-        x = np.round(d.array(kind, d.dims(0, 3), 0, 7))
+    if middle in MOST:
+        x = np.round(d.array(kind, d.dims(0, 3), 0, MOST[middle]))
+    if middle == "float8_e8m0fnu":
+        x = np.abs(x)
     inner = d.node("Cast", [d.input(x, kind)], to=elem_of(middle))
     d.node("Cast", [inner], to=elem_of(d.one(FLOATS)))
 

@@ -141,6 +141,22 @@ def linear_regressor(d):
     )
 
 
+def quantiles(d):
+    """A linear regressor whose scores are probabilities, as PROBIT needs them."""
+    ml(d)
+    n, targets = d.int(1, 3), d.int(1, 3)
+    x = d.input(d.array("float32", [d.int(1, 3), n], 0, 1))
+    d.node(
+        "LinearRegressor",
+        [x],
+        domain=ML,
+        coefficients=[d.int(1, 5) / 16 for _ in range(n * targets)],
+        intercepts=d.maybe([d.int(0, 1) / 16 for _ in range(targets)]),
+        targets=targets,
+        post_transform="PROBIT",
+    )
+
+
 def class_names(d, count):
     if d.chance():
         return {"classlabels_ints": d.random.sample(range(10), count)}
@@ -230,6 +246,7 @@ DRAWS = [
     ("features", features),
     ("mapper", mapper),
     ("linear_regressor", linear_regressor),
+    ("quantiles", quantiles),
     ("linear_classifier", linear_classifier),
     ("svm_regressor", svm_regressor),
     ("svm_classifier", svm_classifier),

@@ -6,7 +6,7 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper
 
-LAST_OPSET = 26
+LAST_OPSET = 28
 IR_VERSION = 11
 
 FLOATS = ["float16", "float32", "float64"]
@@ -22,9 +22,18 @@ SMALL = {
     "float8_e4m3fnuz": T.FLOAT8E4M3FNUZ,
     "float8_e5m2": T.FLOAT8E5M2,
     "float8_e5m2fnuz": T.FLOAT8E5M2FNUZ,
+    "float8_e8m0fnu": T.FLOAT8E8M0,
+    "float6_e2m3fn": T.FLOAT6E2M3,
+    "float6_e3m2fn": T.FLOAT6E3M2,
+    "float4_e2m1fn": T.FLOAT4E2M1,
     "int4": T.INT4,
     "uint4": T.UINT4,
+    "int2": T.INT2,
+    "uint2": T.UINT2,
 }
+
+# As types of operators are named.
+NAMES = {T.DataType.Name(elem).lower(): kind for kind, elem in SMALL.items()} | {"float": "float32", "double": "float64"}
 
 
 def dtype_of(kind):
@@ -48,6 +57,8 @@ class Draw:
         self.random = random
         self.opset = opset or random.choice([random.randint(7, LAST_OPSET), random.randint(13, LAST_OPSET)])
         self.nodes, self.stored, self.ports, self.results, self.domains = [], [], [], [], {}
+        # How the results are to be judged, where that is not as for others: a "tolerance", or the "reference" as the judge.
+        self.judged = {}
 
     # Choices.
 
@@ -78,7 +89,7 @@ class Draw:
         allowed = set()
         for text in constraints[parameter]:
             name = text.removeprefix("tensor(").removesuffix(")")
-            allowed.add({"float": "float32", "double": "float64"}.get(name, name))
+            allowed.add(NAMES.get(name, name))
         fit = [k for k in of or [*NUMBERS, "bfloat16", "bool", "string"] if k in allowed]
         # Single floats are what most models have.
         return "float32" if "float32" in fit and self.chance(3) else self.one(fit)
@@ -150,6 +161,20 @@ class Draw:
             self.results = names
         return names[0] if outputs == 1 else names
 
+    def led(self, array, kind=None):
+        """An input of a node, which may be what an elementwise node makes of this value."""
+        name = self.input(array, kind)
+        if (kind or array.dtype.name) in FLOATS and self.chance(4):
+            name = self.node(self.one(["Neg", "Abs", "Sigmoid"]), [name], keep=False)
+        return name
+
+    def followed(self, at=0):
+        """Lets an elementwise node follow a result of the last node, which may be a result of the model still."""
+        if self.chance(3):
+            results = list(self.results)
+            after = self.node(self.one(["Neg", "Abs", "Sigmoid"]), [results[at]], keep=False)
+            self.results = results + [after] if self.chance() else results[:at] + [after] + results[at + 1 :]
+
     def maybe(self, value, one_in=2):
         """The value of an attribute, or none."""
         return value if self.chance(one_in) else None
@@ -161,6 +186,7 @@ class Draw:
         sets = [helper.make_opsetid("", self.opset)]
         sets += [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
         model = helper.make_model(graph, opset_imports=sets, ir_version=IR_VERSION)
+        helper.set_model_props(model, self.judged)
         try:
             known = onnx.shape_inference.infer_shapes(model)
         except Exception:

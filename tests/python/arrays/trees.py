@@ -159,6 +159,11 @@ def ensemble(d):
     mode, feature, split, true_leaf, true, false_leaf, false, missing = map(list, zip(*nodes))
     x = rows(d, kind, features) if 6 not in mode else d.input(d.array("int32", [d.int(1, 4), features], -2, 2).astype(kind))
     tensor = lambda values, dtype: numpy_helper.from_array(np.array(values, dtype), "t")
+    weights = [w for _, w in leaves]
+    # ONNX Runtime takes softmax and logistic for one another, and divides by 0 where all scores are 0.
+    transform = d.maybe(d.one([0, 3]))
+    if transform == 3:
+        weights = [abs(w) + 0.25 for w in weights]
     d.node(
         "TreeEnsemble",
         # Whether numbers that are not whole are members, ONNX Runtime has its own ideas of.
@@ -175,11 +180,10 @@ def ensemble(d):
         nodes_falseleafs=false_leaf,
         nodes_missing_value_tracks_true=d.maybe(missing),
         leaf_targetids=[t for t, _ in leaves],
-        leaf_weights=tensor([w for _, w in leaves], kind),
+        leaf_weights=tensor(weights, kind),
         membership_values=tensor(members, kind) if members else None,
         aggregate_function=d.maybe(d.int(0, 3)),
-        # ONNX Runtime takes softmax and logistic for one another.
-        post_transform=d.maybe(d.one([0, 3])),
+        post_transform=transform,
     )
 
 
