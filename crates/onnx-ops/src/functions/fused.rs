@@ -5,7 +5,7 @@ use super::site::Site;
 use std::fmt::Display;
 
 /// The attributes of these names that the node has, as another node takes them: `pads: ints = [1, 1]`.
-fn passed_on(site: &Site<'_>, names: &[&str]) -> String {
+pub(super) fn passed_on(site: &Site<'_>, names: &[&str]) -> String {
     let list = |all: Vec<i64>| all.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let attribute = |name: &&str| {
         if let Some(list) = site.ints(name).map(list) {
@@ -29,8 +29,8 @@ fn activated(draft: &mut Draft, site: &Site<'_>, x: &str, parameters: &[Option<f
     }
     let parameter = |i: usize| parameters.get(i).copied().flatten();
     let named = |names: &[&str]| {
-        let given =
-            names.iter().enumerate().filter_map(|(i, name)| Some(format!("{name} = {:?}", parameter(i)?)));
+        let given = names.iter().enumerate().filter(|(_, name)| !name.is_empty());
+        let given = given.filter_map(|(i, name)| Some(format!("{name} = {:?}", parameter(i)?)));
         given.collect::<Vec<_>>().join(", ")
     };
     match &name[..] {
@@ -42,6 +42,7 @@ fn activated(draft: &mut Draft, site: &Site<'_>, x: &str, parameters: &[Option<f
             draft.add(format_args!("Y = {name} <{}> ({x})", named(&["alpha"])));
         }
         "HardSigmoid" => draft.add(format_args!("Y = HardSigmoid <{}> ({x})", named(&["alpha", "beta"]))),
+        "Selu" => draft.add(format_args!("Y = Selu <{}> ({x})", named(&["alpha", "", "gamma"]))),
         "Clip" => {
             draft.scalar("least", elem, number(parameter(0)?, elem));
             draft.scalar("greatest", elem, number(parameter(1)?, elem));
@@ -74,7 +75,7 @@ pub(super) fn gemm(site: &Site<'_>) -> Option<Draft> {
     let turned = passed_on(site, &["transA", "transB"]);
     let third = if site.has_input(2) { ", C" } else { "" };
     draft.add(format_args!("product = Gemm <alpha = {alpha:?}, beta = {beta:?}, {turned}> (A, B{third})"));
-    let parameters = ["activation_alpha", "activation_beta"].map(|name| site.float(name));
+    let parameters = ["activation_alpha", "activation_beta", "activation_gamma"].map(|name| site.float(name));
     activated(&mut draft, site, "product", &parameters)?;
     Some(draft)
 }
@@ -129,6 +130,22 @@ pub(super) fn average_pool(site: &Site<'_>) -> Option<Draft> {
         draft.add(format_args!("pooled = {back} (means)"));
     }
     quantized(&mut draft, site, "pooled")?;
+    Some(draft)
+}
+
+/// The filter has its channels before its window, wherever those of images are.
+pub(super) fn quantized_conv(site: &Site<'_>) -> Option<Draft> {
+    let mut draft = Draft::new();
+    let attributes = passed_on(site, &["auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"]);
+    let bias = if site.has_input(8) { ", B" } else { "" };
+    let rest = format!("x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point{bias}");
+    if site.int("channels_last")? == 0 {
+        draft.add(format_args!("y = QLinearConv <{attributes}> (x, {rest})"));
+    } else {
+        let back = channels_first(&mut draft, site, "x", "turned")?;
+        draft.add(format_args!("window = QLinearConv <{attributes}> (turned, {rest})"));
+        draft.add(format_args!("y = {back} (window)"));
+    }
     Some(draft)
 }
 

@@ -39,7 +39,7 @@ pub(super) fn multi_head(site: &Site<'_>) -> Option<Draft> {
         scores = "scores_2";
     }
     if site.int("unidirectional")? != 0 {
-        causal(&mut draft, elem);
+        causal(&mut draft, site, elem);
         draft.add(format_args!("scores_3 = Where (is_before, {scores}, nothing)"));
         scores = "scores_3";
     }
@@ -135,14 +135,18 @@ fn padding(draft: &mut Draft, site: &Site<'_>, elem: ElemType) -> Option<()> {
     Some(())
 }
 
-/// `is_before`: a query attends to the keys up to its own position, which is counted from the last key.
-fn causal(draft: &mut Draft, elem: ElemType) {
+/// `is_before`: a query attends to the keys up to its own position, which is counted from the first key that is not of the past.
+fn causal(draft: &mut Draft, site: &Site<'_>, elem: ElemType) {
     draft.extent("queries", "query_heads", 2);
     draft.extent("keys_of_all", "present_key", 2);
     draft.add("plane = Concat <axis = 0> (queries, keys_of_all)");
     draft.add("ones = ConstantOfShape <value = int32[1] {1}> (plane)");
-    draft.add("differences = Sub (keys_of_all, queries)");
-    draft.add("past = Squeeze (differences)");
+    if site.has_input(6) {
+        draft.extent("before", "past_key", 2);
+        draft.add("past = Squeeze (before)");
+    } else {
+        draft.scalar("past", ElemType::INT64, 0);
+    }
     draft.add("triangle = Trilu <upper = 0> (ones, past)");
     draft.add("is_before = Cast <to = 9> (triangle)");
     draft.minus_infinity("nothing", elem);

@@ -19,6 +19,7 @@
 //!
 //! Inference goes through a body where there is no rule, and bodies can be inlined.
 
+mod added;
 mod alone;
 mod attention;
 mod draft;
@@ -28,6 +29,7 @@ mod fused;
 mod graphs;
 mod heads;
 mod layout;
+mod linear;
 mod losses;
 mod norms;
 mod recurrent;
@@ -106,22 +108,26 @@ pub fn has_body(schema: &Schema, version: i64) -> bool {
     row(schema, version).is_some()
 }
 
-/// The newest body that is not too new.
+/// The newest body that is not too new: one of the standard is valid where its user is; others import what they need.
 fn row(schema: &Schema, version: i64) -> Option<&'static Row> {
     let domain = normalize_domain(&schema.domain);
     // What the documents of contributed operators do not say is put together.
     if schema.body == BodyKind::None && domain != "com.microsoft" {
         return None;
     }
-    let is_of = |r: &&Row| r.domain == domain && r.name == schema.name && r.since <= version;
+    let is_of = |r: &&Row| {
+        r.domain == domain && r.name == schema.name && (r.since <= version || domain == "com.microsoft")
+    };
     let rows = table::ROWS.iter().filter(is_of);
     rows.max_by_key(|r| r.since)
 }
 
 fn of(site: &Site<'_>) -> Option<FunctionBody> {
-    match row(site.schema, site.version)?.source {
-        Source::Text(text) => read(text, site.version),
-        Source::Draft(draft) => read(&draft(site)?.text(site), site.version),
+    let row = row(site.schema, site.version)?;
+    let version = site.version.max(row.since);
+    match row.source {
+        Source::Text(text) => read(text, version),
+        Source::Draft(draft) => read(&draft(site)?.text(site), version),
     }
 }
 

@@ -6,7 +6,9 @@
 use super::draft::Draft;
 use super::site::Site;
 use super::{Row, Source};
-use super::{attention, elements, fused, graphs, heads, layout, losses, norms, recurrent, rotary};
+use super::{
+    added, attention, elements, fused, graphs, heads, layout, linear, losses, norms, recurrent, rotary,
+};
 
 /// A body that is a file.
 macro_rules! text {
@@ -25,19 +27,31 @@ const fn draft(name: &'static str, since: i64, draft: fn(&Site<'_>) -> Option<Dr
     Row { domain: "", name, since, source: Source::Draft(draft) }
 }
 
-/// A body of an operator that ONNX Runtime adds.
-const fn added(name: &'static str, draft: fn(&Site<'_>) -> Option<Draft>) -> Row {
-    Row { domain: "com.microsoft", name, since: 13, source: Source::Draft(draft) }
+/// A body of an operator that ONNX Runtime adds. It imports version 18 of ai.onnx, or the later one of its user.
+const fn of_runtime(name: &'static str, draft: fn(&Site<'_>) -> Option<Draft>) -> Row {
+    Row { domain: "com.microsoft", name, since: 18, source: Source::Draft(draft) }
 }
 
 pub(super) const ROWS: &[Row] = &[
-    added("FusedConv", fused::conv),
-    added("FusedGemm", fused::gemm),
-    added("MultiHeadAttention", heads::multi_head),
-    added("NhwcMaxPool", fused::max_pool),
-    added("QAttention", heads::quantized),
-    added("QLinearAveragePool", fused::average_pool),
-    added("QLinearSoftmax", fused::softmax),
+    of_runtime("CDist", added::distances),
+    of_runtime("ConvTransposeWithDynamicPads", added::transposed_convolution),
+    of_runtime("FusedConv", fused::conv),
+    of_runtime("FusedGemm", fused::gemm),
+    of_runtime("MatMulInteger16", added::product_of_shorts),
+    of_runtime("MultiHeadAttention", heads::multi_head),
+    of_runtime("NhwcMaxPool", fused::max_pool),
+    of_runtime("QAttention", heads::quantized),
+    of_runtime("QEmbedLayerNormalization", linear::embeddings),
+    of_runtime("QLinearAdd", linear::add),
+    of_runtime("QLinearAveragePool", fused::average_pool),
+    of_runtime("QLinearConv", fused::quantized_conv),
+    of_runtime("QLinearLeakyRelu", linear::leaky_relu),
+    of_runtime("QLinearMul", linear::mul),
+    of_runtime("QLinearReduceMean", linear::mean),
+    of_runtime("QLinearSigmoid", linear::sigmoid),
+    of_runtime("QLinearSoftmax", fused::softmax),
+    of_runtime("Range", added::range),
+    of_runtime("UnfoldTensor", added::unfolded),
     text!("AffineGrid", 20),
     draft("Attention", 23, attention::attention),
     draft("Bernoulli", 15, elements::bernoulli),

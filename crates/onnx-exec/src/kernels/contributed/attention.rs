@@ -2,16 +2,14 @@
 
 use super::super::real::Real;
 use super::super::{Call, Row};
+use super::heads::{Memory, soften};
 use crate::budget::{filled, spend};
 use crate::failure::{Failure, fail};
-use crate::loops::{Job, Matrix, math, parallel, widest};
+use crate::loops::{Matrix, parallel};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "Attention", attention)];
-
-/// Rows of products that there are at a time.
-const ROWS_AT_A_TIME: usize = 120;
 
 /// The extents of a node.
 struct Sizes {
@@ -152,30 +150,22 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     // A head of a sequence: what its positions are to one another, and what that makes of the values.
     let plane = |plane: usize, out: &mut [f32]| {
         let (b, head) = (plane / heads, plane % heads);
-        let keys = Matrix::of_columns(&kept[0][plane * total * d..][..total * d], d)?;
-        let values = Matrix::of_rows(&kept[1][plane * total * v_d..][..total * v_d], v_d)?;
-        for (first, out) in (0..length).step_by(ROWS_AT_A_TIME).zip(out.chunks_mut(ROWS_AT_A_TIME * v_d)) {
-            let rows = first..length.min(first + ROWS_AT_A_TIME);
-            spend(rows.len().saturating_mul(total).saturating_mul(d + v_d))?;
-            let query = |i: usize| &projected[(b * length + i) * columns + head * d..][..d];
-            let queries: Vec<f32> = rows.clone().flat_map(query).copied().collect();
-            let mut products = filled(rows.len() * total, 0.0)?;
-            keys.add_products(&queries, &mut products)?;
-            for (i, products) in rows.zip(products.chunks_exact_mut(total)) {
-                products.iter_mut().for_each(|product| *product *= scale);
-                let masked = mask.as_ref().map(|mask| mask.row(b, i));
-                let added = added.as_ref().map(|added| added(b, head, i));
-                for other in [masked, added].into_iter().flatten() {
-                    products.iter_mut().zip(other).for_each(|(product, other)| *product += other);
-                }
-                if is_causal {
-                    products[(past_length + i + 1).min(total)..].fill(f32::NEG_INFINITY);
-                }
-                widest(Softmax(products));
+        let keys = &kept[0][plane * total * d..][..total * d];
+        let values = &kept[1][plane * total * v_d..][..total * v_d];
+        let weigh = |i: usize, products: &mut [f32]| {
+            products.iter_mut().for_each(|product| *product *= scale);
+            let masked = mask.as_ref().map(|mask| mask.row(b, i));
+            let added = added.as_ref().map(|added| added(b, head, i));
+            for other in [masked, added].into_iter().flatten() {
+                products.iter_mut().zip(other).for_each(|(product, other)| *product += other);
             }
-            values.add_products(&products, out)?;
-        }
-        Ok(())
+            if is_causal {
+                products[(past_length + i + 1).min(total)..].fill(f32::NEG_INFINITY);
+            }
+            soften(products, None);
+        };
+        let query = |i: usize| &projected[(b * length + i) * columns + head * d..][..d];
+        Memory::of(keys, values, [d, v_d])?.attend(length, query, weigh, out)
     };
     let mut results = filled(planes * length * v_d, 0.0)?;
     let parts = results.chunks_exact_mut((length * v_d).max(1)).enumerate().collect();
@@ -215,19 +205,4 @@ fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<Vec<f32>, Failure>
     let weights = call.kept(&[1], || Matrix::of_rows(&f32::numbers(w)?, columns))?;
     weights.add_products(&f32::numbers(x)?, &mut projected)?;
     Ok(projected)
-}
-
-/// A row of numbers as parts of a whole.
-struct Softmax<'s>(&'s mut [f32]);
-
-impl Job for Softmax<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let most = self.0.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        self.0.iter_mut().for_each(|x| *x = math::exp::<FUSED>(*x - most));
-        let sum: f32 = self.0.iter().sum();
-        self.0.iter_mut().for_each(|x| *x /= sum);
-    }
 }

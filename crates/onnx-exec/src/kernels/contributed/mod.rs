@@ -2,15 +2,33 @@
 //! that are added or not, or with elements that are packed. What they mean is what that runtime does with them.
 
 mod attention;
+mod blocks;
 mod crop;
+mod experts;
+mod grouped;
+mod heads;
+mod inverse;
 mod norm;
 mod packed;
 mod quantized;
+mod rotary;
+mod words;
 
 use super::Row;
 
 pub(super) use quantized::through_bytes;
 
 /// The tables of the families.
-pub(super) const FAMILIES: &[&[Row]] =
-    &[attention::ROWS, crop::ROWS, norm::ROWS, packed::ROWS, quantized::ROWS];
+pub(super) const FAMILIES: &[&[Row]] = &[
+    attention::ROWS,
+    blocks::ROWS,
+    crop::ROWS,
+    experts::ROWS,
+    grouped::ROWS,
+    inverse::ROWS,
+    norm::ROWS,
+    packed::ROWS,
+    quantized::ROWS,
+    rotary::ROWS,
+    words::ROWS,
+];

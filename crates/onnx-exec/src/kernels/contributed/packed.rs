@@ -12,7 +12,7 @@ use onnx_ir::ElemType;
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "MatMulNBits", mat_mul_n_bits)];
 
 /// Codes of a few bits, the first in the lowest bits of a byte.
-fn code(bytes: &[u8], i: usize, bits: usize) -> f64 {
+pub(super) fn code(bytes: &[u8], i: usize, bits: usize) -> f64 {
     let per_byte = 8 / bits;
     let byte = bytes[i / per_byte] >> (i % per_byte * bits);
     f64::from(byte & (u8::MAX >> (8 - bits)))

@@ -12,6 +12,7 @@ use super::elementwise::same_shape;
 use super::fit::{Extent, hold};
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
+use onnx_ir::ElemType;
 
 /// A row of com.microsoft, whose operators have one version.
 const fn row(name: &'static str, rule: super::Rule) -> Row {
@@ -32,6 +33,7 @@ const ROWS: &[Row] = &[
     row("IsAllFinite", scalar),
     row("MaxpoolWithMask", super::pool::pool),
     row("MoE", same_shape),
+    row("MurmurHash3", hashes),
     row("NGramRepeatBlock", like_second),
     row("QMoE", same_shape),
     row("Range", range),
@@ -55,6 +57,13 @@ fn two_of_same_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
 
 fn like_second(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.copy_shape(1, 0)
+}
+
+/// Whether hashes are signed, an attribute says.
+fn hashes(cx: &mut NodeCx<'_, '_>) -> Infer {
+    let is_positive = cx.int("positive")? != 0;
+    cx.set_elem(0, if is_positive { ElemType::UINT32 } else { ElemType::INT32 });
+    same_shape(cx)
 }
 
 fn scalar(cx: &mut NodeCx<'_, '_>) -> Infer {

@@ -1,0 +1,284 @@
+//! GroupQueryAttention: groups of query heads that share heads of keys and values, which are kept for the next call.
+//!
+//! Queries, keys and values are `[batch, positions, heads * size]`, or all three one behind the other in the first input. Those
+//! of the past are `[batch, heads, positions, size]`, in a buffer that may be longer than what is known of a sequence:
+//! how long each is with the new positions, less one, is `seqlens_k`.
+
+use super::super::real::Real;
+use super::super::{Call, Row};
+use super::heads::{Memory, soften};
+use super::rotary::Angles;
+use crate::budget::filled;
+use crate::failure::{Failure, fail};
+use crate::loops::parallel;
+use crate::tensor::{Tensor, count_of};
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[("com.microsoft", "GroupQueryAttention", group_query_attention)];
+
+/// What is done by kernels for other processors only.
+const ATTRIBUTES: &[&str] = &["kv_cache_bit_width", "qk_output", "sliding_window_cache"];
+/// Scales of a quantized past, weights of normalized queries and keys.
+const INPUTS: std::ops::Range<usize> = 12..16;
+
+/// The extents of a node.
+struct Sizes {
+    batch: usize,
+    /// New positions.
+    length: usize,
+    /// Heads of queries, and of keys and values.
+    heads: usize,
+    shared: usize,
+    size: usize,
+    /// Positions that there is room for in the past.
+    buffer: usize,
+    /// How long the longest sequence is now.
+    total: usize,
+    /// For each sequence, how long it is now.
+    lengths: Vec<usize>,
+}
+
+impl Sizes {
+    fn of(call: &Call<'_>) -> Result<Sizes, Failure> {
+        let query = call.tensor(0)?;
+        let number = |name: &str| call.attrs.int(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        let (heads, shared) = (number("num_heads"), number("kv_num_heads"));
+        let &[batch, length, width] = query.dims() else {
+            fail!("queries of shape {:?} are none of sequences", query.dims())
+        };
+        if shared == 0 || heads == 0 || !heads.is_multiple_of(shared) {
+            fail!("{heads} heads of queries do not share {shared} of keys");
+        }
+        let of_width = match call.optional(1).is_some() {
+            true => heads,
+            false => heads.saturating_add(shared.saturating_mul(2)),
+        };
+        let size = width / of_width;
+        if size == 0 || !width.is_multiple_of(of_width) {
+            fail!("queries of shape {:?} are none of {of_width} heads", query.dims());
+        }
+        for input in [1, 2] {
+            match call.optional_tensor(input)?.map(Tensor::dims) {
+                None if call.optional(1).is_none() => {}
+                Some(&[b, l, w]) if b == batch && l == length && w == shared * size => {}
+                dims => fail!("keys or values of shape {dims:?} do not fit {:?}", query.dims()),
+            }
+        }
+        let buffer = match [3, 4].map(|input| call.optional_tensor(input).map(|t| t.map(Tensor::dims))) {
+            [Ok(None), Ok(None)] => 0,
+            [Ok(Some(&[b, n, p, s])), Ok(Some(other))]
+                if [b, n, s] == [batch, shared, size] && other == [b, n, p, s] =>
+            {
+                p
+            }
+            _ => {
+                fail!("keys and values of the past do not fit {batch} sequences of {shared} heads of {size}")
+            }
+        };
+        let total = call.tensor(6)?.ints()?;
+        let total = match total[..] {
+            [total] => usize::try_from(total).unwrap_or(0),
+            _ => fail!("there are {} numbers for the total length", total.len()),
+        };
+        let lasts = call.tensor(5)?.ints()?;
+        if lasts.len() != batch {
+            fail!("{} lengths are given for {batch} sequences", lasts.len());
+        }
+        let is_first = total == length;
+        let fits = |last: &i64| {
+            let last = usize::try_from(*last).ok()?.checked_add(1)?;
+            let past = if is_first { 0 } else { last.checked_sub(length)? };
+            (last <= total && past <= buffer).then_some(last)
+        };
+        let lengths: Option<Vec<usize>> = lasts.iter().map(fits).collect();
+        let Some(lengths) = lengths.filter(|_| total >= length) else {
+            fail!("lengths of {lasts:?} do not fit {length} new positions of {total}");
+        };
+        Ok(Sizes { batch, length, heads, shared, size, buffer, total, lengths })
+    }
+
+    /// How many positions of a sequence are of the past.
+    fn past(&self, batch: usize) -> usize {
+        if self.total == self.length { 0 } else { self.lengths[batch] - self.length }
+    }
+}
+
+/// Queries, keys and values, each `[batch, positions, heads, size]`.
+fn operands(call: &Call<'_>, sizes: &Sizes) -> Result<[Vec<f32>; 3], Failure> {
+    let all = f32::numbers(call.tensor(0)?)?;
+    if call.optional(1).is_some() {
+        return Ok([all, f32::numbers(call.tensor(1)?)?, f32::numbers(call.tensor(2)?)?]);
+    }
+    let (of_query, of_key) = (sizes.heads * sizes.size, sizes.shared * sizes.size);
+    let part = |first: usize, width: usize| {
+        let mut part = filled(count_of(&[sizes.batch, sizes.length, width])?, 0.0)?;
+        for (to, row) in part.chunks_exact_mut(width).zip(all.chunks_exact(of_query + 2 * of_key)) {
+            to.copy_from_slice(&row[first..][..width]);
+        }
+        Ok(part)
+    };
+    Ok([part(0, of_query)?, part(of_query, of_key)?, part(of_query + of_key, of_key)?])
+}
+
+/// Turns queries and keys by where they are.
+fn rotate(call: &Call<'_>, sizes: &Sizes, queries: &mut [f32], keys: &mut [f32]) -> Result<(), Failure> {
+    let angles = Angles::of(call.tensor(7)?, call.tensor(8)?, call.attrs.flag("rotary_interleaved"))?;
+    if angles.width() > sizes.size {
+        fail!("angles for {} elements do not fit heads of {}", angles.width(), sizes.size);
+    }
+    let given = call.optional_ints(9)?;
+    if given.as_ref().is_some_and(|given| given.len() != sizes.batch * sizes.length) {
+        fail!("positions do not fit {} sequences of {}", sizes.batch, sizes.length);
+    }
+    for (all, heads) in [(queries, sizes.heads), (keys, sizes.shared)] {
+        for (i, row) in all.chunks_exact_mut(heads * sizes.size).enumerate() {
+            let (b, at) = (i / sizes.length, sizes.past(i / sizes.length) + i % sizes.length);
+            let position = match &given {
+                Some(given) => given[i],
+                None => i64::try_from(at).unwrap_or(i64::MAX),
+            };
+            // What is behind the end of a shorter sequence is nowhere.
+            if given.is_some() || at < sizes.lengths[b] {
+                row.chunks_exact_mut(sizes.size).try_for_each(|head| angles.turn(head, position))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keys or values of the past and the new ones behind them, `[batch, heads, positions, size]`, with room for the longest.
+fn present(sizes: &Sizes, past: Option<&Tensor>, new: &[f32]) -> Result<Vec<f32>, Failure> {
+    let (size, room) = (sizes.size, sizes.buffer.max(sizes.total));
+    let past = past.map(f32::numbers).transpose()?;
+    let mut all = filled(count_of(&[sizes.batch, sizes.shared, room, size])?, 0.0)?;
+    for (plane, to) in all.chunks_exact_mut((room * size).max(1)).enumerate() {
+        let (b, head) = (plane / sizes.shared, plane % sizes.shared);
+        let before = sizes.past(b) * size;
+        if let Some(past) = &past {
+            to[..before].copy_from_slice(&past[plane * sizes.buffer * size..][..before]);
+        }
+        for (i, to) in to[before..].chunks_exact_mut(size).take(sizes.length).enumerate() {
+            let row = (b * sizes.length + i) * sizes.shared + head;
+            to.copy_from_slice(&new[row * size..][..size]);
+        }
+    }
+    Ok(all)
+}
+
+/// How products of queries and keys become parts of a whole.
+struct Weights<'w> {
+    scale: f32,
+    /// Products are bounded by this, smoothly; 0: not at all.
+    cap: f32,
+    /// How many positions are looked at, the last one being that of the query itself.
+    window: Option<usize>,
+    is_causal: bool,
+    /// Added to the products: the numbers, and their extents.
+    added: Option<(Vec<f32>, &'w [usize])>,
+    /// For each head of queries, a number that gets its part as well.
+    sinks: Option<Vec<f32>>,
+}
+
+impl<'w> Weights<'w> {
+    fn of(call: &'w Call<'_>, sizes: &Sizes) -> Result<Weights<'w>, Failure> {
+        let scale = call.attrs.float("scale").filter(|scale| *scale != 0.0);
+        let added = call.optional_tensor(10)?.map(|t| Ok((f32::numbers(t)?, t.dims()))).transpose()?;
+        match added {
+            None => {}
+            Some((_, &[b, n, s, t]))
+                if (b == 1 || b == sizes.batch)
+                    && (n == 1 || n == sizes.heads)
+                    && s == sizes.length
+                    && t >= sizes.total => {}
+            Some((_, dims)) => fail!("a bias of shape {dims:?} does not fit"),
+        }
+        let sinks = match call.optional_tensor(11)? {
+            Some(sinks) if sinks.len() == sizes.heads => Some(f32::numbers(sinks)?),
+            Some(sinks) => fail!("sinks of shape {:?} do not fit {} heads", sinks.dims(), sizes.heads),
+            None if call.attrs.int("smooth_softmax").is_some_and(|smooth| smooth > 0) => {
+                Some(filled(sizes.heads, 0.0)?)
+            }
+            None => None,
+        };
+        Ok(Weights {
+            scale: scale.unwrap_or_else(|| 1.0 / (sizes.size as f32).sqrt()),
+            cap: call.attrs.float("softcap").unwrap_or(0.0),
+            window: call.attrs.int("local_window_size").and_then(|window| usize::try_from(window).ok()),
+            is_causal: call.attrs.int("causal") != Some(0),
+            added,
+            sinks,
+        })
+    }
+
+    /// The products of a query, which is at this position of its sequence, the `i`th of the new ones.
+    fn weigh(&self, (b, head, i): (usize, usize, usize), position: usize, products: &mut [f32]) {
+        let end = if self.is_causal { (position + 1).min(products.len()) } else { products.len() };
+        let start = self.window.map_or(0, |window| (position + 1).saturating_sub(window)).min(end);
+        let (before, rest) = products.split_at_mut(start);
+        let (seen, behind) = rest.split_at_mut(end - start);
+        before.fill(0.0);
+        behind.fill(0.0);
+        seen.iter_mut().for_each(|x| *x *= self.scale);
+        if self.cap > 0.0 {
+            seen.iter_mut().for_each(|x| *x = (*x / self.cap).tanh() * self.cap);
+        }
+        if let Some((numbers, &[batches, heads, length, total])) = self.added.as_ref().map(|(n, d)| (n, *d)) {
+            let plane = if batches == 1 { 0 } else { b } * heads + if heads == 1 { 0 } else { head };
+            let row = &numbers[(plane * length + i) * total..][start..end];
+            seen.iter_mut().zip(row).for_each(|(x, added)| *x += added);
+        }
+        soften(seen, self.sinks.as_ref().map(|sinks| sinks[head]));
+    }
+}
+
+fn group_query_attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
+    if let Some(name) = ATTRIBUTES.iter().find(|name| call.attrs.int(name).is_some_and(|n| n != 0)) {
+        fail!("the attribute `{name}` cannot be run");
+    }
+    if let Some(input) = INPUTS.into_iter().find(|&input| call.optional(input).is_some()) {
+        fail!("input {input} cannot be run");
+    }
+    if call.wants(3) {
+        fail!("products of queries and keys are not given");
+    }
+    let sizes = Sizes::of(call)?;
+    let Sizes { batch, length, heads, shared, size, .. } = sizes;
+    let elem = call.tensor(0)?.elem();
+    let [mut queries, mut keys, values] = operands(call, &sizes)?;
+    if call.attrs.flag("do_rotary") {
+        rotate(call, &sizes, &mut queries, &mut keys)?;
+    }
+    let keys = present(&sizes, call.optional_tensor(3)?, &keys)?;
+    let values = present(&sizes, call.optional_tensor(4)?, &values)?;
+    let weights = Weights::of(call, &sizes)?;
+    let room = sizes.buffer.max(sizes.total);
+    let (each, of_plane) = (heads / shared, length * size);
+    // The heads of queries that share keys and values, one behind the other.
+    let group = |plane: usize, out: &mut [f32]| {
+        let (b, first) = (plane / shared, plane % shared * each);
+        let kept = |all: &'_ [f32]| all[plane * room * size..][..sizes.lengths[b] * size].to_vec();
+        let memory = Memory::of(&kept(&keys), &kept(&values), [size, size])?;
+        for (head, out) in (first..).zip(out.chunks_exact_mut(of_plane)) {
+            let query = |i: usize| &queries[((b * length + i) * heads + head) * size..][..size];
+            let weigh =
+                |i: usize, products: &mut [f32]| weights.weigh((b, head, i), sizes.past(b) + i, products);
+            memory.attend(length, query, weigh, out)?;
+        }
+        Ok(())
+    };
+    let mut results = filled(count_of(&[batch, heads, length, size])?, 0.0)?;
+    let parts = results.chunks_exact_mut((each * of_plane).max(1)).enumerate().collect();
+    parallel(parts, |(at, out)| group(at, out))?;
+    let mut y = filled(results.len(), 0.0)?;
+    for (at, result) in results.chunks_exact(size).enumerate() {
+        let (plane, i) = (at / length, at % length);
+        let place = ((plane / heads * length + i) * heads + plane % heads) * size;
+        y[place..][..size].copy_from_slice(result);
+    }
+    let present = [batch, shared, room, size];
+    Ok(vec![
+        f32::tensor(elem, &[batch, length, heads * size], &y)?.into(),
+        f32::tensor(elem, &present, &keys)?.into(),
+        f32::tensor(elem, &present, &values)?.into(),
+    ])
+}

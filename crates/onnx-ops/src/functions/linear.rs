@@ -1,0 +1,106 @@
+//! Operators between quantized values: what the operands stand for, an operator of floats, and its result quantized.
+//!
+//! ```text
+//! C = QLinearAdd (A, A_scale, A_zero, B, B_scale, B_zero, C_scale, C_zero)
+//!
+//! a = DequantizeLinear (A, A_scale, A_zero)
+//! b = DequantizeLinear (B, B_scale, B_zero)
+//! c = Add (a, b)
+//! C = QuantizeLinear (c, C_scale, C_zero)
+//! ```
+//!
+//! A zero point that is left out is 0 of the type of the operands.
+
+use super::draft::{Draft, number};
+use super::site::Site;
+use onnx_ir::ElemType;
+
+/// A quantized operand: the place of its scale in front of that of its zero point.
+fn dequantized(draft: &mut Draft, site: &Site<'_>, to: &str, x: &str, scale: usize) {
+    let name = |i: usize| &site.schema.inputs[i].name;
+    let zero = if site.has_input(scale + 1) { format!(", {}", name(scale + 1)) } else { String::new() };
+    draft.add(format_args!("{to} = DequantizeLinear ({x}, {}{zero})", name(scale)));
+}
+
+/// The only result, quantized, likewise.
+fn quantized(draft: &mut Draft, site: &Site<'_>, x: &str, scale: usize) -> Option<()> {
+    let name = |i: usize| &site.schema.inputs[i].name;
+    let y = &site.schema.outputs[0].name;
+    if site.has_input(scale + 1) {
+        draft.add(format_args!("{y} = QuantizeLinear ({x}, {}, {})", name(scale), name(scale + 1)));
+    } else {
+        draft.scalar("zero_of_result", site.elem(0)?, "0.0");
+        draft.add(format_args!("{y} = QuantizeLinear ({x}, {}, zero_of_result)", name(scale)));
+    }
+    Some(())
+}
+
+fn binary(site: &Site<'_>, op: &str) -> Option<Draft> {
+    let mut draft = Draft::new();
+    dequantized(&mut draft, site, "a", "A", 1);
+    dequantized(&mut draft, site, "b", "B", 4);
+    draft.add(format_args!("c = {op} (a, b)"));
+    quantized(&mut draft, site, "c", 6)?;
+    Some(draft)
+}
+
+pub(super) fn add(site: &Site<'_>) -> Option<Draft> {
+    binary(site, "Add")
+}
+
+pub(super) fn mul(site: &Site<'_>) -> Option<Draft> {
+    binary(site, "Mul")
+}
+
+fn unary(site: &Site<'_>, call: &str) -> Option<Draft> {
+    let mut draft = Draft::new();
+    dequantized(&mut draft, site, "x", &site.schema.inputs[0].name, 1);
+    draft.add(format_args!("y = {call}"));
+    quantized(&mut draft, site, "y", 3)?;
+    Some(draft)
+}
+
+pub(super) fn leaky_relu(site: &Site<'_>) -> Option<Draft> {
+    let alpha = site.float("alpha").filter(|alpha| alpha.is_finite())?;
+    unary(site, &format!("LeakyRelu <alpha = {}> (x)", number(alpha, ElemType::FLOAT)))
+}
+
+pub(super) fn sigmoid(site: &Site<'_>) -> Option<Draft> {
+    unary(site, "Sigmoid (x)")
+}
+
+pub(super) fn mean(site: &Site<'_>) -> Option<Draft> {
+    let mut draft = Draft::new();
+    dequantized(&mut draft, site, "x", "data", 1);
+    let keep = format!("keepdims = {}", site.int("keepdims")?);
+    draft.with_axes("y = ReduceMean", ("x", &site.ints("axes")?), &keep, true);
+    quantized(&mut draft, site, "y", 3)?;
+    Some(draft)
+}
+
+/// EmbedLayerNormalization of what the tables stand for.
+pub(super) fn embeddings(site: &Site<'_>) -> Option<Draft> {
+    let mut draft = Draft::new();
+    let name = |i: usize| &site.schema.inputs[i].name;
+    let mut tables = Vec::new();
+    for (i, table) in (2..7).enumerate() {
+        if !site.has_input(table) {
+            tables.push(String::new());
+            continue;
+        }
+        let (scale, zero) = (8 + i, 13 + i);
+        let zero = if site.has_input(zero) { format!(", {}", name(zero)) } else { String::new() };
+        draft.add(format_args!("table_{i} = DequantizeLinear ({}, {}{zero})", name(table), name(scale)));
+        tables.push(format!("table_{i}"));
+    }
+    let optional = |i: usize| if site.has_input(i) { &**name(i) } else { "" };
+    let epsilon = site.float("epsilon").filter(|epsilon| epsilon.is_finite())?;
+    draft.add(format_args!(
+        "layernorm_out, mask_index_out = com.microsoft.EmbedLayerNormalization <epsilon = {epsilon:?}> \
+         (input_ids, {}, {}, {})",
+        optional(1),
+        tables.join(", "),
+        optional(7)
+    ));
+    Some(draft)
+}
