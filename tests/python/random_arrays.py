@@ -25,16 +25,15 @@ import onnx
 from onnx import numpy_helper
 
 import pool
-from arrays.draw import SMALL, Draw
+from arrays.draw import LAST_OF_RUNTIME, SMALL, Draw
 
 # ONNX Runtime says this of what it has no kernel for.
 LACKS = ("NOT_IMPLEMENTED", "is not a registered function/op")
-# The newest operator set that it knows.
-LAST_OF_RUNTIME = 26
 
 FAMILIES = """
     elementwise cast reduce indexing moves lists control nested strings classical trees
     attention signal training quantize chances pictures
+    added_products added_attention added_layers added_bytes added_others
 """.split()
 
 

@@ -7,6 +7,9 @@ from onnx import TensorProto as T
 from onnx import helper
 
 LAST_OPSET = 28
+ADDED = "com.microsoft"
+# The newest operator set that ONNX Runtime knows.
+LAST_OF_RUNTIME = 26
 IR_VERSION = 11
 
 FLOATS = ["float16", "float32", "float64"]
@@ -174,6 +177,33 @@ class Draw:
             results = list(self.results)
             after = self.node(self.one(["Neg", "Abs", "Sigmoid"]), [results[at]], keep=False)
             self.results = results + [after] if self.chance() else results[:at] + [after] + results[at + 1 :]
+
+    def added(self, op, inputs, outputs=1, **attributes):
+        """A node of an operator that ONNX Runtime adds. Inputs are names, or arrays, which other nodes may give; `None` is one
+        that is left out."""
+        self.domains[ADDED], self.opset = 1, min(self.opset, LAST_OF_RUNTIME)
+        names = [self.given(x) for x in inputs]
+        return self.node(op, names, outputs, domain=ADDED, **attributes)
+
+    def given(self, x):
+        """The name of an operand."""
+        if x is None or isinstance(x, str):
+            return x or ""
+        x = np.asarray(x)
+        if x.dtype.kind == "f" and x.dtype.name not in SMALL and x.ndim > 1 and self.chance(6):
+            return self.node("Neg", [self.input(-x)], keep=False)
+        return self.input(x)
+
+    def behind(self, results):
+        """At times a node behind floats, so that it may be computed together with what is before it."""
+        if self.chance(4):
+            self.node("Neg", [results if isinstance(results, str) else results[0]])
+
+    def leave_out(self, *outputs):
+        """Leaves out outputs of the last node."""
+        for i in outputs:
+            self.results.remove(self.nodes[-1].output[i])
+            self.nodes[-1].output[i] = ""
 
     def maybe(self, value, one_in=2):
         """The value of an attribute, or none."""
