@@ -28,8 +28,11 @@ pub(crate) const IR_WITH_FUNCTIONS: i64 = 8;
 /// Up to version 3, what a nested graph stores is an input of it as well, behind those that its node passes. Such an input
 /// becomes a constant only; where the node passes a value, the stored one, which nothing ever read, is removed.
 /// Operators of other domains may pass what they like; their graphs stay as they are. Before version 3, version 1 of every
-/// domain was meant without an import.
+/// domain was meant without an import. A model that has functions before version 8, one of them without a domain, stays before it:
+/// from there on they need one, and a function of another name is not what its calls mean.
 pub fn raise_ir_version(model: &mut Model, needed: i64) -> bool {
+    let has_no_domain = model.functions.values().any(|f| f.domain.is_none_or(Name::is_empty));
+    let needed = if has_no_domain { needed.min(IR_WITH_FUNCTIONS - 1) } else { needed };
     let Some(version) = model.header.ir_version.filter(|&v| v < needed) else { return false };
     if implies_opset(model) && needed >= IR_WITH_IMPORTS {
         import_what_is_meant(model);
