@@ -38,12 +38,18 @@ def fused_mat_mul(d):
     d.behind(d.added("FusedMatMul", [a, b], alpha=alpha, **turns))
 
 
-def transpose_mat_mul(d):
-    d.since(11)
+def matrices(d):
+    """Two matrices, each at times transposed; the attributes that say so; rows and columns of the product."""
     m, k, n = extent(d), extent(d), extent(d)
     turns = {key: d.maybe(1) for key in ("transA", "transB")}
     a, b = d.array("float32", [m, k], -2, 2), d.array("float32", [k, n], -2, 2)
     a, b = a.T if turns["transA"] else a, b.T if turns["transB"] else b
+    return a, b, turns, [m, n]
+
+
+def transpose_mat_mul(d):
+    d.since(11)
+    a, b, turns, _ = matrices(d)
     d.behind(d.added("TransposeMatMul", [a, b], alpha=d.maybe(0.5), **turns))
 
 
@@ -62,11 +68,8 @@ def activation(d, prefix):
 
 def fused_gemm(d):
     d.since(11)
-    m, k, n = extent(d), extent(d), extent(d)
-    turns = {key: d.maybe(1) for key in ("transA", "transB")}
-    a, b = d.array("float32", [m, k], -2, 2), d.array("float32", [k, n], -2, 2)
-    a, b = a.T if turns["transA"] else a, b.T if turns["transB"] else b
-    c = d.array("float32", d.fit([m, n]), -2, 2) if d.chance() else None
+    a, b, turns, shape = matrices(d)
+    c = d.array("float32", d.fit(shape), -2, 2) if d.chance() else None
     of = d.one(["Relu", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Softplus", "Softsign", "HardSigmoid", "Selu", "ThresholdedRelu"])
     given = {"activation_alpha": 0.25} if of in ("LeakyRelu", "Elu", "HardSigmoid", "Selu", "ThresholdedRelu") else {}
     given |= {"activation_beta": 0.5} if of == "HardSigmoid" else {}

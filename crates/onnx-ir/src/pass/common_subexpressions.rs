@@ -117,7 +117,7 @@ struct Merger<'m> {
     /// Nodes that are no candidates.
     apart: SecondaryMap<NodeId, bool>,
     /// Names of values that stay what they are.
-    pinned: Set<Name>,
+    trained: &'m Set<Name>,
     /// Values that are another one now.
     became: Map<ValueId, ValueId>,
     removed: Set<NodeId>,
@@ -144,18 +144,12 @@ impl<'m> Merger<'m> {
     fn new(
         model: &'m mut Model,
         id: BodyId,
-        trained: &Set<Name>,
+        trained: &'m Set<Name>,
         imports: &Imports,
         is_random: &dyn Fn(&Model, &Node) -> bool,
     ) -> Self {
         let body = &model.bodies[id];
         let apart = apart(model, body, is_random);
-        let mut pinned = trained.clone();
-        for graph in graphs(body) {
-            for annotation in &body.graphs[graph].quantization {
-                pinned.extend(annotation.names());
-            }
-        }
         let (uses, (steps, around)) = (Uses::of(body), steps(body));
         Merger {
             uses,
@@ -163,7 +157,7 @@ impl<'m> Merger<'m> {
             around,
             comparer: Comparer::new(imports),
             apart,
-            pinned,
+            trained,
             became: Map::default(),
             removed: Set::default(),
             cursor: Cursor::new(model, id),
@@ -223,7 +217,10 @@ impl<'m> Merger<'m> {
             Use::Input(node, _) => !body.nodes[*node].extra().devices.is_empty(),
             Use::Output(..) => false,
         };
-        !self.pinned.contains(&body.values[value].name) && !self.uses.of_value(value).iter().any(is_sharded)
+        let name = body.values[value].name;
+        !self.trained.contains(&name)
+            && !self.uses.is_annotated(name)
+            && !self.uses.of_value(value).iter().any(is_sharded)
     }
 
     /// Lets what reads the results of `node` read those of `first`.

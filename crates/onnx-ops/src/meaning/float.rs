@@ -134,7 +134,7 @@ impl Format {
         match self {
             Format::Double => x.to_bits(),
             Format::Single => (x as f32).to_bits().into(),
-            Format::Power => encode_power(x, Rounding::Nearest),
+            Format::Power => encode_power(x),
             Format::Narrow { exponent, mantissa, bias, special } => {
                 let sign = u64::from(x.is_sign_negative()) << (exponent + mantissa);
                 let x = self.round(x);
@@ -192,16 +192,12 @@ impl Format {
     }
 }
 
-/// The exponent of a float, whatever its sign, rounded by its fraction; 255 is no number.
-fn encode_power(x: f64, rounding: Rounding) -> u64 {
+/// The exponent of a float, whatever its sign, rounded to the nearest by its fraction; 255 is no number.
+fn encode_power(x: f64) -> u64 {
     let bits = (x as f32).to_bits();
     let (exponent, fraction) = (u64::from(bits >> 23 & 0xff), bits & 0x7f_ffff);
     let half = 0x40_0000;
-    let goes_up = match rounding {
-        Rounding::Up => fraction > 0,
-        Rounding::Down => false,
-        Rounding::Nearest => fraction > half || fraction == half && exponent > 0,
-    };
+    let goes_up = fraction > half || fraction == half && exponent > 0;
     exponent + u64::from(goes_up && exponent != 0xff)
 }
 
