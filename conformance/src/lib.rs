@@ -7,6 +7,7 @@
 //! - [`random`]: models with anything in any field.
 //! - [`trial`]: models that are changed and have to compute the same.
 //! - [`formulas`]: nodes evaluated by their formulas.
+//! - [`inferred`]: what inference says, held against what is computed.
 //! - [`bodies`]: function bodies in place of nodes.
 //! - [`chains`]: random nodes in a row.
 //! - [`comments`]: comments between the tokens of a text. [`texts`]: what is done with any text.
@@ -19,6 +20,7 @@ pub mod comments;
 pub mod convert;
 pub mod corpus;
 pub mod formulas;
+pub mod inferred;
 pub mod oracle;
 pub mod random;
 pub mod texts;

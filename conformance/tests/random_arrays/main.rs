@@ -4,14 +4,16 @@
 //! `ONNXTXT_ARRAYS` is how many models are drawn, `ONNXTXT_ARRAYS_OF` the only families that are.
 #![allow(clippy::print_stderr, reason = "counts, for who wants to see them")]
 
-use conformance::convert::{read_wire, write_wire};
+use conformance::convert::{print, read_wire, write_wire};
 use conformance::corpus::{in_parallel, scratch};
 use conformance::formulas::only_node;
+use conformance::inferred::contradiction;
 use conformance::oracle::Oracle;
 use onnx_exec::{CompileOptions, RunOptions, Value, compile};
 use onnx_ir::{Data, Names};
 use onnx_ops::opset::registry_of;
 use onnx_proto::write_data;
+use onnx_text::Profile;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,11 +64,21 @@ const FOUND: &[(i64, &str, &str)] = &[
          intercepts = [0.5], post_transform = \"SOFTMAX\">(x)",
     ),
     (
+        15,
+        "float[1,1] x = {5.0}",
+        "y, z = ai.onnx.ml.LinearClassifier <classlabels_ints = [7, 8, 9], coefficients = [4.0, 6.0, 1.0], \
+         intercepts = [0.0, 0.0, 0.0], post_transform = \"LOGISTIC\">(x)",
+    ),
+    (
         10,
         "float[1,2] x = {1.0, 2.0}",
         "y = ai.onnx.ml.LinearRegressor <coefficients = [1.0, -0.25], post_transform = \"LOGISTIC\">(x)",
     ),
 ];
+
+fn options() -> RunOptions<'static> {
+    RunOptions { fuel: FUEL, max_memory: 1 << 30, threads: 1, ..RunOptions::default() }
+}
 
 /// What a model computes; its inputs all have values of their own.
 fn run(path: &Path) -> Result<Vec<Value>, String> {
@@ -74,8 +86,14 @@ fn run(path: &Path) -> Result<Vec<Value>, String> {
     let executable = compile(&model, registry_of(&model), &CompileOptions::default())
         .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())?;
     let inputs = executable.inputs().iter().map(|_| None).collect();
-    let options = RunOptions { fuel: FUEL, max_memory: 1 << 30, threads: 1, ..RunOptions::default() };
-    executable.run(inputs, &options).map_err(|finding| finding.message.clone())
+    executable.run(inputs, &options()).map_err(|finding| finding.message.clone())
+}
+
+/// What inference says of a model that is not what it computes.
+fn contradicted(path: &Path) -> Option<String> {
+    let model = read_wire(fs::read(path).ok()?.into()).ok()?;
+    let how = contradiction(&model, Vec::new(), &options())?;
+    Some(format!("{}: {how}\n{}", path.display(), print(&model, Profile::Onnx).text))
 }
 
 /// Writes beside a model what it computes, a file for each output that says what kind of value it is; or why nothing.
@@ -120,11 +138,16 @@ fn random_arrays_are_as_in_onnx_runtime() {
         let model = write_wire(&only_node(*version, values, node)).expect("models of tests are small");
         fs::write(folder.join(format!("found_{i}.onnx")), model).expect("the folder can be written to");
     }
-    in_parallel(&models(&folder), |path| compute(path));
+    let contradictions = in_parallel(&models(&folder), |path| {
+        compute(path);
+        contradicted(path)
+    });
     let said = oracle.run(script, &[OsStr::new("judge"), folder.as_os_str()]);
     eprintln!("random arrays: {}, {}", drawn["drawn"], said["counts"]);
-    let wrong = said["wrong"].as_array().expect("a list");
-    let some: Vec<String> = wrong.iter().take(20).map(ToString::to_string).collect();
+    let computed = said["wrong"].as_array().expect("a list").iter().map(ToString::to_string);
+    let inferred = contradictions.into_iter().flatten();
+    let wrong: Vec<String> = inferred.chain(computed).collect();
+    let some: Vec<String> = wrong.iter().take(20).cloned().collect();
     assert!(some.is_empty(), "{} models compute something else:\n{}", wrong.len(), some.join("\n"));
     let count = |of: &serde_json::Value| of.as_u64().expect("a number");
     assert!(count(&said["counts"]["equal"]) * 4 > count(&drawn["drawn"]) * 3, "{said}");

@@ -11,6 +11,19 @@ pub(crate) struct Operand {
     tensor: Tensor,
     /// Whether our model stores it. The judge's model stores all.
     is_stored: bool,
+    /// Which extents are symbols where inference is judged.
+    are_symbols: Vec<bool>,
+}
+
+/// What a model has of the operands of its node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// All values.
+    Stored,
+    /// Some values, and the types of the others.
+    Given,
+    /// The same, with symbols for some of the extents.
+    Symbolic,
 }
 
 /// A node that is being drawn: its operands and attributes so far.
@@ -89,7 +102,8 @@ impl Draw {
     fn operand(&mut self, tensor: Tensor, is_stored: bool) {
         let name = format!("x{}", self.inputs.len());
         self.inputs.push(name.clone());
-        self.operands.push(Operand { name, tensor, is_stored });
+        let are_symbols = tensor.dims().iter().map(|_| self.chance(2)).collect();
+        self.operands.push(Operand { name, tensor, is_stored, are_symbols });
     }
 
     /// The next operand is left out.
@@ -202,13 +216,19 @@ impl Draw {
 }
 
 impl Case {
-    /// The model whose operands are all stored, or those that ours stores; and the values of the others.
-    pub(crate) fn model(&self, are_all_stored: bool) -> (Model, Vec<Option<Value>>) {
-        let is_stored = |operand: &Operand| operand.is_stored || are_all_stored;
+    /// The model, and the values of the operands that it does not store.
+    pub(crate) fn model(&self, form: Form) -> (Model, Vec<Option<Value>>) {
+        let is_stored = |operand: &Operand| operand.is_stored || form == Form::Stored;
         let port = |operand: &Operand| {
-            let elem = operand.tensor.elem().name().expect("a type");
-            let dims: Vec<String> = operand.tensor.dims().iter().map(usize::to_string).collect();
-            format!("{elem}[{}] {}", dims.join(","), operand.name).replace("[]", "")
+            let Operand { name, tensor, are_symbols, .. } = operand;
+            let elem = tensor.elem().name().expect("a type");
+            let dims = tensor.dims().iter().zip(are_symbols).enumerate().map(|(i, (extent, is_symbol))| {
+                match *is_symbol && form == Form::Symbolic && !operand.is_stored {
+                    true => format!("{name}_{i}"),
+                    false => extent.to_string(),
+                }
+            });
+            format!("{elem}[{}] {name}", dims.collect::<Vec<_>>().join(",")).replace("[]", "")
         };
         let ports: Vec<String> = self.operands.iter().map(port).collect();
         let text = format!(

@@ -13,9 +13,10 @@ mod quantize;
 mod recurrent;
 mod windows;
 
-use case::{Case, Draw};
+use case::{Case, Draw, Form};
 use conformance::convert::write_wire;
 use conformance::corpus::{in_parallel, scratch};
+use conformance::inferred::contradiction;
 use conformance::oracle::Oracle;
 use onnx_exec::{CompileOptions, RunOptions, Value, compile};
 use onnx_ir::Data;
@@ -40,7 +41,7 @@ fn run(case: &Case) -> Result<Vec<Value>, String> {
 }
 
 fn computed(case: &Case) -> Result<Vec<Value>, String> {
-    let (model, given) = case.model(false);
+    let (model, given) = case.model(Form::Given);
     let executable = compile(&model, registry_of(&model), &CompileOptions::default())
         .map_err(|found| found.first().map(|d| d.message.to_string()).unwrap_or_default())?;
     executable.run(given, &RunOptions::default()).map_err(|finding| finding.message.to_string())
@@ -49,7 +50,7 @@ fn computed(case: &Case) -> Result<Vec<Value>, String> {
 /// The request that asks whether others compute the same.
 fn request(case: &Case, at: usize, folder: &Path, ours: &Result<Vec<Value>, String>) -> Json {
     let path = folder.join(format!("{at}.onnx"));
-    let (model, _) = case.model(true);
+    let (model, _) = case.model(Form::Stored);
     std::fs::write(&path, write_wire(&model).expect("it is small")).expect("the folder can be written to");
     let mut results = Vec::new();
     for (i, value) in ours.iter().flatten().enumerate() {
@@ -88,6 +89,8 @@ fn judge(family: &str, draw: impl Fn(Draw) -> Case + Sync) {
         };
         let who = engine.unwrap_or(if ours.is_ok() { "nobody else" } else { "nobody" });
         *counts.entry(format!("{} {who}", case.op)).or_default() += 1;
+        let (model, given) = case.model(Form::Symbolic);
+        let how = how.or_else(|| contradiction(&model, given, &RunOptions::default()));
         if let Some(how) = how {
             wrong.entry(case.op).or_default().push(format!(
                 "{at} {}: {}: {how}",

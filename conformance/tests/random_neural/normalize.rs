@@ -105,6 +105,10 @@ fn group(mut d: Draw) -> Case {
     let mut dims = image(&mut d, 0);
     let groups = d.pick(&[1, 2, 3]);
     dims[1] = groups * (1 + d.below(3));
+    // As above.
+    if dims[1..].iter().product::<usize>() < 3 * groups {
+        dims[1] = 3 * groups;
+    }
     let count = if version == 18 { groups } else { dims[1] };
     d.floats(elem, &dims, 3.0);
     d.floats(elem, &[count], 2.0);

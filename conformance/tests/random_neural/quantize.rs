@@ -103,8 +103,8 @@ fn linear(mut d: Draw, is_back: bool) -> Case {
         d.attribute("block_size", size);
     }
     if !is_back && version >= 19 && range(to).is_none() {
-        // ONNX Runtime saturates the greatest numbers all the same, block by block.
-        if !matches!(grain, Grain::Block(_)) {
+        // ONNX Runtime saturates the greatest numbers all the same, block by block and of scalars.
+        if !matches!(grain, Grain::Block(_)) && !dims.is_empty() {
             d.maybe(2, "saturate", 0);
         }
     }

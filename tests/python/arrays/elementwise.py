@@ -123,7 +123,7 @@ def bits(d):
 def shift(d):
     d.since(11)
     kind, dims = d.kind("BitShift"), d.dims(0, 4)
-    most = int(kind[4:]) - 1
+    most = 8 * np.dtype(kind).itemsize - 1
     a, b = d.array(kind, d.fit(dims), 0, 200), d.array(kind, d.fit(dims), 0, min(most, 12))
     d.node("BitShift", [d.input(a), d.input(b)], direction=d.one(["LEFT", "RIGHT"]))
 

@@ -37,6 +37,22 @@ fn models_are_checked_and_inferred_with_a_set_in_any_form() {
     folder.run(&["check", "m.onnxtxt"]).expect(0);
 }
 
+/// An operator may be without an input that its body needs all the same.
+#[test]
+fn an_input_that_a_body_needs_is_told_at_the_node_that_leaves_it_out() {
+    let folder = folder();
+    folder
+        .write("s.onnxtxt", SET.replace("(T x) =>", "(T x, T? z) =>").replace("(x, x)", "(x, z)").as_bytes());
+    let run = |model: &str| {
+        folder.write("m.onnxtxt", model.as_bytes());
+        folder.run(&["check", "--opset", "s.onnxtxt", "m.onnxtxt"])
+    };
+    run(&MODEL.replace("Twice(x)", "Twice(x, x)")).expect(0);
+    let human = run(MODEL).expect(1).stderr;
+    assert!(human.contains("`Twice` is without `z`, which its body needs"), "{human}");
+    assert!(human.contains("in the body of `Twice`, `y = Concat (x, z)`"), "{human}");
+}
+
 /// The body is in another file, so it is told at the node that stands for it.
 #[test]
 fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {

@@ -191,7 +191,8 @@ pub(super) fn outputs_of(engine: &Engine<'_>, key: u64, node: &Node, schema: Sch
 fn is_alike(engine: &Engine<'_>, a: Option<ValueId>, b: Option<ValueId>, with_elements: bool) -> bool {
     let (a, b) = (engine.operand(a), engine.operand(b));
     let are_known = a.value.is_some() == b.value.is_some();
-    a.ty == b.ty && are_known && (!with_elements || a.value == b.value)
+    let is_left_out = |fact: &Fact| fact.source == Source::LeftOut;
+    a.ty == b.ty && is_left_out(a) == is_left_out(b) && are_known && (!with_elements || a.value == b.value)
 }
 
 /// Takes down that a node was judged, if every node like it is judged the same; the elements of the operands in `looked`

@@ -1,11 +1,12 @@
 //! Calls of functions, each with what it passes, and the order in which nodes can be looked at.
 
 use super::attrs::Bindings;
-use super::engine::Engine;
+use super::engine::{Engine, Ran};
 use super::facts::{Fact, Source};
 use super::value::Elem;
 use foldhash::HashMap;
-use onnx_ir::{Body, EntityId, FunctionId, GraphId, NodeId, SecondaryMap, ValueDef};
+use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::{Body, BodyId, EntityId, FunctionId, GraphId, Node, NodeId, SecondaryMap, ValueDef, ValueId};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
@@ -48,37 +49,103 @@ struct Call {
     inputs: Vec<Fact>,
     bindings: Rc<Bindings>,
     outputs: Vec<Fact>,
+    missed: Vec<Missed>,
+}
+
+/// An input of a function that a call leaves out, and the operator that needs it: of the function, or of one that it passes
+/// the input to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Missed {
+    pub(super) input: usize,
+    pub(super) body: BodyId,
+    pub(super) by: NodeId,
+}
+
+/// What a node passes to the inputs of a function.
+pub(super) fn passed(engine: &Engine<'_>, node: &Node, function: &Body) -> Vec<Fact> {
+    let fact = |i: usize| match node.inputs.get(i).copied().flatten() {
+        Some(value) => engine.operand(Some(value)).clone(),
+        None => Fact { source: Source::LeftOut, ..Fact::default() },
+    };
+    let count = function.root().map_or(0, |root| function.graphs[root].inputs.len());
+    (0..count.max(node.inputs.len())).map(fact).collect()
 }
 
 pub(super) fn call(engine: &mut Engine<'_>, node: NodeId, function: FunctionId) {
     engine.called.insert(function);
     let n = &engine.body().nodes[node];
-    let inputs: Vec<Fact> = n.inputs.iter().map(|&v| engine.operand(v).clone()).collect();
+    let body = engine.model.functions[function].body;
+    let inputs = passed(engine, n, &engine.model.bodies[body]);
     let bindings = engine.scope().bind(n);
     let key = hash(function, &inputs, &bindings);
     let known = engine.memo.results.get(&key).and_then(|calls| {
         calls.iter().find(|c| c.function == function && c.inputs == inputs && c.bindings == bindings)
     });
-    let outputs = match known {
-        Some(call) => call.outputs.clone(),
+    let Ran { outputs, missed } = match known {
+        Some(call) => Ran { outputs: call.outputs.clone(), missed: call.missed.clone() },
         None => {
-            let body = engine.model.functions[function].body;
             let fresh = engine.fresh;
-            let outputs = engine.run_body(body, Some(function), Some(&inputs), Rc::clone(&bindings));
+            let ran = engine.run_body(body, Some(function), Some(&inputs), Rc::clone(&bindings));
             // Dimensions that depend on data are other ones in another call.
             if engine.fresh == fresh {
-                let call = Call { function, inputs, bindings, outputs: outputs.clone() };
-                engine.memo.insert(key, call);
+                let (outputs, missed) = (ran.outputs.clone(), ran.missed.clone());
+                engine.memo.insert(key, Call { function, inputs, bindings, outputs, missed });
             }
-            outputs
+            ran
         }
     };
+    for missed in missed {
+        engine.misses(node, body, missed);
+    }
     for i in 0..n.outputs.len() {
         let mut fact = outputs.get(i).cloned().unwrap_or_default();
-        if fact.source != Source::Nothing {
+        if fact.is_there() {
             fact.source = Source::Inferred;
         }
         engine.set_output(node, i, fact);
+    }
+}
+
+impl Engine<'_> {
+    /// Takes down that an operator needs an input of the function around it that the call leaves out.
+    pub(super) fn miss(&mut self, by: NodeId, value: ValueId) {
+        let body = self.frame.body;
+        self.pass_on(value, Missed { input: 0, body, by });
+    }
+
+    fn pass_on(&mut self, value: ValueId, missed: Missed) {
+        let formals = self.body().root().map(|root| &self.body().graphs[root].inputs);
+        let input = formals.and_then(|inputs| inputs.iter().position(|port| port.value == Some(value)));
+        if let Some(input) = input.filter(|&input| self.frame.missed.iter().all(|m| m.input != input)) {
+            self.frame.missed.push(Missed { input, ..missed });
+        }
+    }
+
+    /// Tells that a call leaves out what its function needs, unless the function around it is not passed it either.
+    fn misses(&mut self, call: NodeId, callee: BodyId, missed: Missed) {
+        let given = self.body().nodes[call].inputs.get(missed.input);
+        if let Some(&Some(value)) = given {
+            return self.pass_on(value, missed);
+        }
+        let model = self.model;
+        let body = &model.bodies[callee];
+        let Some(formals) = body.root().map(|root| &body.graphs[root].inputs) else { return };
+        let Some(name) = formals.get(missed.input).and_then(|port| port.name) else { return };
+        // That two are of one name has been told.
+        if formals.iter().filter(|port| port.name == Some(name)).count() > 1 {
+            return;
+        }
+        let function = model.functions.values().find(|function| function.body == missed.body);
+        let function = model.text(function.and_then(|function| function.name));
+        let op = model.text(model.bodies[missed.body].nodes[missed.by].op);
+        let input = &model.names[name];
+        let message = format!("this call leaves out `{input}`, which `{op}` in function `{function}` needs");
+        let place = match given {
+            Some(_) => Entity::NodeInput(self.frame.body, call, super::node::index(missed.input)),
+            None => Entity::NodeOp(self.frame.body, call),
+        };
+        let needed = Entity::NodeOp(missed.body, missed.by);
+        self.report(Diagnostic::new(&code::PARAMETER_EMPTY, place, message).related(needed, "needed here"));
     }
 }
 

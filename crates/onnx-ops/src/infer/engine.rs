@@ -2,7 +2,7 @@
 
 use super::alike::{self, Alike, Operands};
 use super::attrs::{Bindings, Scope};
-use super::call::Memo;
+use super::call::{Memo, Missed};
 use super::callee::{Callee, CalleeKey};
 use super::declared::Declared;
 use super::facts::{Fact, Facts, Outputs, Source};
@@ -109,6 +109,15 @@ pub(super) struct Frame {
     pub(super) facts: SecondaryMap<ValueId, Fact>,
     pub(super) declared: Rc<Declared>,
     pub(super) bindings: Rc<Bindings>,
+    /// Inputs that the call leaves out and operators need.
+    pub(super) missed: Vec<Missed>,
+}
+
+/// What a run of a body gives.
+#[derive(Default)]
+pub(super) struct Ran {
+    pub(super) outputs: Vec<Fact>,
+    pub(super) missed: Vec<Missed>,
 }
 
 pub(super) struct Engine<'m> {
@@ -170,6 +179,7 @@ impl<'m> Engine<'m> {
                 facts: SecondaryMap::default(),
                 declared: Rc::default(),
                 bindings: Rc::default(),
+                missed: Vec::new(),
             },
             memo: Memo::default(),
             alike: Alike::default(),
@@ -196,17 +206,17 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Runs a body with what a call passes, or with what the body declares. Returns what its outputs are.
+    /// Runs a body with what a call passes, or with what the body declares.
     pub(super) fn run_body(
         &mut self,
         body: BodyId,
         function: Option<FunctionId>,
         inputs: Option<&[Fact]>,
         bindings: Rc<Bindings>,
-    ) -> Vec<Fact> {
-        let Some(root) = self.model.bodies[body].root() else { return Vec::new() };
+    ) -> Ran {
+        let Some(root) = self.model.bodies[body].root() else { return Ran::default() };
         if self.depth >= MAX_DEPTH {
-            return Vec::new();
+            return Ran::default();
         }
         let values = self.model.bodies[body].values.len();
         let frame = Frame {
@@ -218,12 +228,13 @@ impl<'m> Engine<'m> {
             facts: SecondaryMap::with_len(Fact::default(), values),
             declared: self.declared_in(body),
             bindings,
+            missed: Vec::new(),
         };
         let outer = std::mem::replace(&mut self.frame, frame);
         let outputs = self.run_graph(root, inputs);
         let frame = std::mem::replace(&mut self.frame, outer);
         self.keep(body, frame.facts);
-        outputs
+        Ran { outputs, missed: frame.missed }
     }
 
     pub(super) fn next_run(&mut self) -> u32 {
@@ -242,9 +253,9 @@ impl<'m> Engine<'m> {
         for value in model.bodies[body].values.ids() {
             let fact = &facts[value];
             let old = &mut known[value];
-            if old.source == Source::Nothing {
+            if !old.is_there() {
                 *old = fact.clone();
-            } else if fact.source != Source::Nothing && *old != *fact {
+            } else if fact.is_there() && *old != *fact {
                 let ty = super::merge::join(dims, &old.ty, &fact.ty, &mut |_| Dim::Unknown);
                 *old = Fact { ty, value: None, source: old.source };
             }
@@ -273,7 +284,7 @@ impl<'m> Engine<'m> {
     fn output(&mut self, port: &Port) -> Fact {
         let Some(value) = port.value else { return Fact::default() };
         let fact = self.frame.facts[value].clone();
-        if fact.source != Source::Nothing {
+        if fact.is_there() {
             return fact;
         }
         let ty = self.frame.declared[value].map_or(Ty::Unknown, |(ty, _)| self.declared_type(ty));
@@ -287,6 +298,7 @@ impl<'m> Engine<'m> {
             let declared = Fact { ty, value: None, source: Source::Declared };
             let fact = match passed.and_then(|facts| facts.get(i)) {
                 None => self.named(declared, port),
+                Some(fact) if fact.source == Source::LeftOut => fact.clone(),
                 Some(fact) => {
                     let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared.ty);
                     if let Some(conflict) = conflict {

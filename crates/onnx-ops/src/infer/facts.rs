@@ -22,6 +22,11 @@ pub struct Fact {
 pub(super) type Outputs = SmallVec<[Fact; 1]>;
 
 impl Fact {
+    /// Whether there is a value, of which something is known.
+    pub(super) fn is_there(&self) -> bool {
+        !matches!(self.source, Source::Nothing | Source::LeftOut)
+    }
+
     /// A fact about a type alone.
     pub fn of(ty: Ty) -> Fact {
         Fact { ty, value: None, source: Source::Inferred }
@@ -34,6 +39,8 @@ pub enum Source {
     /// It is not.
     #[default]
     Nothing,
+    /// It is an input of a function that the call leaves out.
+    LeftOut,
     /// The model declares it.
     Declared,
     /// A stored tensor has it.

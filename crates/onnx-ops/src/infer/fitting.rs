@@ -5,7 +5,7 @@
 //! Nothing else counts for [`signature::check`](super::signature::check).
 
 use super::engine::Engine;
-use super::facts::{Fact, Outputs};
+use super::facts::{Fact, Outputs, Source};
 use super::ty::Ty;
 use onnx_ir::{Attr, AttrType, ElemType, Name, Node, ValueId};
 use smallvec::SmallVec;
@@ -29,8 +29,9 @@ enum Operand {
 impl Operand {
     /// `None` of a type that is no tensor: those are rare.
     fn of(engine: &Engine<'_>, value: Option<ValueId>) -> Option<Operand> {
-        match &engine.operand(value).ty {
-            _ if value.is_none() => Some(Operand::LeftOut),
+        let fact = engine.operand(value);
+        match &fact.ty {
+            _ if value.is_none() || fact.source == Source::LeftOut => Some(Operand::LeftOut),
             Ty::Unknown => Some(Operand::Unknown),
             Ty::Tensor(tensor) => Some(Operand::Tensor(tensor.elem)),
             Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => None,

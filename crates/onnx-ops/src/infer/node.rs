@@ -126,7 +126,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// Whether an input is given.
     pub fn has_input(&self, i: usize) -> bool {
-        self.node.inputs.get(i).is_some_and(Option::is_some)
+        self.node.inputs.get(i).is_some_and(Option::is_some) && self.known(i).source != Source::LeftOut
     }
 
     /// Whether anybody wants an output.

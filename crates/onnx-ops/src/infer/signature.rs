@@ -7,7 +7,7 @@ use super::node::index;
 use super::ty::{Ty, elem_text};
 use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, SchemaId, TypeSet};
 use onnx_ir::diag::{Change, Diagnostic, Entity, code};
-use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
+use onnx_ir::{AttrType, ElemType, Node, NodeId, ValueId, normalize_domain};
 use smallvec::SmallVec;
 
 /// What holding a node against its schema gave.
@@ -95,6 +95,14 @@ fn arity(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> b
             Entity::NodeInput(body, id, index(i)),
             message,
         ));
+        is_sound = false;
+    }
+    let left_out =
+        node.inputs.iter().enumerate().filter(|(_, v)| engine.operand(**v).source == Source::LeftOut);
+    let needed = |(i, _): &(usize, _)| schema.input(*i).is_some_and(|p| p.kind != ParamKind::Optional);
+    let missed: SmallVec<[ValueId; 1]> = left_out.filter(needed).filter_map(|(_, v)| *v).collect();
+    for value in missed {
+        engine.miss(id, value);
         is_sound = false;
     }
     let empty_outputs = node.outputs.iter().enumerate().filter(|(_, v)| v.is_none());

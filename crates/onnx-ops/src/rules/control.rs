@@ -168,8 +168,9 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
         return None;
     }
     is_boolean(cx, body, outputs.first()?)?;
-    let runs_on = !cx.has_input(1)
-        || known_truth(condition) == Some(true) && outputs.first().is_some_and(|c| is_known(c, true));
+    // The specification ignores what the body says where the node has no condition. All who run models heed it.
+    let begins = !cx.has_input(1) || known_truth(condition) == Some(true);
+    let runs_on = begins && outputs.first().is_some_and(|c| is_known(c, true));
     let trips = match trips {
         _ if never_runs => Dim::Const(0),
         Some(trips @ (Dim::Const(_) | Dim::Expr(_))) if runs_on => cx.dims().max(trips, Dim::Const(0)),
@@ -180,7 +181,7 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
         finish(cx, body, i, [before, after], trips, outside);
     }
     for (i, fact) in results.iter().enumerate().skip(carried) {
-        let Some(element) = collected(cx, body, 1 + i, &fact.ty) else { continue };
+        let Some(element) = collected(cx, body, 1 + i, &fact.ty, trips) else { continue };
         let shape = element.shape.map(|s| std::iter::once(trips).chain(s).collect());
         cx.set_ty(i, Ty::Tensor(TensorTy { elem: element.elem, shape }));
     }
@@ -202,13 +203,13 @@ fn iteration(cx: &mut NodeCx<'_, '_>, body: GraphId) -> Fact {
     Fact::of(Ty::Tensor(TensorTy { elem: Some(ElemType::INT64), shape }))
 }
 
-/// The condition as the body gets it: true, or it would not run. One that the node leaves out is not looked at.
+/// The condition as the body gets it: true, or it would not run.
 fn running(cx: &mut NodeCx<'_, '_>, body: GraphId) -> Fact {
     let declared = cx.graph_input(body, 1);
     let shape = if declared.shape().is_some() { None } else { Some(Shape::new()) };
     let ty = Ty::Tensor(TensorTy { elem: Some(ElemType::BOOL), shape });
     let is_scalar = declared.shape().is_none_or(|s| s.is_empty());
-    let value = (cx.has_input(1) && is_scalar).then(|| Arc::new(Value::scalar(Dim::Const(1))));
+    let value = is_scalar.then(|| Arc::new(Value::scalar(Dim::Const(1))));
     Fact { ty, value, source: Source::Inferred }
 }
 
@@ -364,10 +365,23 @@ pub(super) fn carries_two_types(
     cx.set_fact(result, generic, None);
 }
 
-/// The tensor that an iteration gives, to be collected.
-pub(super) fn collected(cx: &mut NodeCx<'_, '_>, body: GraphId, output: usize, ty: &Ty) -> Option<TensorTy> {
+/// The tensor that each of so many iterations gives, to be collected. Where there is none, it is what the body declares
+/// that says what is collected.
+pub(super) fn collected(
+    cx: &mut NodeCx<'_, '_>,
+    body: GraphId,
+    output: usize,
+    ty: &Ty,
+    trips: Dim,
+) -> Option<TensorTy> {
     match ty {
         Ty::Unknown => None,
+        Ty::Tensor(tensor) if trips == Dim::Const(0) => {
+            let declared = cx.graph_output(body, output);
+            let number = |dim: &Dim| if let Dim::Const(_) = dim { *dim } else { Dim::Unknown };
+            let shape = declared.shape().map(|shape| shape.iter().map(number).collect());
+            Some(TensorTy { elem: tensor.elem, shape })
+        }
         Ty::Tensor(tensor) => Some(tensor.clone()),
         Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => {
             let text = ty.text(cx.dims());

@@ -94,7 +94,7 @@ fn scan(cx: &mut NodeCx<'_, '_>) -> Infer {
     states(cx, &parts, &facts, &given, &[])?;
     let length = length.map_or(Dim::Unknown, |(_, dim)| dim);
     for ((i, fact), axis) in given.iter().enumerate().skip(parts.states).zip(output_axes) {
-        let Some(element) = collected(cx, parts.body, i, &fact.ty) else { continue };
+        let Some(element) = collected(cx, parts.body, i, &fact.ty, length) else { continue };
         let shape = match element.shape {
             None => None,
             Some(mut shape) => {
@@ -178,7 +178,7 @@ fn batched(cx: &mut NodeCx<'_, '_>) -> Infer {
     let length = length.map_or(Dim::Unknown, |(_, dim)| dim);
     states(cx, &parts, &facts, &given, &[batch])?;
     for (i, fact) in given.iter().enumerate().skip(parts.states) {
-        let Some(element) = collected(cx, parts.body, i, &fact.ty) else { continue };
+        let Some(element) = collected(cx, parts.body, i, &fact.ty, length) else { continue };
         let shape = element.shape.map(|s| [batch, length].into_iter().chain(s).collect());
         cx.set_ty(i, Ty::Tensor(TensorTy { elem: element.elem, shape }));
     }

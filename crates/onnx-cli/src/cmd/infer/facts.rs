@@ -39,7 +39,7 @@ fn one(
     };
     let at = entity.and_then(|entity| source.span(entity.into())).map(|span| source.position(span.start));
     let known = match fact.source {
-        From::Nothing => "nothing",
+        From::Nothing | From::LeftOut => "nothing",
         From::Declared => "declared",
         From::Stored => "stored",
         From::Inferred => "inferred",

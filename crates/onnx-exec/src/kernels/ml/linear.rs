@@ -60,12 +60,11 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             classes.push(usize::from(score > 0.0));
             scores = transform.two(score);
         } else {
+            // Of large scores, the transform makes equal ones.
+            classes.push(best(&scores));
             transform.apply(&mut scores);
         }
         scores.iter_mut().for_each(|x| *x = rounded(samples.elem, *x));
-        if !is_binary {
-            classes.push(best(&scores));
-        }
         all.extend(scores);
     }
     let label = if width == 1 {

@@ -10,12 +10,13 @@
 
 use super::NodeCx;
 use crate::infer::alike::Operands;
-use crate::infer::engine::Engine;
+use crate::infer::call::passed;
+use crate::infer::engine::{Engine, Ran};
 use crate::infer::facts::{Fact, Outputs, Source};
 use crate::infer::merge;
 use crate::infer::ty::Ty;
 use crate::schema::SchemaId;
-use onnx_ir::diag::{Diagnostic, Place};
+use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::{BodyId, Model, NodeId, ValueId};
 
 impl NodeCx<'_, '_> {
@@ -23,7 +24,8 @@ impl NodeCx<'_, '_> {
     pub(in crate::infer) fn run_body(mut self, schema: SchemaId) -> Option<Outputs> {
         self.engine.looked = Operands::ALL;
         let Some(function) = crate::functions::body(&self, schema) else { return Some(self.outputs) };
-        let inputs: Vec<Fact> = (0..self.input_count()).map(|i| self.known(i).clone()).collect();
+        let body = function.model.functions[function.id].body;
+        let inputs = passed(self.engine, self.node, &function.model.bodies[body]);
         let bindings = self.engine.scope().bind(self.node);
         let mut inner = Engine::new(&function.model, self.engine.registry);
         inner.dims = std::mem::take(&mut self.engine.dims);
@@ -32,8 +34,7 @@ impl NodeCx<'_, '_> {
         let is_of_document = self.engine.registry.body(schema).is_some();
         inner.quiet = if is_of_document { self.engine.quiet } else { 1 };
         inner.repeats = self.engine.repeats;
-        let body = function.model.functions[function.id].body;
-        let outputs = inner.run_body(body, Some(function.id), Some(&inputs), bindings);
+        let Ran { outputs, missed } = inner.run_body(body, Some(function.id), Some(&inputs), bindings);
         (self.engine.dims, self.engine.fuel) = (std::mem::take(&mut inner.dims), inner.fuel);
         self.engine.fresh += inner.fresh;
         if self.engine.fuel == 0 {
@@ -42,6 +43,13 @@ impl NodeCx<'_, '_> {
         if let Some(finding) = inner.findings.iter().find(|finding| finding.is_error()) {
             let told = Diagnostic::new(finding.code, self.at_op(), finding.message.clone());
             self.fail(told.label(in_body(&function.model, finding)));
+            return None;
+        }
+        if let Some(missed) = missed.first().filter(|_| is_of_document) {
+            let needs = at(&function.model, missed.body, missed.by);
+            let message =
+                format!("`{}` is without {}, which its body needs", self.op(), self.param_name(missed.input));
+            self.fail(Diagnostic::new(&code::PARAMETER_EMPTY, self.at_op(), message).label(needs));
             return None;
         }
         for (i, fact) in outputs.into_iter().enumerate().take(self.outputs.len()) {
@@ -60,14 +68,16 @@ fn in_body(model: &Model, finding: &Diagnostic) -> String {
         Place::Entity(entity) => entity.node(),
         Place::Source(_) | Place::Nowhere => None,
     };
-    let place = node.map(|(body, node)| {
-        let function = model.functions.values().find(|function| function.body == body);
-        let of = model.text(function.and_then(|function| function.name));
-        format!("in the body of `{of}`, `{}`", statement(model, body, node))
-    });
+    let place = node.map(|(body, node)| at(model, body, node));
     let label = Some(finding.primary.text.clone()).filter(|text| !text.is_empty());
     let parts: Vec<String> = [place, label].into_iter().flatten().collect();
     parts.join(": ")
+}
+
+fn at(model: &Model, body: BodyId, node: NodeId) -> String {
+    let function = model.functions.values().find(|function| function.body == body);
+    let of = model.text(function.and_then(|function| function.name));
+    format!("in the body of `{of}`, `{}`", statement(model, body, node))
 }
 
 /// Longer statements are cut.

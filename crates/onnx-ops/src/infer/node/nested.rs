@@ -44,6 +44,12 @@ impl NodeCx<'_, '_> {
         port.and_then(|p| p.ty).map_or(Ty::Unknown, |ty| self.engine.declared_type(ty))
     }
 
+    /// What a nested graph declares of one of its outputs.
+    pub fn graph_output(&mut self, graph: GraphId, i: usize) -> Ty {
+        let port = self.engine.body().graphs[graph].outputs.get(i);
+        port.and_then(|p| p.ty).map_or(Ty::Unknown, |ty| self.engine.declared_type(ty))
+    }
+
     /// The inputs of a nested graph that have no initializer: up to IR 3, those with one have a default value.
     pub fn graph_inputs_without_default(&self, graph: GraphId) -> Vec<usize> {
         let g = &self.engine.body().graphs[graph];
