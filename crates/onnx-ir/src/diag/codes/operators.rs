@@ -58,8 +58,8 @@ super::codes! { OPERATORS, Types:
 
     /// The empty name stands for a parameter that is not optional.
     ///
-    /// Only optional inputs and outputs can be left out, and no place of a variadic one can. Source: IR.md,
-    /// Static Optional.
+    /// Only optional inputs and outputs can be left out, and no place of a variadic one can; nor may the call of a function
+    /// leave out what an operator in it needs. Source: IR.md, Static Optional.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Add("", x) }
