@@ -4,10 +4,11 @@
 use crate::convert::{read_wire, write_wire};
 use crate::corpus::{CorpusModel, models, scratch};
 use crate::oracle::Oracle;
+use onnx_exec::{Executable, Value};
 use onnx_ir::pass;
-use onnx_ir::{Attr, Data, Initializer, Model, Names, Node, Tensor, ValueDef};
+use onnx_ir::{Attr, Data, Initializer, Model, Names, Node, Port, Tensor, ValueDef};
 use onnx_ops::schema::Registry;
-use onnx_proto::{FileKind, file};
+use onnx_proto::{FileKind, file, read_data};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -131,6 +132,23 @@ pub fn data(model: &CorpusModel) -> PathBuf {
     model.path.with_file_name("test_data_set_0")
 }
 
+/// What a folder of inputs has for those of a model, counted without those that have a value.
+pub fn inputs(executable: &Executable<'_>, folder: &Path) -> Vec<Option<Value>> {
+    let mut count = 0;
+    let input = |port: &Port| {
+        if executable.has_default(port) {
+            return None;
+        }
+        let path = folder.join(format!("input_{count}.pb"));
+        count += 1;
+        let kind =
+            port.ty.map(|ty| FileKind::from(&executable.model().types[ty].kind)).unwrap_or(FileKind::Tensor);
+        let (data, _) = read_data(file::open(&path).ok()?, kind, &mut Names::new());
+        Value::stored(data?.held()).ok()
+    };
+    executable.inputs().iter().map(input).collect()
+}
+
 /// The model of a test with its inputs as initializers, if they are tensors.
 pub fn with_inputs_known(model: &Model, folder: &Path) -> Option<Model> {
     let mut model = model.clone();
@@ -152,7 +170,7 @@ pub fn with_inputs_known(model: &Model, folder: &Path) -> Option<Model> {
 /// The tensor that a file of a backend test has.
 pub fn tensor(path: &Path, names: &mut Names) -> Option<Tensor> {
     let bytes = std::fs::read(path).ok()?;
-    match onnx_proto::read_data(bytes.into(), FileKind::Tensor, names) {
+    match read_data(bytes.into(), FileKind::Tensor, names) {
         (Some(Data::Tensor(tensor)), found) if found.is_empty() => Some(tensor),
         _ => None,
     }

@@ -5,6 +5,7 @@
 use conformance::chains::{Chain, Line};
 use conformance::convert::read_text;
 use conformance::corpus::in_parallel;
+use conformance::inferred::contradiction;
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ir::{ElemType, Initializer, Model, ValueDef};
 use onnx_ops::meaning::has_definition;
@@ -133,6 +134,7 @@ fn chain(seed: u64) -> Outcome {
     let is_open = chain.below(2) == 0;
     let lines = chain.nodes.clone();
     let (model, given) = model(&chain, &lines, &outputs, is_open);
+    let passed = given.iter().flatten().cloned().map(Some).collect();
     outcome.wrong = match run(&model, given, false, usize::MAX) {
         Err(why) => Some(why),
         Ok(results) => outputs.iter().zip(&results).find_map(|(name, result)| {
@@ -141,6 +143,7 @@ fn chain(seed: u64) -> Outcome {
             Some(format!("`{name}` {how}"))
         }),
     }
+    .or_else(|| contradiction(&model, passed, &RunOptions::default()))
     .map(|how| {
         let text: Vec<String> = lines.iter().map(|line| format!("{} = {}", line.output, line.text)).collect();
         let shapes: Vec<String> = chain

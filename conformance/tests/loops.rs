@@ -3,10 +3,10 @@
 
 use conformance::convert::{read_text, read_wire};
 use conformance::corpus::{CorpusModel, in_parallel, models};
-use onnx_exec::{CompileOptions, Executable, RunOptions, Tensor, Value, compile};
-use onnx_ir::Names;
+use conformance::trial::{data, inputs};
+use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ops::opset::registry_of;
-use onnx_proto::{FileKind, file, read_data};
+use onnx_proto::file;
 
 /// Larger models take minutes element by element.
 const LARGEST: u64 = 1 << 20;
@@ -32,28 +32,10 @@ fn run(from: &CorpusModel) -> Option<(String, String)> {
         Ok(executable) => executable,
         Err(found) => return fault(found.first().map(|d| d.message.clone()).unwrap_or_default()),
     };
-    match executable.run(inputs(from, &executable), &RunOptions::default()) {
+    match executable.run(inputs(&executable, &data(from)), &RunOptions::default()) {
         Ok(_) => None,
         Err(why) => fault(why.message.clone()),
     }
-}
-
-/// The inputs of the first data set, counted without those that have a value.
-fn inputs(from: &CorpusModel, executable: &Executable<'_>) -> Vec<Option<Value>> {
-    let set = from.path.with_file_name("test_data_set_0");
-    let mut count = 0;
-    let input = |port: &onnx_ir::Port| {
-        if executable.has_default(port) {
-            return None;
-        }
-        let path = set.join(format!("input_{count}.pb"));
-        count += 1;
-        let kind =
-            port.ty.map(|ty| FileKind::from(&executable.model().types[ty].kind)).unwrap_or(FileKind::Tensor);
-        let (data, _) = read_data(file::open(&path).ok()?, kind, &mut Names::new());
-        Value::stored(data?.held()).ok()
-    };
-    executable.inputs().iter().map(input).collect()
 }
 
 /// Nodes of each kind of loops, and the extents of what they are given; large enough to be shared out.
