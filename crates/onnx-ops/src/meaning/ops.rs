@@ -123,8 +123,8 @@ impl Unary {
             Unary::Cosh => x.cosh(),
             Unary::Tanh => x.tanh(),
             Unary::Asinh => x.asinh(),
-            Unary::Acosh => x.acosh(),
-            Unary::Atanh => x.atanh(),
+            Unary::Acosh => libm::acosh(x),
+            Unary::Atanh => libm::atanh(x),
             Unary::Erf => libm::erf(x),
             Unary::Not | Unary::BitwiseNot | Unary::IsNaN => return None,
         })

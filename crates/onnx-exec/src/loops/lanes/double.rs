@@ -29,8 +29,8 @@ pub(super) fn unary(op: Unary, out: &mut [f64], x: &[f64]) {
         Unary::Cosh => each(out, x, f64::cosh),
         Unary::Tanh => each(out, x, f64::tanh),
         Unary::Asinh => each(out, x, f64::asinh),
-        Unary::Acosh => each(out, x, f64::acosh),
-        Unary::Atanh => each(out, x, f64::atanh),
+        Unary::Acosh => each(out, x, libm::acosh),
+        Unary::Atanh => each(out, x, libm::atanh),
         Unary::Erf => each(out, x, libm::erf),
         // Of integers only; `lower` sees to it.
         Unary::Not | Unary::BitwiseNot | Unary::IsNaN => out.copy_from_slice(x),
