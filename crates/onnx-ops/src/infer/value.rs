@@ -66,6 +66,9 @@ impl Value {
     /// Larger tensors are no shapes.
     pub const MOST: usize = 1024;
 
+    /// More stored floats are weights.
+    const MOST_FLOATS: usize = 64;
+
     /// A tensor of rank 0.
     pub fn scalar(elem: impl Into<Elem>) -> Value {
         Value { dims: SmallVec::new(), elems: vec![elem.into()] }
@@ -156,6 +159,11 @@ impl Value {
             return None;
         }
         let elem = tensor.elem?;
+        let is_float =
+            [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem);
+        if is_float && count > Self::MOST_FLOATS {
+            return None;
+        }
         if count == 0 {
             return (elem != ElemType::STRING).then_some(Value { dims, elems: Vec::new() });
         }
