@@ -8,6 +8,8 @@
 //! - [`trial`]: models that are changed and have to compute the same.
 //! - [`formulas`]: nodes evaluated by their formulas.
 //! - [`inferred`]: what inference says, held against what is computed.
+//! - [`results`]: what models compute, held against each other.
+//! - [`rewrites`]: models that are tidied and converted.
 //! - [`bodies`]: function bodies in place of nodes.
 //! - [`chains`]: random nodes in a row.
 //! - [`comments`]: comments between the tokens of a text. [`texts`]: what is done with any text.
@@ -23,5 +25,7 @@ pub mod formulas;
 pub mod inferred;
 pub mod oracle;
 pub mod random;
+pub mod results;
+pub mod rewrites;
 pub mod texts;
 pub mod trial;

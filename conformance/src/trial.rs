@@ -104,7 +104,7 @@ const RANDOM: &[&str] = &[
 ];
 
 /// Whether what the model computes is the same each time.
-fn is_determinate(model: &Model) -> bool {
+pub fn is_determinate(model: &Model) -> bool {
     let draws = |node: &Node| {
         let seed = |attr: &Attr| model.text(attr.name) == "seed";
         RANDOM.contains(&model.text(node.op)) && !node.attrs.iter().any(seed)

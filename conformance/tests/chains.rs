@@ -6,6 +6,7 @@ use conformance::chains::{Chain, Line};
 use conformance::convert::read_text;
 use conformance::corpus::in_parallel;
 use conformance::inferred::contradiction;
+use conformance::results::of_tensors;
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ir::{ElemType, Initializer, Model, ValueDef};
 use onnx_ops::meaning::has_definition;
@@ -158,20 +159,10 @@ fn chain(seed: u64) -> Outcome {
 
 /// How two tensors differ, if they do by more than rounding.
 fn differ(ours: &Tensor, expected: &Tensor, lines: &[Line]) -> Option<String> {
-    if (ours.elem(), ours.dims()) != (expected.elem(), expected.dims()) {
-        return Some(format!("is of shape {:?}, not {:?}", ours.dims(), expected.dims()));
-    }
-    let (a, b) = (ours.floats().ok()?, expected.floats().ok()?);
     // Half floats in between are rounded as results are.
     let is_half =
         lines.iter().any(|line| line.text.contains("to = 10")) || expected.elem() == ElemType::FLOAT16;
-    let part = if is_half { 4e-3 } else { 2e-4 };
-    let scale = b.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
-    let is_same = |a: f64, b: f64| {
-        a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= part * (b.abs() + 1e-2 * scale)
-    };
-    let at = a.iter().zip(&b).position(|(a, b)| !is_same(*a, *b))?;
-    Some(format!("element {at} is {} and {} one by one", a[at], b[at]))
+    of_tensors(ours, expected, if is_half { 4e-3 } else { 2e-4 })
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What passes over the IR ask about operators, answered by the signatures.
 
+use crate::opset;
 use crate::schema::{Lookup, Param, ParamKind, Registry, Schema, SchemaId};
 use onnx_ir::AttrType;
 use onnx_ir::pass::{OpRef, Operators};
@@ -28,6 +29,12 @@ impl Operators for Registry {
         op.version == Some(version)
             || found(self, op)
                 .is_some_and(|id| found(self, OpRef { version: Some(version), ..op }) == Some(id))
+    }
+
+    fn known_by(&self, op: OpRef<'_>) -> Option<&str> {
+        let is_added = || opset::contributed("").is_some_and(|all| all.iter().any(|s| *s.name == *op.op));
+        let is_known = found(Registry::builtin(), op).is_some();
+        (op.domain.is_empty() && !is_known && is_added()).then_some(opset::CONTRIBUTED)
     }
 }
 

@@ -52,7 +52,7 @@ pub fn dead_code(model: &mut Model, operators: &dyn Operators) -> Report {
             model.bodies[id] = body;
         }
         let removed = uncalled(model, &functions);
-        let imports = unused_imports(model);
+        let imports = unused_imports(model, operators);
         let mut report = Report::default();
         report.note(counts.nodes, "node", "removed");
         report.note(counts.initializers, "initializer", "removed");
@@ -315,13 +315,17 @@ pub(super) fn retain_functions(model: &mut Model, stays: impl Fn(FunctionId) -> 
     before - model.functions.len()
 }
 
-/// Removes imports of domains that no node has. The default domain stays.
-fn unused_imports(model: &mut Model) -> usize {
+/// Removes imports of domains that no node has and that make no operator known. The default domain stays.
+fn unused_imports(model: &mut Model, operators: &dyn Operators) -> usize {
     let mut all: Set<Name> = Set::default();
     let mut removed = 0;
     for (body, function) in bodies(model) {
         let imports = Imports::within(model, function);
-        let own: Set<Name> = nodes(&model.bodies[body]).map(|node| imports.domain(node.domain)).collect();
+        let names = &model.names;
+        let known_by = |node| names.find(operators.known_by(imports.op_ref(names, node))?);
+        let all_nodes = || nodes(&model.bodies[body]);
+        let own: Set<Name> = all_nodes().map(|node| imports.domain(node.domain)).collect();
+        let own: Set<Name> = all_nodes().filter_map(known_by).chain(own).collect();
         if let Some(function) = function {
             removed += retain_imports(&mut model.functions[function].opset_imports, &imports, &own);
         }

@@ -24,6 +24,9 @@ pub trait Operators {
 
     /// Whether the operator is the same one where its domain is imported in `version`.
     fn is_same(&self, op: OpRef<'_>, version: i64) -> bool;
+
+    /// The domain whose import makes an operator known that belongs to another one.
+    fn known_by(&self, op: OpRef<'_>) -> Option<&str>;
 }
 
 /// Nothing is known: no two nodes compute the same, and every output may be counted on. Inputs may be left out, because
@@ -46,5 +49,9 @@ impl Operators for Unknown {
 
     fn is_same(&self, op: OpRef<'_>, version: i64) -> bool {
         op.version == Some(version)
+    }
+
+    fn known_by(&self, _: OpRef<'_>) -> Option<&str> {
+        None
     }
 }

@@ -22,6 +22,11 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
         s.set("axis", AttrValue::Int(-1));
         return Ok(Some("the axis is the last one: `axis = -1`".to_owned()));
     }
+    // Reshape would take the 0 for an extent that stays.
+    if (0..s.rank(0).unwrap_or(0)).any(|i| s.extent(0, i) == Some(0)) {
+        s.set("axis", AttrValue::Int(-1));
+        return Ok(Some("there are no elements: any axis is as good".to_owned()));
+    }
     let Some(x) = s.input(0) else { return Err("the input is missing".to_owned()) };
     let flat = s.insert("flat", "Flatten", &[x], vec![("axis", AttrValue::Int(axis))]);
     let shape = s.insert("shape", "Shape", &[x], Vec::new());

@@ -5,10 +5,13 @@ use crate::schema::{Registry, Schema};
 use onnx_ir::{Model, normalize_domain};
 use std::sync::LazyLock;
 
+/// The domain of the operators that ONNX Runtime adds.
+pub(crate) const CONTRIBUTED: &str = "com.microsoft";
+
 /// The documents by domain, each read when it is asked for first.
 static DOCUMENTS: [(&str, LazyLock<Loaded>); 2] = [
     ("", LazyLock::new(|| read(include_str!("../../opsets/ai.onnx.onnxtxt")))),
-    ("com.microsoft", LazyLock::new(|| read(include_str!("../../opsets/com.microsoft.onnxtxt")))),
+    (CONTRIBUTED, LazyLock::new(|| read(include_str!("../../opsets/com.microsoft.onnxtxt")))),
 ];
 
 /// The operators of a domain that ONNX Runtime adds to the standard, if this crate describes any: those of
@@ -29,7 +32,7 @@ pub fn contributed_set(domain: &str) -> Option<&'static Loaded> {
 pub fn registry_of(model: &Model) -> &'static Registry {
     let functions = model.functions.values().flat_map(|f| &f.opset_imports);
     let mut imports = model.header.opset_imports.iter().chain(functions);
-    if imports.any(|import| model.text(import.domain) == "com.microsoft") {
+    if imports.any(|import| model.text(import.domain) == CONTRIBUTED) {
         whole_registry()
     } else {
         Registry::builtin()

@@ -1,0 +1,74 @@
+//! Results of one model held against those of another that has to compute the same.
+
+use onnx_exec::{Tensor, Value};
+use onnx_ir::{ElemType, Model, TypeKind};
+
+/// How two values differ, if they do by more than rounding does, of floats as short as these at times.
+pub fn difference(value: &Value, expected: &Value, shortest: ElemType) -> Option<String> {
+    match (value, expected) {
+        (Value::Tensor(value), Value::Tensor(expected)) => {
+            let own = rounding(expected.elem());
+            of_tensors(value, expected, if own > 0.0 { own.max(rounding(shortest)) } else { own })
+        }
+        (Value::Sequence(values), Value::Sequence(expected)) if values.len() == expected.len() => {
+            values.iter().zip(&**expected).find_map(|(value, expected)| difference(value, expected, shortest))
+        }
+        (Value::Optional(None), Value::Optional(None)) => None,
+        (Value::Optional(Some(value)), Value::Optional(Some(expected))) => {
+            difference(value, expected, shortest)
+        }
+        (Value::Map(value), Value::Map(expected)) if value.values.len() == expected.values.len() => {
+            let keys = of_tensors(&value.keys, &expected.keys, 0.0);
+            let mut both = value.values.iter().zip(&expected.values);
+            keys.or_else(|| both.find_map(|(value, expected)| difference(value, expected, shortest)))
+        }
+        _ => Some(format!("is {}, not {}", value.kind(), expected.kind())),
+    }
+}
+
+/// The shortest floats that a model stores or takes; doubles if none.
+pub fn shortest(model: &Model) -> ElemType {
+    let stored =
+        model.bodies.values().flat_map(|body| body.tensors.values().filter_map(|tensor| tensor.elem));
+    let ports = model.bodies.values().flat_map(|body| body.graphs.values().flat_map(|graph| &graph.inputs));
+    let taken = ports.filter_map(|port| match &model.types[port.ty?].kind {
+        TypeKind::Tensor(tensor) => tensor.elem,
+        _ => None,
+    });
+    stored.chain(taken).max_by(|a, b| rounding(*a).total_cmp(&rounding(*b))).unwrap_or(ElemType::DOUBLE)
+}
+
+/// How far numbers may be apart, as a part of the expected one.
+fn rounding(elem: ElemType) -> f64 {
+    match elem {
+        // Some operators compute in single precision whatever the type.
+        ElemType::FLOAT | ElemType::DOUBLE => 2e-4,
+        ElemType::FLOAT16 => 2e-2,
+        // What several steps in short floats leave.
+        _ if elem.name().is_some_and(|name| name.contains("float")) => 2e-1,
+        _ => 0.0,
+    }
+}
+
+/// How two tensors differ, if they do by more than this part of the expected number, or a hundredth of it of the largest.
+pub fn of_tensors(ours: &Tensor, expected: &Tensor, part: f64) -> Option<String> {
+    if (ours.elem(), ours.dims()) != (expected.elem(), expected.dims()) {
+        let shown = |t: &Tensor| format!("{}{:?}", t.elem().name().unwrap_or("?"), t.dims());
+        return Some(format!("is {}, not {}", shown(ours), shown(expected)));
+    }
+    if let (Ok(a), Ok(b)) = (ours.string_slice(), expected.string_slice()) {
+        return (a != b).then(|| format!("is {a:?}, not {b:?}"));
+    }
+    if ours.bytes() == expected.bytes() {
+        return None;
+    }
+    let (Ok(a), Ok(b)) = (ours.floats(), expected.floats()) else {
+        return Some("has other elements".to_owned());
+    };
+    let scale = b.iter().filter(|x| x.is_finite()).fold(1.0, |most: f64, x| most.max(x.abs()));
+    let is_same = |a: f64, b: f64| {
+        a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= part * (b.abs() + 1e-2 * scale)
+    };
+    let at = a.iter().zip(&b).position(|(a, b)| !is_same(*a, *b))?;
+    Some(format!("element {at} is {:?}, not {:?}", a[at], b[at]))
+}

@@ -1,0 +1,73 @@
+//! Models that are rewritten have to compute what they computed: tidied by passes, and brought to other operator sets.
+
+use crate::convert::print;
+use crate::results::{difference, shortest};
+use crate::trial::is_determinate;
+use onnx_exec::{CompileOptions, RunOptions, Value, compile};
+use onnx_ir::{Model, pass};
+use onnx_ops::convert::convert_opset;
+use onnx_ops::opset::registry_of;
+use onnx_ops::pass::Pass;
+use onnx_text::Profile;
+
+/// Passes that leave less, one after the other.
+const TIDY: &[&str] = &["remove-no-ops", "fold-constants", "common-subexpressions", "dead-code"];
+
+/// Versions that models are brought to, one after the other.
+const VERSIONS: &[i64] = &[28, 22, 18, 17, 13, 12, 11, 10, 9, 8, 7, 28];
+
+/// What a model has become that computes something else then, and what; of one that can be run, with these values for its
+/// first inputs.
+pub fn rewritten(model: &Model, given: &[Option<Value>], options: &RunOptions<'_>) -> Option<String> {
+    if !is_determinate(model) {
+        return None;
+    }
+    let expected = run(model, given, options).ok()?;
+    let other = |way: &str, changed: &Model| {
+        let how = match run(changed, given, options) {
+            Ok(results) => unequal(&results, &expected, model)?,
+            Err(why) => why,
+        };
+        Some(format!("{way}: {how}\n{}", print(changed, Profile::Onnx).text))
+    };
+    let mut tidy = model.clone();
+    for word in TIDY {
+        Pass::parse(word).expect("a pass").run(&mut tidy, registry_of(model));
+    }
+    if let Some(how) = other("tidied", &tidy) {
+        return Some(how);
+    }
+    // There, a body takes the nodes of graphs for those of version 15.
+    let is_preview = model.header.opset_imports.iter().any(|i| model.text(i.domain) == "ai.onnx.preview");
+    let least = if is_preview { 15 } else { 7 };
+    let mut now = model.clone();
+    for version in VERSIONS.iter().filter(|version| **version >= least) {
+        let mut next = now.clone();
+        if !convert_opset(&mut next, registry_of(&now), "", *version).is_done {
+            continue;
+        }
+        pass::compact(&mut next);
+        if let Some(how) = other(&format!("in version {version}"), &next) {
+            return Some(how);
+        }
+        now = next;
+    }
+    None
+}
+
+fn run(model: &Model, given: &[Option<Value>], options: &RunOptions<'_>) -> Result<Vec<Value>, String> {
+    let executable = compile(model, registry_of(model), &CompileOptions::default())
+        .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())?;
+    let mut inputs = given.to_vec();
+    inputs.resize(executable.inputs().len(), None);
+    executable.run(inputs, options).map_err(|finding| finding.message.clone())
+}
+
+fn unequal(results: &[Value], expected: &[Value], model: &Model) -> Option<String> {
+    let shortest = shortest(model);
+    let both = results.iter().zip(expected).enumerate();
+    both.filter_map(|(i, (value, expected))| {
+        Some(format!("output {i} {}", difference(value, expected, shortest)?))
+    })
+    .next()
+}
