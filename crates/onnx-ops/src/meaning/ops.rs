@@ -123,6 +123,7 @@ impl Unary {
             Unary::Cosh => x.cosh(),
             Unary::Tanh => x.tanh(),
             Unary::Asinh => x.asinh(),
+            Unary::Acosh if x < 1.0 => f64::NAN,
             Unary::Acosh => libm::acosh(x),
             Unary::Atanh => libm::atanh(x),
             Unary::Erf => libm::erf(x),
