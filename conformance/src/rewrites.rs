@@ -1,4 +1,5 @@
-//! Models that are rewritten have to compute what they computed: tidied by passes, and brought to other operator sets.
+//! Models that are rewritten have to compute what they computed: tidied by passes, with bodies in place of operators, and
+//! brought to other operator sets.
 
 use crate::convert::print;
 use crate::results::{difference, shortest};
@@ -6,6 +7,7 @@ use crate::trial::is_determinate;
 use onnx_exec::{CompileOptions, RunOptions, Value, compile};
 use onnx_ir::{Model, pass};
 use onnx_ops::convert::convert_opset;
+use onnx_ops::functions::{Expand, expand};
 use onnx_ops::opset::registry_of;
 use onnx_ops::pass::Pass;
 use onnx_text::Profile;
@@ -15,6 +17,9 @@ const TIDY: &[&str] = &["remove-no-ops", "fold-constants", "common-subexpression
 
 /// Versions that models are brought to, one after the other.
 const VERSIONS: &[i64] = &[28, 22, 18, 17, 13, 12, 11, 10, 9, 8, 7, 28];
+
+/// More nodes are not put in place of operators.
+const MOST_NODES: u64 = 10_000;
 
 /// What a model has become that computes something else then, and what; of one that can be run, with these values for its
 /// first inputs.
@@ -35,6 +40,13 @@ pub fn rewritten(model: &Model, given: &[Option<Value>], options: &RunOptions<'_
         Pass::parse(word).expect("a pass").run(&mut tidy, registry_of(model));
     }
     if let Some(how) = other("tidied", &tidy) {
+        return Some(how);
+    }
+    let mut expanded = model.clone();
+    let options = Expand { select: &|_| true, depth: None, max_nodes: MOST_NODES };
+    expand(&mut expanded, registry_of(model), &options);
+    pass::compact(&mut expanded);
+    if let Some(how) = other("expanded", &expanded) {
         return Some(how);
     }
     // There, a body takes the nodes of graphs for those of version 15.
