@@ -1,7 +1,17 @@
-//! Results of one model held against those of another that has to compute the same.
+//! What a model computes, and how that differs from what another one computes that has to compute the same.
 
-use onnx_exec::{Tensor, Value};
+use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ir::{ElemType, Model, TypeKind};
+use onnx_ops::opset::registry_of;
+
+/// What a model computes, with these values for its first inputs and `None` where it stores one; or why nothing.
+pub fn run(model: &Model, given: &[Option<Value>], options: &RunOptions<'_>) -> Result<Vec<Value>, String> {
+    let executable = compile(model, registry_of(model), &CompileOptions::default())
+        .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())?;
+    let mut inputs = given.to_vec();
+    inputs.resize(executable.inputs().len(), None);
+    executable.run(inputs, options).map_err(|finding| finding.message.clone())
+}
 
 /// How two values differ, if they do by more than rounding does, of floats as short as these at times.
 pub fn difference(value: &Value, expected: &Value, shortest: ElemType) -> Option<String> {

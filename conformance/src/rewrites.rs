@@ -2,9 +2,9 @@
 //! brought to other operator sets.
 
 use crate::convert::print;
-use crate::results::{difference, shortest};
+use crate::results::{difference, run, shortest};
 use crate::trial::is_determinate;
-use onnx_exec::{CompileOptions, RunOptions, Value, compile};
+use onnx_exec::{RunOptions, Value};
 use onnx_ir::{Model, pass};
 use onnx_ops::convert::convert_opset;
 use onnx_ops::functions::{Expand, expand};
@@ -65,14 +65,6 @@ pub fn rewritten(model: &Model, given: &[Option<Value>], options: &RunOptions<'_
         now = next;
     }
     None
-}
-
-fn run(model: &Model, given: &[Option<Value>], options: &RunOptions<'_>) -> Result<Vec<Value>, String> {
-    let executable = compile(model, registry_of(model), &CompileOptions::default())
-        .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())?;
-    let mut inputs = given.to_vec();
-    inputs.resize(executable.inputs().len(), None);
-    executable.run(inputs, options).map_err(|finding| finding.message.clone())
 }
 
 fn unequal(results: &[Value], expected: &[Value], model: &Model) -> Option<String> {

@@ -9,10 +9,10 @@ use conformance::corpus::{in_parallel, scratch};
 use conformance::formulas::only_node;
 use conformance::inferred::contradiction;
 use conformance::oracle::Oracle;
+use conformance::results::run;
 use conformance::rewrites::rewritten;
-use onnx_exec::{CompileOptions, RunOptions, Value, compile};
+use onnx_exec::RunOptions;
 use onnx_ir::{Data, Model, Names};
-use onnx_ops::opset::registry_of;
 use onnx_proto::write_data;
 use onnx_text::Profile;
 use std::ffi::OsStr;
@@ -86,17 +86,10 @@ fn read(path: &Path) -> Result<Model, String> {
     read_wire(fs::read(path).map_err(|error| error.to_string())?.into())
 }
 
-/// What a model computes; its inputs all have values of their own.
-fn run(model: &Model) -> Result<Vec<Value>, String> {
-    let executable = compile(model, registry_of(model), &CompileOptions::default())
-        .map_err(|found| found.first().map(|d| d.message.clone()).unwrap_or_default())?;
-    let inputs = executable.inputs().iter().map(|_| None).collect();
-    executable.run(inputs, &options()).map_err(|finding| finding.message.clone())
-}
-
 /// Writes beside a model what it computes, a file for each output that says what kind of value it is; or why nothing.
 fn compute(path: &Path) {
-    let results = std::panic::catch_unwind(|| run(&read(path)?)).unwrap_or_else(|_| Err("panic".to_owned()));
+    let results = std::panic::catch_unwind(|| run(&read(path)?, &[], &options()))
+        .unwrap_or_else(|_| Err("panic".to_owned()));
     let results = match results {
         Ok(results) => results,
         Err(why) => return fs::write(path.with_extension("why"), why).expect("the folder can be written to"),

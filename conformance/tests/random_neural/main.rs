@@ -18,10 +18,10 @@ use conformance::convert::write_wire;
 use conformance::corpus::{in_parallel, scratch};
 use conformance::inferred::contradiction;
 use conformance::oracle::Oracle;
+use conformance::results;
 use conformance::rewrites::rewritten;
-use onnx_exec::{CompileOptions, RunOptions, Value, compile};
+use onnx_exec::{RunOptions, Value};
 use onnx_ir::Data;
-use onnx_ops::opset::registry_of;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,9 +43,7 @@ fn run(case: &Case) -> Result<Vec<Value>, String> {
 
 fn computed(case: &Case) -> Result<Vec<Value>, String> {
     let (model, given) = case.model(Form::Given);
-    let executable = compile(&model, registry_of(&model), &CompileOptions::default())
-        .map_err(|found| found.first().map(|d| d.message.to_string()).unwrap_or_default())?;
-    executable.run(given, &RunOptions::default()).map_err(|finding| finding.message.to_string())
+    results::run(&model, &given, &RunOptions::default())
 }
 
 /// The request that asks whether others compute the same.
