@@ -3,6 +3,7 @@
 use super::{Given, NodeCx, index};
 use crate::dims::Dim;
 use crate::infer::call::Calls;
+use crate::infer::engine::Engine;
 use crate::infer::facts::{Fact, Source};
 use crate::infer::merge;
 use crate::infer::ty::Ty;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub struct Attempt {
     findings: usize,
     calls: Calls,
+    missed: usize,
 }
 
 /// How often the loops around a node may be walked again for it to be walked more than once itself.
@@ -89,7 +91,8 @@ impl NodeCx<'_, '_> {
 
     /// The beginning of an attempt, which may be [taken back](Self::take_back).
     pub fn attempt(&self) -> Attempt {
-        Attempt { findings: self.engine.finding_count(), calls: self.engine.memo.calls() }
+        let Engine { memo, frame, .. } = &*self.engine;
+        Attempt { findings: self.engine.finding_count(), calls: memo.calls(), missed: frame.missed.len() }
     }
 
     /// Forgets what has been told since the beginning of an attempt.
@@ -97,8 +100,8 @@ impl NodeCx<'_, '_> {
         self.forget(attempt, |_| false);
     }
 
-    /// Forgets what has been told of shapes, elements and axes since the beginning of an attempt: what was walked never
-    /// runs.
+    /// Forgets what has been told of shapes, elements and axes since the beginning of an attempt, and which inputs of the
+    /// function are needed: what was walked never runs.
     pub fn take_back_shapes(&mut self, attempt: Attempt) {
         const OF_SHAPES: [&Code; 4] =
             [&code::SHAPE_PRECONDITION, &code::CONSTANT_INPUT, &code::DECLARED_SHAPE, &code::ATTR_VALUE];
@@ -106,6 +109,7 @@ impl NodeCx<'_, '_> {
     }
 
     fn forget(&mut self, attempt: Attempt, keep: impl Fn(&Diagnostic) -> bool) {
+        self.engine.frame.missed.truncate(attempt.missed);
         if self.engine.forget_findings(attempt.findings, keep) {
             // A call that is remembered does not tell again.
             self.engine.memo.forget(attempt.calls);
