@@ -6,7 +6,6 @@ use super::draft::Draft;
 use super::site::{Home, Site};
 use crate::infer::Ty;
 use foldhash::HashSet;
-use onnx_ir::pass::{Named, rename};
 use onnx_ir::{Body, ElemType, GraphId, Model, Name, NodeId, ValueDef, ValueId};
 use onnx_text::{RaiseOptions, print_node, print_tensor};
 
@@ -47,13 +46,24 @@ fn inner(home: Home<'_>, graph: GraphId, prefix: &str) -> Option<Inner> {
     }
     let mut model = Model::new();
     (model.names, model.types) = (home.model.names.clone(), home.model.types.clone());
-    let body = model.bodies.push(body.clone());
-    model.main = Some(body);
-    // What is around the graph is not a part of it, and may be named as it likes.
-    rename(&mut model, &mut |named, name| match named {
-        Named::Input | Named::Output | Named::Value => Some(format!("{prefix}{name}")),
-        Named::Node | Named::Graph => None,
-    });
+    let mut renamed = body.clone();
+    for (value, old) in body.values.iter().filter(|(value, _)| is_inside(*value)) {
+        let name = format!("{prefix}{}", &home.model.names[old.name]);
+        renamed.values[value].name = model.names.intern(&name);
+    }
+    let Body { graphs: all, values, tensors, .. } = &mut renamed;
+    for &graph in &graphs {
+        let g = &mut all[graph];
+        // Names of annotations are those of before.
+        g.quantization.clear();
+        for port in g.inputs.iter_mut().chain(&mut g.outputs).chain(&mut g.value_info) {
+            port.name = port.value.map(|value| values[value].name).or(port.name);
+        }
+        for init in &g.initializers {
+            tensors[init.tensor].name = Some(values[init.value].name);
+        }
+    }
+    let body = model.bodies.push(renamed);
     let g = &model.bodies[body].graphs[graph];
     let name = |value: ValueId| quoted(&model, model.bodies[body].values[value].name);
     let options = RaiseOptions { metadata: false, ..RaiseOptions::default() };
