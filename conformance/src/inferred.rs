@@ -1,7 +1,8 @@
 //! What inference says of the values of a model, held against what is computed.
 
-use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
-use onnx_ir::{DimValue, ElemType, Model, Name, TypeKind, ValueId};
+use crate::results::run;
+use onnx_exec::{RunOptions, Tensor, Value};
+use onnx_ir::{DimValue, ElemType, Model, Name, Port, TypeKind, ValueId};
 use onnx_ops::dims::{Dim, Dims};
 use onnx_ops::infer::{Elem, InferOptions, TensorTy, Ty, infer};
 use onnx_ops::opset::registry_of;
@@ -13,17 +14,11 @@ const TOLERANCE: f64 = 1e-5;
 
 /// Runs a model node by node, with values for its first inputs, `None` where it stores one, and tells of the first result
 /// of its main graph that inference says something else of: its type, an extent, an element.
-pub fn contradiction(
-    model: &Model,
-    mut given: Vec<Option<Value>>,
-    options: &RunOptions<'_>,
-) -> Option<String> {
-    let executable = compile(model, registry_of(model), &CompileOptions::default()).ok()?;
-    given.resize(executable.inputs().len(), None);
-    let symbols = symbols(model, &given);
+pub fn contradiction(model: &Model, given: &[Option<Value>], options: &RunOptions<'_>) -> Option<String> {
+    let symbols = symbols(model, |i, port| extents(model, given.get(i).and_then(Option::as_ref), port));
     let computed = RefCell::new(Vec::new());
     let note = |name: &str, value: &Value| computed.borrow_mut().push((name.to_owned(), value.clone()));
-    executable.run(given, &RunOptions { observe: Some(&note), ..options.clone() }).ok()?;
+    run(model, given, &RunOptions { observe: Some(&note), ..options.clone() }).ok()?;
     let mut facts = infer(model, registry_of(model), &InferOptions::default()).facts;
     let values = results(model)?;
     for (name, actual) in computed.into_inner() {
@@ -64,22 +59,20 @@ fn results(model: &Model) -> Option<HashMap<Name, ValueId>> {
     )
 }
 
-/// The numbers that the inputs give to the symbols of their types; `None` for a symbol that is given two.
-fn symbols(model: &Model, given: &[Option<Value>]) -> HashMap<String, Option<i64>> {
+/// The numbers that the inputs of the main graph give to the symbols of their types, whose extents are these; `None` for a
+/// symbol that is given two.
+pub fn symbols(
+    model: &Model,
+    extents: impl Fn(usize, &Port) -> Option<Vec<i64>>,
+) -> HashMap<String, Option<i64>> {
     let mut symbols = HashMap::new();
     let Some((body, root)) = model.main_body().and_then(|body| Some((body, body.root()?))) else {
         return symbols;
     };
-    let graph = &body.graphs[root];
-    for (port, given) in graph.inputs.iter().zip(given) {
+    for (i, port) in body.graphs[root].inputs.iter().enumerate() {
         let Some(TypeKind::Tensor(tensor)) = port.ty.map(|ty| &model.types[ty].kind) else { continue };
-        let stored = graph.initializers.iter().find(|init| Some(init.value) == port.value);
-        let dims: Vec<i64> = match (given, stored) {
-            (Some(Value::Tensor(tensor)), _) => tensor.dims().iter().map(|&d| d as i64).collect(),
-            (None, Some(stored)) => body.tensors[stored.tensor].dims.to_vec(),
-            _ => continue,
-        };
-        for (dim, actual) in tensor.shape.iter().flatten().zip(dims) {
+        let Some(extents) = extents(i, port) else { continue };
+        for (dim, actual) in tensor.shape.iter().flatten().zip(extents) {
             if let DimValue::Param(name) = dim.value {
                 let known = symbols.entry(model.names[name].to_owned()).or_insert(Some(actual));
                 *known = known.filter(|&known| known == actual);
@@ -87,6 +80,17 @@ fn symbols(model: &Model, given: &[Option<Value>]) -> HashMap<String, Option<i64
         }
     }
     symbols
+}
+
+/// The extents of an input with this value, or of what the model stores for it.
+fn extents(model: &Model, given: Option<&Value>, port: &Port) -> Option<Vec<i64>> {
+    if let Some(Value::Tensor(tensor)) = given {
+        return Some(tensor.dims().iter().map(|&d| d as i64).collect());
+    }
+    let body = model.main_body().filter(|_| given.is_none())?;
+    let mut stored = body.graphs[body.root()?].initializers.iter();
+    let stored = stored.find(|init| Some(init.value) == port.value)?;
+    Some(body.tensors[stored.tensor].dims.to_vec())
 }
 
 struct Judge<'a> {

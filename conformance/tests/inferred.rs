@@ -31,7 +31,7 @@ fn contradicted(from: &CorpusModel) -> Option<String> {
     let mut model = read_wire(file::open(&from.path).ok()?).ok()?;
     let given = inputs(&compile(&model, registry_of(&model), &CompileOptions::default()).ok()?, &data(from));
     generalize(&mut model);
-    let how = contradiction(&model, given, &RunOptions::default())?;
+    let how = contradiction(&model, &given, &RunOptions::default())?;
     let is_reviewed = REVIEWED.iter().any(|(name, _)| from.name.contains(name));
     (!is_reviewed).then(|| format!("{}: {how}", from.name))
 }

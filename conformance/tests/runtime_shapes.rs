@@ -3,14 +3,13 @@
 #![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
 
 use conformance::corpus::{CorpusModel, in_parallel, left_out, models};
+use conformance::inferred::symbols;
 use conformance::oracle::{Oracle, is_ok};
-use onnx_ir::{DimValue, Model, TypeKind};
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{InferOptions, Ty, elem_text, infer};
 use onnx_ops::schema::Registry;
 use onnx_proto::file;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 
 /// Larger models take onnxruntime too long unless `CI=true`.
 const MOST_BYTES: u64 = 16 << 20;
@@ -65,7 +64,10 @@ fn compare(model: &CorpusModel, answer: &Value) -> ([usize; 3], Vec<String>) {
     let (read, _) = onnx_proto::read(file::open(&model.path).expect("a model of the corpus can be read"));
     let mut inference = infer(&read, Registry::builtin(), &InferOptions::default());
     let facts = &mut inference.facts;
-    let symbols = symbols(&read, answer);
+    let symbols = symbols(&read, |_, port| {
+        let extents = answer["inputs"][read.text(port.name)].as_array()?;
+        extents.iter().map(Value::as_i64).collect()
+    });
     let (mut counts, mut differences) = ([0; 3], Vec::new());
     let main = read.main.expect("a model has a graph");
     let body = &read.bodies[main];
@@ -112,26 +114,6 @@ fn compare(model: &CorpusModel, answer: &Value) -> ([usize; 3], Vec<String>) {
         }
     }
     (counts, differences)
-}
-
-/// The extents that the inputs give to the symbols; `None` for one that is given two.
-fn symbols(model: &Model, answer: &Value) -> HashMap<String, Option<i64>> {
-    let mut symbols = HashMap::new();
-    let Some(body) = model.main_body() else { return symbols };
-    let Some(root) = body.root() else { return symbols };
-    for port in &body.graphs[root].inputs {
-        let Some(TypeKind::Tensor(tensor)) = port.ty.map(|ty| &model.types[ty].kind) else { continue };
-        let actual = &answer["inputs"][model.text(port.name)];
-        for (dim, actual) in tensor.shape.iter().flatten().zip(actual.as_array().into_iter().flatten()) {
-            if let (DimValue::Param(name), Some(actual)) = (dim.value, actual.as_i64()) {
-                let known = symbols.entry(model.names[name].to_owned()).or_insert(Some(actual));
-                if *known != Some(actual) {
-                    *known = None;
-                }
-            }
-        }
-    }
-    symbols
 }
 
 /// Whether numpy's name is that of an element type.

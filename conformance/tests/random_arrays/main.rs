@@ -132,7 +132,7 @@ fn random_arrays_are_as_in_onnx_runtime() {
     let contradictions = in_parallel(&models(&folder), |path| {
         compute(path);
         let model = read(path).ok()?;
-        let how = contradiction(&model, Vec::new(), &options());
+        let how = contradiction(&model, &[], &options());
         let how = how.or_else(|| rewritten(&model, &[], &options()))?;
         Some(format!("{}: {how}\n{}", path.display(), print(&model, Profile::Onnx).text))
     });

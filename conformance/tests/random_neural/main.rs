@@ -92,9 +92,9 @@ fn judge(family: &str, draw: impl Fn(Draw) -> Case + Sync) {
         // Integers are cut off, and a scale may be a factor or a divisor.
         let is_cut_off = ["Resize", "Upsample"].contains(&case.op);
         let (model, given) = case.model(Form::Given);
-        let how = how.or_else(|| rewritten(&model, &given, &options).filter(|_| !is_cut_off));
+        let how = how.or_else(|| if is_cut_off { None } else { rewritten(&model, &given, &options) });
         let (model, given) = case.model(Form::Symbolic);
-        let how = how.or_else(|| contradiction(&model, given, &options));
+        let how = how.or_else(|| contradiction(&model, &given, &options));
         if let Some(how) = how {
             wrong.entry(case.op).or_default().push(format!(
                 "{at} {}: {}: {how}",

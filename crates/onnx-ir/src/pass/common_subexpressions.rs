@@ -116,7 +116,7 @@ struct Merger<'m> {
     around: Vec<(GraphId, Option<GraphId>)>,
     /// Nodes that are no candidates.
     apart: SecondaryMap<NodeId, bool>,
-    /// Names of values that stay what they are.
+    /// Names of values that trainings assign, which stay what they are.
     trained: &'m Set<Name>,
     /// Values that are another one now.
     became: Map<ValueId, ValueId>,

@@ -322,10 +322,9 @@ fn unused_imports(model: &mut Model, operators: &dyn Operators) -> usize {
     for (body, function) in bodies(model) {
         let imports = Imports::within(model, function);
         let names = &model.names;
-        let known_by = |node| names.find(operators.known_by(imports.op_ref(names, node))?);
-        let all_nodes = || nodes(&model.bodies[body]);
-        let own: Set<Name> = all_nodes().map(|node| imports.domain(node.domain)).collect();
-        let own: Set<Name> = all_nodes().filter_map(known_by).chain(own).collect();
+        let known_by = |node: &Node| names.find(operators.known_by(imports.op_ref(names, node))?);
+        let needed = |node: &Node| std::iter::once(imports.domain(node.domain)).chain(known_by(node));
+        let own: Set<Name> = nodes(&model.bodies[body]).flat_map(needed).collect();
         if let Some(function) = function {
             removed += retain_imports(&mut model.functions[function].opset_imports, &imports, &own);
         }

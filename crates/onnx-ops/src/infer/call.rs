@@ -6,7 +6,9 @@ use super::facts::{Fact, Source};
 use super::value::Elem;
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, code};
-use onnx_ir::{Body, BodyId, EntityId, FunctionId, GraphId, Node, NodeId, SecondaryMap, ValueDef, ValueId};
+use onnx_ir::{
+    Body, BodyId, EntityId, FunctionId, GraphId, Model, Node, NodeId, SecondaryMap, ValueDef, ValueId,
+};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
@@ -106,6 +108,12 @@ pub(super) fn call(engine: &mut Engine<'_>, node: NodeId, function: FunctionId) 
     }
 }
 
+/// The name of the function that has a body.
+pub(super) fn function_of(model: &Model, body: BodyId) -> &str {
+    let function = model.functions.values().find(|function| function.body == body);
+    model.text(function.and_then(|function| function.name))
+}
+
 impl Engine<'_> {
     /// Takes down that an operator needs an input of the function around it that the call leaves out.
     pub(super) fn miss(&mut self, by: NodeId, value: ValueId) {
@@ -135,8 +143,7 @@ impl Engine<'_> {
         if formals.iter().filter(|port| port.name == Some(name)).count() > 1 {
             return;
         }
-        let function = model.functions.values().find(|function| function.body == missed.body);
-        let function = model.text(function.and_then(|function| function.name));
+        let function = function_of(model, missed.body);
         let op = model.text(model.bodies[missed.body].nodes[missed.by].op);
         let input = &model.names[name];
         let message = format!("this call leaves out `{input}`, which `{op}` in function `{function}` needs");

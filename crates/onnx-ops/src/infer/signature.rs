@@ -5,9 +5,10 @@ use super::facts::{Fact, Outputs, Source};
 use super::fitting::{Fitting, stated_type};
 use super::node::index;
 use super::ty::{Ty, elem_text};
+use super::value::is_float;
 use crate::schema::{AttrParam, Lookup, Param, ParamKind, Schema, SchemaId, TypeSet};
 use onnx_ir::diag::{Change, Diagnostic, Entity, code};
-use onnx_ir::{AttrType, ElemType, Node, NodeId, ValueId, normalize_domain};
+use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
 use smallvec::SmallVec;
 
 /// What holding a node against its schema gave.
@@ -97,13 +98,12 @@ fn arity(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> b
         ));
         is_sound = false;
     }
-    let left_out =
-        node.inputs.iter().enumerate().filter(|(_, v)| engine.operand(**v).source == Source::LeftOut);
-    let needed = |(i, _): &(usize, _)| schema.input(*i).is_some_and(|p| p.kind != ParamKind::Optional);
-    let missed: SmallVec<[ValueId; 1]> = left_out.filter(needed).filter_map(|(_, v)| *v).collect();
-    for value in missed {
-        engine.miss(id, value);
-        is_sound = false;
+    for (i, &value) in node.inputs.iter().enumerate() {
+        let Some(value) = value.filter(|_| engine.operand(value).source == Source::LeftOut) else { continue };
+        if schema.input(i).is_some_and(|p| p.kind != ParamKind::Optional) {
+            engine.miss(id, value);
+            is_sound = false;
+        }
     }
     let empty_outputs = node.outputs.iter().enumerate().filter(|(_, v)| v.is_none());
     for (i, _) in empty_outputs {
@@ -329,10 +329,6 @@ fn is_number(elem: ElemType) -> bool {
         E::BOOL,
     ]
     .contains(&elem)
-}
-
-fn is_float(elem: ElemType) -> bool {
-    [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem)
 }
 
 /// What the schema says of the type of an output.

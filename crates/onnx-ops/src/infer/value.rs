@@ -44,6 +44,11 @@ impl Elem {
     }
 }
 
+/// Whether elements of a type are floating-point numbers that [`Elem::Float`] can hold.
+pub(crate) fn is_float(elem: ElemType) -> bool {
+    matches!(elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16)
+}
+
 impl From<Dim> for Elem {
     fn from(dim: Dim) -> Self {
         Elem::Int(dim)
@@ -159,9 +164,7 @@ impl Value {
             return None;
         }
         let elem = tensor.elem?;
-        let is_float =
-            [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem);
-        if is_float && count > Self::MOST_FLOATS {
+        if is_float(elem) && count > Self::MOST_FLOATS {
             return None;
         }
         if count == 0 {

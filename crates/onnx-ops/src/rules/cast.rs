@@ -6,7 +6,7 @@
 use super::fraction::Fraction;
 use super::{Row, row};
 use crate::dims::{Dim, Dims};
-use crate::infer::{Elem, Infer, NodeCx, Value, elem_text};
+use crate::infer::{Elem, Infer, NodeCx, Value, elem_text, is_float};
 use onnx_ir::ElemType;
 
 pub(super) const ROWS: &[Row] =
@@ -78,11 +78,6 @@ pub(super) fn element_type(cx: &mut NodeCx<'_, '_>, attr: &str, number: i64) -> 
 pub(super) fn dtype(cx: &mut NodeCx<'_, '_>) -> Option<ElemType> {
     let number = cx.int("dtype")?;
     element_type(cx, "dtype", number)
-}
-
-/// Whether elements of a type are floating-point numbers that [`Elem::Float`] can hold.
-pub(super) fn is_float(elem: ElemType) -> bool {
-    matches!(elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16)
 }
 
 /// An element after a cast. Integers lose their higher bits, floating-point numbers are rounded, and those that become

@@ -1,11 +1,11 @@
 //! Operators that compute each element of the output from those at its place in the inputs.
 
 use super::broadcast::{broadcast, one_sided};
-use super::cast::{converted, is_float};
+use super::cast::converted;
 use super::fraction::Fraction;
 use super::{Row, row};
 use crate::dims::{Dim, Dims};
-use crate::infer::{Elem, Infer, NodeCx, Value};
+use crate::infer::{Elem, Infer, NodeCx, Value, is_float};
 
 pub(super) const ROWS: &[Row] = &[
     row("Abs", 1, abs),

@@ -10,7 +10,7 @@
 
 use super::NodeCx;
 use crate::infer::alike::Operands;
-use crate::infer::call::passed;
+use crate::infer::call::{function_of, passed};
 use crate::infer::engine::{Engine, Ran};
 use crate::infer::facts::{Fact, Outputs, Source};
 use crate::infer::merge;
@@ -75,9 +75,7 @@ fn in_body(model: &Model, finding: &Diagnostic) -> String {
 }
 
 fn at(model: &Model, body: BodyId, node: NodeId) -> String {
-    let function = model.functions.values().find(|function| function.body == body);
-    let of = model.text(function.and_then(|function| function.name));
-    format!("in the body of `{of}`, `{}`", statement(model, body, node))
+    format!("in the body of `{}`, `{}`", function_of(model, body), statement(model, body, node))
 }
 
 /// Longer statements are cut.

@@ -43,12 +43,16 @@ impl NodeCx<'_, '_> {
     /// What a nested graph declares of one of its inputs.
     pub fn graph_input(&mut self, graph: GraphId, i: usize) -> Ty {
         let port = self.engine.body().graphs[graph].inputs.get(i);
-        port.and_then(|p| p.ty).map_or(Ty::Unknown, |ty| self.engine.declared_type(ty))
+        self.declared_by(port)
     }
 
     /// What a nested graph declares of one of its outputs.
     pub fn graph_output(&mut self, graph: GraphId, i: usize) -> Ty {
         let port = self.engine.body().graphs[graph].outputs.get(i);
+        self.declared_by(port)
+    }
+
+    fn declared_by(&mut self, port: Option<&Port>) -> Ty {
         port.and_then(|p| p.ty).map_or(Ty::Unknown, |ty| self.engine.declared_type(ty))
     }
 
