@@ -73,6 +73,10 @@ def check(path):
     return lambda: onnx.checker.check_model(data, full_check=True)
 
 
+def check_loaded(path):
+    return lambda: onnx.checker.check_model(onnx.load(path), full_check=True)
+
+
 def check_file(path):
     return lambda: onnx.checker.check_model(path, full_check=True)
 
@@ -125,6 +129,7 @@ JOBS = {
     "load": load,
     "check": check,
     "check_file": check_file,
+    "check_loaded": check_loaded,
     "to_json": to_json,
     "from_json": from_json,
     "to_textproto": to_textproto,

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use onnx_ir::{Diagnostic, Level, VerifyOptions};
 use onnx_ops::schema::Registry;
 use onnx_proto::{file, read};
+use std::path::PathBuf;
 
 /// Larger models are mostly weights.
 const SMALL: u64 = 4 << 20;
@@ -25,20 +26,36 @@ pub(super) fn nodes(bench: &mut Bench) -> Result<Row> {
     bench.pairs("check", &[path], None, || time(|| check(bytes.clone())).0)
 }
 
-/// Those that the peer refuses are left out on both sides.
-pub(super) fn real(bench: &mut Bench) -> Result<Row> {
+/// The small models; those that the peer refuses are left out on both sides.
+fn small(bench: &mut Bench) -> Result<Vec<PathBuf>> {
     let mut paths = corpus::models(&bench.corpus);
     paths.retain(|path| path.metadata().is_ok_and(|metadata| metadata.len() < SMALL));
-    if paths.is_empty() {
-        return Ok(wire::no_corpus());
-    }
-    if let Some(peer) = &mut bench.peer {
+    if let Some(peer) = bench.peer.as_mut().filter(|_| !paths.is_empty()) {
         let refused = peer.prepare("check", &paths)?.refused;
         paths.retain(|path| !refused.contains(path));
+    }
+    Ok(paths)
+}
+
+pub(super) fn real(bench: &mut Bench) -> Result<Row> {
+    let paths = small(bench)?;
+    if paths.is_empty() {
+        return Ok(wire::no_corpus());
     }
     let models = paths.iter().map(|path| file::open(path)).collect::<Result<Vec<_>, _>>()?;
     let all = || models.iter().map(|bytes| check(bytes.clone())).collect::<Vec<_>>();
     let row = bench.pairs("check", &paths, None, || time(all).0)?;
+    Ok(row.on(format!("{} models", paths.len())))
+}
+
+/// The peer has a model in Python first, as the programs that use it have.
+pub(super) fn real_loaded(bench: &mut Bench) -> Result<Row> {
+    let paths = small(bench)?;
+    if paths.is_empty() {
+        return Ok(wire::no_corpus());
+    }
+    let all = || paths.iter().map(|path| file::open(path).map(check)).collect::<Vec<_>>();
+    let row = bench.pairs("check_loaded", &paths, None, || time(all).0)?;
     Ok(row.on(format!("{} models", paths.len())))
 }
 

@@ -50,6 +50,7 @@ pub(crate) const CASES: &[Case] = &[
     case("large/write", "largest real model: IR to bytes", wire::large_write),
     case("nodes/check", "100k nodes: bytes, checked with types and shapes", check::nodes),
     case("real/check", "real models of less than 4 MB: bytes, checked with types and shapes", check::real),
+    case("real/check_loaded", "the same files: loaded as programs do it, and checked", check::real_loaded),
     case("large/check", "largest real model: file, checked with types and shapes", check::large),
     case("json/write", "10 MB model: bytes to JSON", form::json_write),
     case("json/read", "10 MB model: JSON to bytes", form::json_read),

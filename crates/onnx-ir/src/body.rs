@@ -6,6 +6,7 @@
 
 use crate::entity;
 use crate::entity::{PrimaryMap, SecondaryMap};
+use crate::list::List;
 use crate::names::Name;
 use crate::tensor::{Entry, SparseTensor, Tensor, TensorId};
 use crate::types::TypeId;
@@ -385,11 +386,11 @@ pub enum AttrValue {
     /// `g`
     Graph(GraphId),
     /// `floats`
-    Floats(Vec<f32>),
+    Floats(List<f32>),
     /// `ints`
-    Ints(Vec<i64>),
+    Ints(List<i64>),
     /// `strings`
-    Strings(Vec<Bytes>),
+    Strings(List<Bytes>),
     /// `tensors`
     Tensors(Vec<TensorId>),
     /// `graphs`

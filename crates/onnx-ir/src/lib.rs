@@ -20,6 +20,7 @@ mod data;
 pub mod diag;
 pub mod edit;
 pub mod entity;
+pub mod list;
 mod model;
 mod names;
 mod opset;
@@ -41,6 +42,7 @@ pub use data::{Data, DataKind, Held, MapData, OptionalData, Sequence, SparseData
 pub use diag::{Diagnostic, Severity};
 pub use edit::{Cursor, Declaration, Use, Uses};
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};
+pub use list::List;
 pub use model::{
     BodyId, DeviceConfiguration, Function, FunctionId, Header, Model, OpsetImport, TrainingInfo,
     normalize_domain,

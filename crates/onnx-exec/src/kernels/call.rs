@@ -164,9 +164,9 @@ impl<'a> Attributes<'a> {
 
     lists! {
         /// Integers.
-        ints: Ints as i64, list => list.clone(), d => d.to_vec();
+        ints: Ints as i64, list => list.elements().collect(), d => d.to_vec();
         /// Floats.
-        floats: Floats as f32, list => list.clone(), d => d.to_vec();
+        floats: Floats as f32, list => list.elements().collect(), d => d.to_vec();
         /// Strings.
         strings: Strings as String,
             list => list.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect(),

@@ -236,7 +236,7 @@ fn node(model: &mut Model, schema: &Schema, dice: &mut Dice) -> (Node, Vec<Optio
         if let Some((_, ints)) = known.filter(|_| dice.below(8) > 0) {
             let value = match attr.ty {
                 AttrType::INT => AttrValue::Int(ints[0]),
-                _ => AttrValue::Ints(ints.to_vec()),
+                _ => AttrValue::Ints(ints.to_vec().into()),
             };
             node.attrs.push(Attr::new(model.names.intern(&attr.name), value));
             continue;

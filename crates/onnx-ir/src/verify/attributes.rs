@@ -212,10 +212,12 @@ fn reference(
 }
 
 fn utf8(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
-    let strings = attr.values.iter().flat_map(|v| match v {
-        AttrValue::String(s) => std::slice::from_ref(s),
-        AttrValue::Strings(list) => list,
-        AttrValue::Float(_)
+    let wrong = |bytes: &[u8]| std::str::from_utf8(bytes).err().map(|error| error.valid_up_to());
+    let at = attr.values.iter().find_map(|value| match value {
+        AttrValue::String(s) => wrong(s),
+        AttrValue::Strings(list) if !list.is_ascii() => list.elements().find_map(wrong),
+        AttrValue::Strings(_)
+        | AttrValue::Float(_)
         | AttrValue::Int(_)
         | AttrValue::Tensor(_)
         | AttrValue::Graph(_)
@@ -226,14 +228,11 @@ fn utf8(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
         | AttrValue::Type(_)
         | AttrValue::Types(_)
         | AttrValue::SparseTensor(_)
-        | AttrValue::SparseTensors(_) => &[],
+        | AttrValue::SparseTensors(_) => None,
     });
-    for bytes in strings.filter(|bytes| !bytes.is_ascii()) {
-        if let Err(error) = std::str::from_utf8(bytes) {
-            let message = format!("{} is not UTF-8 at byte {}", subject(scene, attr), error.valid_up_to());
-            found.push(Diagnostic::new(&code::ATTR_STRING_NOT_UTF8, place, message));
-            return;
-        }
+    if let Some(at) = at {
+        let message = format!("{} is not UTF-8 at byte {at}", subject(scene, attr));
+        found.push(Diagnostic::new(&code::ATTR_STRING_NOT_UTF8, place, message));
     }
 }
 
@@ -309,7 +308,9 @@ mod tests {
 
     #[test]
     fn a_string_that_is_not_utf8_is_a_warning() {
-        let value = AttrValue::Strings(vec![Bytes::from_static(b"ok"), Bytes::from_static(b"a\xff")]);
+        let value = AttrValue::Strings(
+            [Bytes::from_static(b"ok"), Bytes::from_static(b"a\xff")].into_iter().collect(),
+        );
         let attr = |m: &mut Model| Attr { ty: Some(AttrType::STRINGS), values: smallvec![value], ..named(m) };
         assert_eq!(with(attr), ["W0407 attribute `alpha` is not UTF-8 at byte 1"]);
     }

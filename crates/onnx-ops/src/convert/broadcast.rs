@@ -95,7 +95,7 @@ pub(super) fn split_up(s: &mut Site<'_>) -> Result<Note, String> {
     let sizes = s.ints_of(1, "split")?;
     if let Some(sizes) = sizes {
         s.set_input(1, None);
-        s.set("split", AttrValue::Ints(sizes));
+        s.set("split", AttrValue::Ints(sizes.into()));
     }
     if s.int("axis")?.is_none() {
         s.set("axis", AttrValue::Int(0));

@@ -53,7 +53,7 @@ pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     let mut perm: Vec<i64> = (0..rank).collect();
     let last = perm.len() - 1;
     perm.swap(usize::try_from(axis).unwrap_or_default(), last);
-    let attrs = |perm: &[i64]| vec![("perm", AttrValue::Ints(perm.to_vec()))];
+    let attrs = |perm: &[i64]| vec![("perm", AttrValue::Ints(perm.to_vec().into()))];
     let last = s.insert("last", "Transpose", &[x], attrs(&perm));
     s.set_input(0, Some(last));
     s.set("axis", AttrValue::Int(rank - 1));

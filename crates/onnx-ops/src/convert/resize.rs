@@ -29,7 +29,7 @@ pub(super) fn scales_up(s: &mut Site<'_>) -> Result<Note, String> {
     let (h, w) = (s.float("height_scale")?, s.float("width_scale")?);
     s.drop_attr("height_scale");
     s.drop_attr("width_scale");
-    s.set("scales", AttrValue::Floats(vec![1.0, 1.0, h.unwrap_or(1.0), w.unwrap_or(1.0)]));
+    s.set("scales", AttrValue::Floats(vec![1.0, 1.0, h.unwrap_or(1.0), w.unwrap_or(1.0)].into()));
     if s.string("mode")?.as_deref() == Some("bilinear") {
         s.set_string("mode", "linear");
     }

@@ -153,7 +153,7 @@ impl Site<'_> {
         match self.value(name)? {
             None => Ok(None),
             Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Ints(list))) => Ok(Some(list.clone())),
+            Some(Some(AttrValue::Ints(list))) => Ok(Some(list.to_vec())),
             Some(_) => Err(mismatch(name)),
         }
     }
@@ -162,7 +162,7 @@ impl Site<'_> {
         match self.value(name)? {
             None => Ok(None),
             Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Floats(list))) => Ok(Some(list.clone())),
+            Some(Some(AttrValue::Floats(list))) => Ok(Some(list.to_vec())),
             Some(_) => Err(mismatch(name)),
         }
     }
@@ -171,7 +171,7 @@ impl Site<'_> {
         match self.value(name)? {
             None => Ok(None),
             Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Strings(list))) => Ok(Some(list.clone())),
+            Some(Some(AttrValue::Strings(list))) => Ok(Some(list.to_vec())),
             Some(_) => Err(mismatch(name)),
         }
     }
@@ -403,7 +403,7 @@ impl Site<'_> {
         let Some(list) = self.ints_of(i, name)? else { return Ok(None) };
         self.set_input(i, None);
         if !list.is_empty() || empty == Empty::Counts {
-            self.set(name, AttrValue::Ints(list));
+            self.set(name, AttrValue::Ints(list.into()));
         }
         Ok(Some(format!("`{name}` becomes an attribute")))
     }

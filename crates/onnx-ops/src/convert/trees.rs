@@ -13,8 +13,10 @@ pub(super) fn labels_up(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(classes) = s.strings("classes_strings")? else { return Ok(None) };
     let numbers = AttrValue::Ints((0..).take(classes.len()).collect());
     let (keys, values) = match s.elem(0)? {
-        ElemType::STRING => (("keys_strings", AttrValue::Strings(classes)), ("values_int64s", numbers)),
-        ElemType::INT64 => (("keys_int64s", numbers), ("values_strings", AttrValue::Strings(classes))),
+        ElemType::STRING => {
+            (("keys_strings", AttrValue::Strings(classes.into())), ("values_int64s", numbers))
+        }
+        ElemType::INT64 => (("keys_int64s", numbers), ("values_strings", AttrValue::Strings(classes.into()))),
         _ => return Err("its input is neither strings nor numbers".to_owned()),
     };
     s.drop_attr("classes_strings");
@@ -38,6 +40,6 @@ pub(super) fn labels_down(s: &mut Site<'_>) -> Result<Note, String> {
     };
     s.drop_attr(one);
     s.drop_attr(other);
-    s.set("classes_strings", AttrValue::Strings(classes));
+    s.set("classes_strings", AttrValue::Strings(classes.into()));
     Ok(Some("keys and values become classes".to_owned()))
 }

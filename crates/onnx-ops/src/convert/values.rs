@@ -133,7 +133,7 @@ pub(super) fn axis_down(s: &mut Site<'_>) -> Result<Note, String> {
     if let Some(mut axes) = s.ints("axes")?.filter(|axes| axes.iter().any(|axis| *axis < 0)) {
         let rank = s.rank(0)?;
         axes.iter_mut().filter(|axis| **axis < 0).for_each(|axis| *axis += rank);
-        s.set("axes", AttrValue::Ints(axes));
+        s.set("axes", AttrValue::Ints(axes.into()));
         is_changed = true;
     }
     Ok(is_changed.then(|| "axes are counted from the front".to_owned()))
@@ -146,7 +146,7 @@ pub(super) fn unsqueeze_axis_down(s: &mut Site<'_>) -> Result<Note, String> {
     };
     let rank = s.rank(0)?.saturating_add_unsigned(axes.len() as u64);
     axes.iter_mut().filter(|axis| **axis < 0).for_each(|axis| *axis += rank);
-    s.set("axes", AttrValue::Ints(axes));
+    s.set("axes", AttrValue::Ints(axes.into()));
     note("axes are counted from the front")
 }
 

@@ -40,6 +40,11 @@ impl Dims {
         let forms = match self.arena.atoms[atom].atom {
             Atom::BaseFloor(dividend, divisor) => {
                 let dividend = self.arena.exprs[dividend].poly.clone();
+                if self.has_quotient(&rest)
+                    && let Some(joined) = self.joined_halves(&dividend, divisor, coefficient, &rest)
+                {
+                    return Some(joined);
+                }
                 self.floor_forms(&dividend, divisor, coefficient, &rest)?
             }
             Atom::BaseMax(of) => self.max_forms(of, coefficient, &rest)?,
@@ -91,11 +96,17 @@ impl Dims {
     fn floor_forms(&mut self, dividend: &Poly, divisor: i64, times: i64, rest: &Poly) -> Option<Vec<Form>> {
         let (mirror, sum) = mirror(dividend, divisor)?;
         let other = rest.add_scaled(&sum, times)?;
+        let has_others = self.has_quotient(rest);
         let mut forms = Vec::new();
         for (dividend, times, rest) in [(dividend, times, rest), (&mirror, times.checked_neg()?, &other)] {
             let function = Function::Floor(dividend.clone(), divisor);
             forms.push(Form { function, times, rest: rest.clone() });
             forms.extend(absorbed(dividend, divisor, times, rest));
+            if has_others && let Some((both, other)) = self.halves(dividend, divisor) {
+                let rest = rest.add_scaled(&both, times)?;
+                let function = Function::Floor(other, divisor);
+                forms.push(Form { function, times: times.checked_neg()?, rest });
+            }
             // floor(N/6)*3 is floor(N/2) - mod(floor(N/2), 3), and floor(N/6)*6 is N - mod(N, 6).
             let modulus = gcd(times, divisor);
             if modulus > 1 {
@@ -106,6 +117,34 @@ impl Dims {
             }
         }
         Some(forms)
+    }
+
+    fn has_quotient(&self, sum: &Poly) -> bool {
+        let is_one = |atom| matches!(self.arena.atoms[atom].atom, Atom::BaseFloor(..));
+        sum.terms.iter().any(|term| term.bare().is_some_and(is_one))
+    }
+
+    /// `floor(N/2)` is `floor(N/4) + floor((N+2)/4)`: the first, in the basis, and the dividend of the last, for the one in
+    /// the middle.
+    fn halves(&mut self, dividend: &Poly, divisor: i64) -> Option<(Poly, Poly)> {
+        if divisor % 2 != 0 {
+            return None;
+        }
+        let half = divisor / 2;
+        let both = self.base_floor(dividend, half)?;
+        // The number stays below the divisor.
+        match dividend.constant < half {
+            true => Some((both, dividend.plus(half)?)),
+            false => Some((both.plus(-1)?, dividend.plus(-half)?)),
+        }
+    }
+
+    /// The sum with an atom of the basis and the one that makes two halves with it as one, if both are there.
+    fn joined_halves(&mut self, dividend: &Poly, divisor: i64, times: i64, rest: &Poly) -> Option<Poly> {
+        let (both, other) = self.halves(dividend, divisor)?;
+        let other = self.base_floor(&other, divisor)?;
+        let joined = rest.add_scaled(&both, times)?.add_scaled(&other, times.checked_neg()?)?;
+        (joined.terms.len() <= rest.terms.len()).then_some(joined)
     }
 
     /// `max(of, 0) * times + rest`: `of` is the difference of two sums, which can be the arguments.

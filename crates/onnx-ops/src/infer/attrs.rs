@@ -3,6 +3,7 @@
 
 use crate::schema::{self, Schema};
 use bytes::Bytes;
+use onnx_ir::list::Elements;
 use onnx_ir::{Attr, AttrType, AttrValue, Body, ElemType, Function, Names, Node, Tensor};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -188,11 +189,21 @@ impl<'a> Attrs<'a> {
         }
     }
 
-    /// The strings of a list as they are stored; `None` too if the list is a default.
-    pub(crate) fn stored_strings(&self, name: &str) -> Option<&'a [Bytes]> {
+    /// The integers of a list one after the other, for lists that may be long.
+    pub(crate) fn each_int(&self, name: &str) -> Option<Elements<'a, i64>> {
         match self.find(name)? {
-            Found::Value(AttrValue::Strings(list)) => Some(list),
-            Found::EmptyList => Some(&[]),
+            Found::Value(AttrValue::Ints(list)) => Some(list.elements()),
+            Found::Default(schema::Default::Ints(list)) => Some(Elements::of(list)),
+            Found::EmptyList => Some(Elements::of(&[])),
+            Found::Value(_) | Found::Default(_) => None,
+        }
+    }
+
+    /// The strings of a list as they are stored, likewise; `None` too if the list is a default.
+    pub(crate) fn each_string(&self, name: &str) -> Option<Elements<'a, Bytes>> {
+        match self.find(name)? {
+            Found::Value(AttrValue::Strings(list)) => Some(list.elements()),
+            Found::EmptyList => Some(Elements::of(&[])),
             Found::Value(_) | Found::Default(_) => None,
         }
     }

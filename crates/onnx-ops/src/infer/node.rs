@@ -24,6 +24,7 @@ use crate::dims::{Dim, Dims};
 use crate::schema::{Registry, Schema};
 use bytes::Bytes;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
+use onnx_ir::list::Elements;
 use onnx_ir::{AttrValue, ElemType, Node, NodeId, Tensor};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -264,12 +265,14 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     /// A list of integers, or its default. An empty list that is given is an empty list.
     pub fn ints(&self, name: &str) -> Option<Ints> {
-        self.int_list(name).map(Ints::from_slice)
+        self.note_attr(name, self.attrs().ints(name), |list| format!("{list:?}")).map(Ints::from_slice)
     }
 
-    /// [`ints`](Self::ints) in their place, for lists that may be long.
-    pub fn int_list(&self, name: &str) -> Option<&[i64]> {
-        self.note_attr(name, self.attrs().ints(name), |list| format!("{list:?}"))
+    /// The integers of [`ints`](Self::ints) one after the other, for lists that may be long.
+    pub fn each_int(&self, name: &str) -> Option<Elements<'_, i64>> {
+        self.note_attr(name, self.attrs().each_int(name), |list| {
+            format!("{:?}", list.clone().collect::<Vec<_>>())
+        })
     }
 
     /// A list of floats, or its default.
@@ -282,10 +285,10 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.note_attr(name, self.attrs().strings(name), |list| format!("{list:?}"))
     }
 
-    /// The strings of a list that the node has, as they are stored.
-    pub fn stored_strings(&self, name: &str) -> Option<&[Bytes]> {
-        self.note_attr(name, self.attrs().stored_strings(name), |list| {
-            format!("{:?}", list.iter().map(|s| String::from_utf8_lossy(s)).collect::<Vec<_>>())
+    /// The strings of a list that the node has one after the other, as they are stored.
+    pub fn each_string(&self, name: &str) -> Option<Elements<'_, Bytes>> {
+        self.note_attr(name, self.attrs().each_string(name), |list| {
+            format!("{:?}", list.clone().map(String::from_utf8_lossy).collect::<Vec<_>>())
         })
     }
 

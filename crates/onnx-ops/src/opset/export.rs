@@ -117,8 +117,8 @@ fn attr(param: &AttrParam, b: &mut BodyBuilder<'_>) -> Option<FormalAttr> {
         Some(Default::Float(x)) => Some(AttrValue::Float(*x)),
         Some(Default::Int(i)) => Some(AttrValue::Int(*i)),
         Some(Default::String(text)) => Some(AttrValue::String(bytes(text))),
-        Some(Default::Floats(all)) => (!all.is_empty()).then(|| AttrValue::Floats(all.to_vec())),
-        Some(Default::Ints(all)) => (!all.is_empty()).then(|| AttrValue::Ints(all.to_vec())),
+        Some(Default::Floats(all)) => (!all.is_empty()).then(|| AttrValue::Floats(all.to_vec().into())),
+        Some(Default::Ints(all)) => (!all.is_empty()).then(|| AttrValue::Ints(all.to_vec().into())),
         Some(Default::Strings(all)) => {
             (!all.is_empty()).then(|| AttrValue::Strings(all.iter().map(|text| bytes(text)).collect()))
         }

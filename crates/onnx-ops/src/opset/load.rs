@@ -170,8 +170,8 @@ impl Reader<'_> {
             AttrValue::Float(x) => Default::Float(*x),
             AttrValue::Int(i) => Default::Int(*i),
             AttrValue::String(s) => Default::String(text(s)?),
-            AttrValue::Floats(all) => Default::Floats(Cow::Owned(all.clone())),
-            AttrValue::Ints(all) => Default::Ints(Cow::Owned(all.clone())),
+            AttrValue::Floats(all) => Default::Floats(Cow::Owned(all.to_vec())),
+            AttrValue::Ints(all) => Default::Ints(Cow::Owned(all.to_vec())),
             AttrValue::Strings(all) => {
                 Default::Strings(Cow::Owned(all.iter().map(|s| text(s)).collect::<Option<Vec<_>>>()?))
             }

@@ -174,7 +174,7 @@ impl Look<'_> {
 
     fn has_no_pads(&self) -> bool {
         let pads = match self.attr(self.n(), "pads") {
-            Some(AttrValue::Ints(list)) => Some(list.into()),
+            Some(AttrValue::Ints(list)) => Some(list[..].into()),
             _ => self.ints(1),
         };
         pads.is_some_and(|pads| pads.iter().all(|pad| *pad == 0))
@@ -207,7 +207,7 @@ impl Look<'_> {
 
     fn perm(&self, node: &Node) -> Option<Vec<i64>> {
         match self.attr(node, "perm") {
-            Some(AttrValue::Ints(perm)) => Some(perm),
+            Some(AttrValue::Ints(perm)) => Some(perm.to_vec()),
             Some(_) => None,
             None if node.attrs.iter().any(|a| self.model.text(a.name) == "perm") => None,
             None => {

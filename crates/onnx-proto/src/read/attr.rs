@@ -2,9 +2,10 @@
 
 use super::fields::{Fields, Value, merged};
 use super::graph::GraphReader;
-use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, varint};
+use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, WireType, bytes_run, fixed32_run, varint, varint_run};
 use bytes::Bytes;
-use onnx_ir::{Attr, AttrType, AttrValue, NodeId, SparseTensor, TensorId, TypeId};
+use onnx_ir::list::Chunk;
+use onnx_ir::{Attr, AttrType, AttrValue, List, NodeId, SparseTensor, TensorId, TypeId};
 use smallvec::SmallVec;
 
 const NAME: u32 = 1;
@@ -33,32 +34,36 @@ impl GraphReader<'_, '_> {
         let names = &mut *b.names;
         let mut attr = Attr::default();
         let (mut f, mut i, mut s) = (None, None, None);
-        let (mut floats, mut ints, mut strings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut floats, mut ints, mut strings) = (List::default(), List::default(), List::default());
         let mut messages = Messages { fields: SmallVec::new(), whole };
         let mut fields = Fields::new(encoded);
-        while let Some((number, value)) = fields.next() {
+        loop {
+            let from = (fields.rest(), whole);
+            let Some((number, value)) = fields.next() else { break };
             match (number, value) {
                 (NAME, Value::Bytes(name)) => attr.name = Some(names.intern_bytes(name)),
                 (F, Value::Fixed32(bits)) => f = Some(f32::from_le_bytes(bits)),
                 (I, Value::Number(int)) => i = Some(int as i64),
                 (S, Value::Bytes(string)) => s = Some(whole.slice_ref(string)),
                 (FLOATS, Value::Fixed32(bits)) => {
-                    fields.floats(FLOATS as u8, f32::from_le_bytes(bits), &mut floats);
+                    fields.list::<f32>(from, f32::from_le_bytes(bits), next_floats, &mut floats);
                 }
                 (FLOATS, Value::Bytes(packed)) => {
                     go.unusual();
-                    floats.extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
+                    floats
+                        .to_mut()
+                        .extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
                 }
                 (INTS, Value::Number(int)) => {
-                    fields.ints(INTS as u8, int as i64, &mut ints);
+                    fields.list::<i64>(from, int as i64, next_ints, &mut ints);
                 }
                 (INTS, Value::Bytes(packed)) => {
                     go.unusual();
-                    ints.extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
+                    ints.to_mut()
+                        .extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
                 (STRINGS, Value::Bytes(string)) => {
-                    let owned = |string| frequent(string).unwrap_or_else(|| whole.slice_ref(string));
-                    fields.strings(STRINGS as u8, string, owned, &mut strings);
+                    fields.list::<Bytes>(from, whole.slice_ref(string), next_strings, &mut strings);
                 }
                 (DOC_STRING, Value::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
                 (TYPE, Value::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
@@ -80,9 +85,9 @@ impl GraphReader<'_, '_> {
             add(values, messages.one(T), |t| AttrValue::Tensor(self.encoded_tensor(t)));
             add(values, messages.one(G), |g| AttrValue::Graph(self.graph(&g, node)));
         }
-        add(values, list(floats), AttrValue::Floats);
-        add(values, list(ints), AttrValue::Ints);
-        add(values, list(strings), AttrValue::Strings);
+        add(values, Some(floats).filter(|list| !list.is_empty()), AttrValue::Floats);
+        add(values, Some(ints).filter(|list| !list.is_empty()), AttrValue::Ints);
+        add(values, Some(strings).filter(|list| !list.is_empty()), AttrValue::Strings);
         if messages.fields.is_empty() {
             return attr;
         }
@@ -139,12 +144,16 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// A string that lists of ensembles of trees repeat for each node, which may be a hundred thousand. Such a one needs no
-/// reference to the file, which would be counted up and down each time.
-fn frequent(string: &[u8]) -> Option<Bytes> {
-    const MODES: [&[u8]; 7] =
-        [b"LEAF", b"BRANCH_LEQ", b"BRANCH_LT", b"BRANCH_GTE", b"BRANCH_GT", b"BRANCH_EQ", b"BRANCH_NEQ"];
-    MODES.into_iter().find(|mode| *mode == string).map(Bytes::from_static)
+fn next_floats<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, f32>) -> usize {
+    fixed32_run(rest, (FLOATS as u8) << 3 | WireType::Fixed32 as u8, chunk)
+}
+
+fn next_ints<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, i64>) -> usize {
+    varint_run(rest, (INTS as u8) << 3 | WireType::Varint as u8, chunk)
+}
+
+fn next_strings<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, Bytes>) -> usize {
+    bytes_run(rest, (STRINGS as u8) << 3 | WireType::Bytes as u8, chunk)
 }
 
 /// A list, unless it is empty: lists have no presence.

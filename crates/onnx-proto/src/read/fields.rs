@@ -2,6 +2,8 @@
 
 use crate::wire::{Cursor, Reason, WireType};
 use bytes::Bytes;
+use onnx_ir::List;
+use onnx_ir::list::{CHUNK, Decode, Element};
 
 /// The value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -88,51 +90,45 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Room that a list may have for more entries than it has.
-const SPARE: usize = 16;
+/// A list of more elements stays in its file.
+const LONG: usize = CHUNK - 4;
 
 impl<'a> Fields<'a> {
-    /// A string of a list, and those that come next, each with its key, as far as they are short.
-    pub(super) fn strings<T>(
+    /// What has not been read.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Adds to a list of a field that has a key for each element the one that was read last, and those that come next, as
+    /// far as `decode` takes them; `from` is the bytes from that element on, a slice of `whole`.
+    pub(super) fn list<T: Element>(
         &mut self,
-        number: u8,
-        first: &'a [u8],
-        mut string: impl FnMut(&'a [u8]) -> T,
-        strings: &mut Vec<T>,
+        (from, whole): (&'a [u8], &Bytes),
+        last: T,
+        decode: Decode<T>,
+        list: &mut List<T>,
     ) {
-        let key = number << NUMBER | WireType::Bytes as u8;
-        let more = Cursor::new(self.rest, 0).skip_run(key, WireType::Bytes);
-        strings.reserve(1 + more as usize);
-        strings.push(string(first));
-        while let [next, length @ ..0x80, rest @ ..] = self.rest
-            && *next == key
-            && let Some((value, behind)) = rest.split_at_checked(usize::from(*length))
-        {
-            strings.push(string(value));
-            self.rest = behind;
+        let (mut rest, mut chunk) = (from, [T::Ref::default(); CHUNK]);
+        let mut filled = decode(&mut rest, &mut chunk);
+        if filled == 0 {
+            list.to_mut().push(last);
+            return;
         }
-    }
-
-    /// A number of a list, and those that come next, each with its key.
-    pub(super) fn ints(&mut self, number: u8, first: i64, ints: &mut Vec<i64>) {
-        // Each takes two bytes at least.
-        ints.reserve(1 + self.rest.len() / 2);
-        ints.push(first);
-        let mut cursor = Cursor::new(self.rest, 0);
-        cursor.varint_run(number << NUMBER, ints);
-        self.rest = cursor.rest();
-        ints.shrink_to(ints.len() + SPARE);
-    }
-
-    /// The same for floats.
-    pub(super) fn floats(&mut self, number: u8, first: f32, floats: &mut Vec<f32>) {
-        floats.reserve(1 + self.rest.len() / 5);
-        floats.push(first);
-        let mut cursor = Cursor::new(self.rest, 0);
-        let key = number << NUMBER | WireType::Fixed32 as u8;
-        cursor.fixed32_run(key, |bits| floats.push(f32::from_le_bytes(bits)));
-        self.rest = cursor.rest();
-        floats.shrink_to(floats.len() + SPARE);
+        if filled <= LONG || !list.is_empty() {
+            let list = list.to_mut();
+            while filled > 0 {
+                list.extend(chunk[..filled].iter().map(|&element| T::keep(element, whole)));
+                filled = if filled > LONG { decode(&mut rest, &mut chunk) } else { 0 };
+            }
+        } else {
+            let mut len = 0;
+            while filled > 0 {
+                len += filled;
+                filled = decode(&mut rest, &mut chunk);
+            }
+            *list = List::stored(whole.slice_ref(&from[..from.len() - rest.len()]), len, decode);
+        }
+        self.rest = rest;
     }
 }
 

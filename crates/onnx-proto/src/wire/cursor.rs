@@ -1,6 +1,8 @@
 //! Reads keys, varints and lengths, and never beyond the end it was given.
 
 use super::MAX_DEPTH;
+use bytes::Bytes;
+use onnx_ir::list::Chunk;
 
 /// How a field's value is delimited: the low three bits of its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,18 +109,99 @@ fn four_varints(word: u64, key: u8) -> Option<[i64; 4]> {
     is_so.then(|| [number(0), number(1), number(2), number(3)])
 }
 
-/// The numbers of two fields of this key, if the first six bytes are such fields of two bytes each, as short as they
-/// can be.
+/// The number of the field of this key with which the word begins, if it has `SIZE` bytes of at most three, as short as
+/// it can be.
 #[inline]
-fn two_varints(word: u64, key: u8) -> Option<[i64; 2]> {
-    const ONES: u64 = 0x0100_0001;
-    let number = |i: u32| {
-        let field = word >> (24 * i);
-        (field >> 8 & 0x7f | (field >> 16 & 0x7f) << 7) as i64
-    };
-    let numbers = [number(0), number(1)];
-    let is_so = word & (0x80_80ff * ONES) == (u64::from(key) | 0x8000) * ONES;
-    (is_so && numbers.iter().all(|&number| number >= 0x80)).then_some(numbers)
+fn sized_varint<const SIZE: u32>(word: u64, key: u8) -> Option<i64> {
+    let ends = 0x80_8080 >> (24 - 8 * SIZE);
+    let goes_on = ends >> 8;
+    let digits = word >> 8;
+    let value = digits & 0x7f | digits >> 1 & 0x3f80 | digits >> 2 & 0x1f_c000;
+    let value = value & ((1 << (7 * SIZE)) - 1);
+    let is_so = word as u8 == key && digits & ends == goes_on && (SIZE == 1 || value >> (7 * SIZE - 7) != 0);
+    is_so.then_some(value as i64)
+}
+
+/// The numbers of two fields of this key, if the word begins with two such fields, each with `SIZE` bytes behind its key.
+#[inline]
+fn two_varints<const SIZE: u32>(word: u64, key: u8) -> Option<[i64; 2]> {
+    Some([sized_varint::<SIZE>(word, key)?, sized_varint::<SIZE>(word >> (8 + 8 * SIZE), key)?])
+}
+
+/// The numbers of a field of one key each that come next, as far as they are short and the chunk has room.
+///
+/// Numbers that are one after the other mostly have the same size. That is asked for, size by size, and several numbers
+/// are read at once: a processor foresees the answer, and need not wait for one number to know where the next one is.
+pub(crate) fn varint_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, i64>) -> usize {
+    let mut filled = 0;
+    while let Some([a, b, c, d]) = chunk[filled..].first_chunk_mut::<4>() {
+        let Some((word, _)) = rest.split_first_chunk() else { break };
+        let word = u64::from_le_bytes(*word);
+        let (count, size) = if let Some(four) = four_varints(word, key) {
+            [*a, *b, *c, *d] = four;
+            (4, 8)
+        } else if let Some(two) = two_varints::<2>(word, key) {
+            [*a, *b] = two;
+            (2, 6)
+        } else if let Some(two) = two_varints::<3>(word, key) {
+            [*a, *b] = two;
+            (2, 8)
+        } else if let Some(one) = sized_varint::<1>(word, key) {
+            *a = one;
+            (1, 2)
+        } else if let Some(one) = sized_varint::<2>(word, key) {
+            *a = one;
+            (1, 3)
+        } else if let Some(one) = sized_varint::<3>(word, key) {
+            *a = one;
+            (1, 4)
+        } else {
+            return filled;
+        };
+        filled += count;
+        *rest = &rest[size..];
+    }
+    // The last bytes of all.
+    while let [first, behind @ ..] = rest
+        && *first == key
+        && behind.len() < 7
+        && let Some(room) = chunk.get_mut(filled)
+        && let Some((value, size)) = short_varint(behind)
+    {
+        *room = value as i64;
+        filled += 1;
+        *rest = &behind[size..];
+    }
+    filled
+}
+
+/// The same for numbers of four bytes.
+pub(crate) fn fixed32_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, f32>) -> usize {
+    let mut filled = 0;
+    for ([first, number @ ..], room) in rest.as_chunks::<5>().0.iter().zip(chunk) {
+        if *first != key {
+            break;
+        }
+        *room = f32::from_le_bytes(*number);
+        filled += 1;
+    }
+    *rest = &rest[5 * filled..];
+    filled
+}
+
+/// The same for strings, as far as they are short.
+pub(crate) fn bytes_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, Bytes>) -> usize {
+    let mut filled = 0;
+    while let [first, length @ ..0x80, behind @ ..] = rest
+        && *first == key
+        && let Some(room) = chunk.get_mut(filled)
+        && let Some((value, behind)) = behind.split_at_checked(usize::from(*length))
+    {
+        *room = value;
+        filled += 1;
+        *rest = behind;
+    }
+    filled
 }
 
 impl<'a> Cursor<'a> {
@@ -223,48 +306,6 @@ impl<'a> Cursor<'a> {
         count
     }
 
-    /// The numbers of a field of one key each that come next, as far as they are short. Four numbers of a byte, or two
-    /// of two bytes, are read at once where they are one after the other.
-    pub(crate) fn varint_run(&mut self, key: u8, numbers: &mut Vec<i64>) {
-        let mut rest = self.rest();
-        loop {
-            if let Some((word, _)) = rest.split_first_chunk() {
-                let word = u64::from_le_bytes(*word);
-                if let Some(four) = four_varints(word, key) {
-                    numbers.extend(four);
-                    rest = &rest[8..];
-                    continue;
-                }
-                if let Some(two) = two_varints(word, key) {
-                    numbers.extend(two);
-                    rest = &rest[6..];
-                    continue;
-                }
-            }
-            match rest {
-                [first, behind @ ..] if *first == key => {
-                    let Some((value, size)) = short_varint(behind) else { break };
-                    numbers.push(value as i64);
-                    rest = &behind[size..];
-                }
-                _ => break,
-            }
-        }
-        self.at = self.bytes.len() - rest.len();
-    }
-
-    /// The same for numbers of four bytes.
-    pub(crate) fn fixed32_run(&mut self, key: u8, mut number: impl FnMut([u8; 4])) {
-        let mut rest = self.rest();
-        while let [first, a, b, c, d, behind @ ..] = rest
-            && *first == key
-        {
-            number([*a, *b, *c, *d]);
-            rest = behind;
-        }
-        self.at = self.bytes.len() - rest.len();
-    }
-
     /// A length, with whether it is written as short as it can be.
     pub(crate) fn length(&mut self) -> Result<(usize, bool), Reason> {
         let varint = self.varint()?;
@@ -316,6 +357,7 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onnx_ir::list::CHUNK;
 
     fn read(bytes: &[u8]) -> Result<(u64, bool, usize), Reason> {
         let mut cursor = Cursor::new(bytes, 0);
@@ -362,9 +404,15 @@ mod tests {
                     expected.push(value as i64);
                     one.at += 1 + size;
                 }
-                let (mut run, mut found) = (Cursor::new(&bytes, 0), Vec::new());
-                run.varint_run(8, &mut found);
-                assert_eq!((found, run.at), (expected, one.at), "{bytes:?}");
+                let (mut rest, mut found, mut chunk) = (&bytes[..], Vec::new(), [0; CHUNK]);
+                loop {
+                    let filled = varint_run(&mut rest, 8, &mut chunk);
+                    found.extend_from_slice(&chunk[..filled]);
+                    if filled == 0 {
+                        break;
+                    }
+                }
+                assert_eq!((found, rest), (expected, one.rest()), "{bytes:?}");
             }
         }
     }

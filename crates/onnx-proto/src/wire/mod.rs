@@ -14,7 +14,7 @@ pub(crate) mod varint;
 mod walk;
 
 pub(crate) use canonical::{canonical, is_misread, push_bytes};
-pub(crate) use cursor::Cursor;
+pub(crate) use cursor::{Cursor, bytes_run, fixed32_run, varint_run};
 pub use cursor::{Reason, WireType};
 pub(crate) use schema::{Field, Kind, Message, Repeat};
 pub(crate) use table::*;

@@ -85,9 +85,9 @@ impl GraphWriter<'_> {
             AttrValue::String(value) => bytes(number, value, out),
             AttrValue::Tensor(tensor) => encode(number, &self.tensor(*tensor), out),
             AttrValue::Graph(graph) => message(number, out, |out| self.graph(*graph, out)),
-            AttrValue::Floats(values) => values.iter().for_each(|&value| float(number, value, out)),
-            AttrValue::Ints(values) => values.iter().for_each(|&value| int(number, value, out)),
-            AttrValue::Strings(values) => values.iter().for_each(|value| bytes(number, value, out)),
+            AttrValue::Floats(values) => values.elements().for_each(|value| float(number, value, out)),
+            AttrValue::Ints(values) => values.elements().for_each(|value| int(number, value, out)),
+            AttrValue::Strings(values) => values.elements().for_each(|value| bytes(number, value, out)),
             AttrValue::Tensors(tensors) => {
                 tensors.iter().for_each(|&tensor| encode(number, &self.tensor(tensor), out));
             }

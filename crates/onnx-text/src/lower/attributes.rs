@@ -103,7 +103,7 @@ impl Cx<'_> {
                         let float = f32::from_bits(bits as u32);
                         let slot = match &mut *value {
                             AttrValue::Float(f) if index == 0 => Some(f),
-                            AttrValue::Floats(list) => list.get_mut(index),
+                            AttrValue::Floats(list) => list.to_mut().get_mut(index),
                             _ => None,
                         };
                         match slot.filter(|f| f.is_nan() && float.is_nan()) {
@@ -273,7 +273,7 @@ impl Cx<'_> {
                         other => self.wrong_kind(other.span(), "a string"),
                     }
                 }
-                AttrValue::Strings(strings)
+                AttrValue::Strings(strings.into())
             }
             _ => self.other_list(b, list, owner)?,
         };
@@ -296,7 +296,7 @@ impl Cx<'_> {
                 Ok(())
             });
             debug_assert!(read.is_ok(), "the lexer has checked the list");
-            return AttrValue::Floats(floats);
+            return AttrValue::Floats(floats.into());
         }
         let mut ints = Vec::with_capacity(capacity);
         let read = read_list(text.as_bytes(), |v: i64, _| {
@@ -304,7 +304,7 @@ impl Cx<'_> {
             Ok(())
         });
         debug_assert!(read.is_ok(), "the lexer has checked the list");
-        AttrValue::Ints(ints)
+        AttrValue::Ints(ints.into())
     }
 
     /// Integers, or floats: as stated, or as the first element says.
@@ -333,7 +333,7 @@ impl Cx<'_> {
                 _ => self.wrong_kind(at, "a number"),
             }
         }
-        AttrValue::Floats(values)
+        AttrValue::Floats(values.into())
     }
 
     /// Tensors, graphs, types or sparse tensors.

@@ -85,7 +85,7 @@ pub fn read_node(source: &str, b: &mut BodyBuilder<'_>) -> (Option<NodeId>, Vec<
 /// let (attr, diagnostics) = onnx_text::read_attribute("axes = [0, -1]", &mut b, None);
 /// assert!(diagnostics.is_empty());
 /// let attr = attr.expect("an attribute");
-/// assert_eq!(attr.value(), Some(&AttrValue::Ints(vec![0, -1])));
+/// assert_eq!(attr.value(), Some(&AttrValue::Ints(vec![0, -1].into())));
 /// ```
 pub fn read_attribute(
     source: &str,

@@ -140,3 +140,16 @@ fn broadcasts() {
     let symbol = dims.symbol("M");
     assert_eq!(dims.broadcast(symbol, Dim::Unknown), Ok(Dim::Unknown));
 }
+
+#[test]
+fn halves_of_halves() {
+    shows("floor(H/2) - floor(H/4)", "floor((H+2)/4)");
+    shows("floor(H/4) + floor((H+2)/4)", "floor(H/2)");
+    shows("floor(H/6) + floor((H+3)/6)", "floor(H/3)");
+    shows("floor((H+1)/6) - floor((H+1)/3) + M", "M-floor((H+4)/6)");
+    // Padded by what is left, as exporters write it.
+    shows("(floor(H/2) + mod(floor(H/2), 2)) // 2", "floor((H+2)/4)");
+    let eighth = "floor((H+6)/8)";
+    shows(&format!("({0} + mod({0}, 2)) // 2", "floor((H+2)/4)"), eighth);
+    shows("ceil(floor((H+2)/4)/2)", eighth);
+}

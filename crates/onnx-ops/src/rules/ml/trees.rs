@@ -9,6 +9,7 @@ use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
 use foldhash::HashSet;
 use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::list::Elements;
 use onnx_ir::{Payload, Tensor};
 
 const MODES: &[&str] =
@@ -31,13 +32,12 @@ enum Nodes {
 
 impl Nodes {
     /// Those of two parallel lists, or the first one that is there twice.
-    fn new(trees: &[i64], ids: &[i64]) -> Result<Nodes, (i64, i64)> {
-        if let Some(counts) = counted_nodes(trees, ids) {
+    fn new(trees: Elements<'_, i64>, ids: Elements<'_, i64>) -> Result<Nodes, (i64, i64)> {
+        if let Some(counts) = counted_nodes(trees.clone(), ids.clone()) {
             return Ok(Nodes::Counted(counts));
         }
         let mut all: HashSet<(i64, i64)> = HashSet::default();
-        all.reserve(trees.len());
-        for node in trees.iter().copied().zip(ids.iter().copied()) {
+        for node in trees.zip(ids) {
             if !all.insert(node) {
                 return Err(node);
             }
@@ -54,14 +54,43 @@ impl Nodes {
             Nodes::Listed(all) => all.contains(&(tree, node)),
         }
     }
+
+    /// The first node whose branch leads to none, and where: of each node its tree, and the number in its tree that its
+    /// branch leads to.
+    fn lost(
+        &self,
+        trees: Elements<'_, i64>,
+        mut targets: Elements<'_, i64>,
+        is_leaf: impl Fn(usize) -> bool,
+    ) -> Option<(usize, i64, i64)> {
+        let counts = match self {
+            Nodes::Counted(counts) => counts,
+            Nodes::Listed(_) => {
+                let mut branches = trees.zip(targets).enumerate();
+                let lost = branches.find(|&(i, (tree, node))| !is_leaf(i) && !self.contains(tree, node));
+                return lost.map(|(i, (tree, node))| (i, tree, node));
+            }
+        };
+        let mut i = 0;
+        for (tree, &count) in (0..).zip(counts) {
+            for _ in 0..count {
+                let node = targets.next()?;
+                if !(0..count).contains(&node) && !is_leaf(i) {
+                    return Some((i, tree, node));
+                }
+                i += 1;
+            }
+        }
+        None
+    }
 }
 
 /// How many nodes each tree has, if all are counted from 0.
-fn counted_nodes(trees: &[i64], ids: &[i64]) -> Option<Vec<i64>> {
+fn counted_nodes(trees: Elements<'_, i64>, ids: Elements<'_, i64>) -> Option<Vec<i64>> {
     let mut counts = Vec::new();
     let mut tree = -1;
     let mut count = 0;
-    for (&t, &id) in trees.iter().zip(ids) {
+    for (t, id) in trees.zip(ids) {
         if t != tree {
             if tree >= 0 {
                 counts.push(count);
@@ -92,19 +121,23 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
         values,
     ];
     same_len(cx, "nodes_treeids", &required, &[hitrates, "nodes_missing_value_tracks_true"])?;
-    let modes = cx.stored_strings("nodes_modes")?;
-    let is_known = |mode: &[u8]| mode == b"LEAF" || MODES.iter().any(|known| known.as_bytes() == mode);
-    if let Some(other) = modes.iter().find(|m| !is_known(m)) {
-        let other = String::from_utf8_lossy(other);
+    let mut leaves = Vec::with_capacity(len(cx, "nodes_modes")?);
+    let mut modes = cx.each_string("nodes_modes")?;
+    let other = modes.find(|mode| {
+        let is_leaf = *mode == b"LEAF";
+        leaves.push(is_leaf);
+        !is_leaf && !MODES.iter().any(|known| known.as_bytes() == *mode)
+    });
+    if let Some(other) = other {
+        let other = String::from_utf8_lossy(other).into_owned();
         let near = onnx_ir::diag::did_you_mean(&other, MODES.iter().copied());
         let message = format!("`{other}` is no mode of a node");
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_modes"), message);
         cx.fail(diagnostic.maybe_help(near.map(|n| format!("did you mean `{n}`?"))))?;
         return None;
     }
-    let leaves: Vec<bool> = modes.iter().map(|m| **m == *b"LEAF").collect();
     let is_leaf = |i: usize| leaves.get(i).is_some_and(|leaf| *leaf);
-    let all = match Nodes::new(cx.int_list("nodes_treeids")?, cx.int_list("nodes_nodeids")?) {
+    let all = match Nodes::new(cx.each_int("nodes_treeids")?, cx.each_int("nodes_nodeids")?) {
         Ok(all) => all,
         Err((tree, node)) => {
             cx.fail_at_attr("nodes_nodeids", format!("node {node} is twice in tree {tree}"))?;
@@ -112,9 +145,8 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
         }
     };
     for name in ["nodes_truenodeids", "nodes_falsenodeids"] {
-        let targets = cx.int_list("nodes_treeids")?.iter().zip(cx.int_list(name)?);
-        let lost = targets.enumerate().find(|(i, (t, n))| !is_leaf(*i) && !all.contains(**t, **n));
-        if let Some((i, (tree, node))) = lost {
+        let lost = all.lost(cx.each_int("nodes_treeids")?, cx.each_int(name)?, is_leaf);
+        if let Some((i, tree, node)) = lost {
             let message = format!("the branch of entry {i} leads to node {node}, which tree {tree} has not");
             cx.fail_at_attr(name, message)?;
         }
@@ -127,9 +159,9 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
 fn columns(cx: &mut NodeCx<'_, '_>, is_branch: impl Fn(usize) -> bool) -> Infer {
     let last = cx.shape(0).filter(|s| s.len() <= 2).and_then(|s| s.last().copied());
     let columns = last.and_then(|d| cx.dims().as_const(d)).unwrap_or(i64::MAX);
-    let mut features = cx.int_list("nodes_featureids")?.iter().enumerate();
-    let other = features.find(|(i, feature)| !(0..columns).contains(*feature) && is_branch(*i));
-    let Some(other) = other.map(|(_, feature)| *feature) else { return Some(()) };
+    let mut features = cx.each_int("nodes_featureids")?.enumerate();
+    let other = features.find(|(i, feature)| !(0..columns).contains(feature) && is_branch(*i));
+    let Some(other) = other.map(|(_, feature)| feature) else { return Some(()) };
     let diagnostic = |cx: &NodeCx<'_, '_>, message| {
         Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_featureids"), message)
     };
@@ -151,8 +183,8 @@ fn votes(
 ) -> Infer {
     let weights = list_or_tensor(cx, weights[0], weights[1])?;
     same_len(cx, trees, &[ids, targets, weights], &[])?;
-    let mut votes = cx.int_list(trees)?.iter().zip(cx.int_list(ids)?);
-    match votes.find(|(tree, node)| !all.contains(**tree, **node)) {
+    let mut votes = cx.each_int(trees)?.zip(cx.each_int(ids)?);
+    match votes.find(|(tree, node)| !all.contains(*tree, *node)) {
         Some((tree, node)) => {
             let message = format!("tree {tree} has no node {node}");
             cx.fail_at_attr(ids, message)
@@ -231,17 +263,20 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     for (ids, leafs) in [("nodes_truenodeids", "nodes_trueleafs"), ("nodes_falsenodeids", "nodes_falseleafs")]
     {
-        in_range(cx, leafs, 2, "kinds of branches")?;
-        let mut branches = cx.int_list(ids)?.iter().zip(cx.int_list(leafs)?);
-        let lost = branches.find(|(id, leaf)| {
-            let count = if **leaf == 1 { leaves } else { nodes };
-            usize::try_from(**id).map_or(true, |id| id >= count)
+        let mut branches = cx.each_int(ids)?.zip(cx.each_int(leafs)?);
+        let ends = |leaf| match leaf {
+            0 => Some((nodes, "nodes")),
+            1 => Some((leaves, "leaves")),
+            _ => None,
+        };
+        let lost = branches.find(|&(id, leaf)| {
+            ends(leaf).is_none_or(|(count, _)| usize::try_from(id).map_or(true, |id| id >= count))
         });
-        if let Some((id, leaf)) = lost {
-            let (count, what) = if *leaf == 1 { (leaves, "leaves") } else { (nodes, "nodes") };
-            let message = format!("{id} is none of {count} {what}");
-            return cx.fail_at_attr(ids, message);
-        }
+        let Some((id, leaf)) = lost else { continue };
+        return match ends(leaf) {
+            Some((count, what)) => cx.fail_at_attr(ids, format!("{id} is none of {count} {what}")),
+            None => cx.fail_at_attr(leafs, format!("{leaf} is none of 2 kinds of branches")),
+        };
     }
     in_range(cx, "tree_roots", nodes, "nodes")?;
     columns(cx, |_| true)?;
