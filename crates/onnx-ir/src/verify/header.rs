@@ -61,6 +61,9 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
 }
 
 fn recommended(scene: &Scene<'_>, found: &mut Findings) {
+    if !found.wants(&code::HEADER_RECOMMENDED) {
+        return;
+    }
     let header = &scene.model.header;
     let stated = [
         ("producer_name", header.producer_name),
