@@ -166,3 +166,59 @@ fn add<T>(values: &mut SmallVec<[AttrValue; 1]>, value: Option<T>, wrap: impl Fn
         values.push(wrap(value));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::wire::push_bytes;
+    use onnx_ir::{AttrValue, List};
+
+    /// A model whose only node has these fields in its attribute.
+    fn model(attribute: &[u8]) -> Vec<u8> {
+        let mut model = attribute.to_vec();
+        for number in [5, 1, 7] {
+            let inner = std::mem::take(&mut model);
+            push_bytes(number, &inner, &mut model);
+        }
+        model
+    }
+
+    fn values(attribute: &[u8]) -> Vec<AttrValue> {
+        let model = crate::read(model(attribute).into()).0;
+        let body = &model.bodies[model.main.unwrap()];
+        body.nodes.values().flat_map(|node| &node.attrs[0].values).cloned().collect()
+    }
+
+    fn ints(numbers: &[i64]) -> Vec<u8> {
+        let mut field = Vec::new();
+        for &number in numbers {
+            field.push(0x40);
+            prost::encoding::encode_varint(number as u64, &mut field);
+        }
+        field
+    }
+
+    #[test]
+    fn long_lists_are_read_in_any_pieces() {
+        let numbers: Vec<i64> =
+            (0..200).map(|i| [i, i * 300, i * 70_000, 1 << 40, -i][i as usize % 5]).collect();
+        let small: Vec<i64> = (0..200).collect();
+        for numbers in [numbers, small] {
+            for cut in [0, 1, 29, 32, 33, 100, 200] {
+                let (first, second) = numbers.split_at(cut);
+                let attribute = [ints(first), vec![0x18, 7], ints(second)].concat();
+                let expected = [AttrValue::Int(7), AttrValue::Ints(numbers.clone().into())];
+                assert_eq!(values(&attribute), expected, "cut at {cut}");
+            }
+        }
+        let floats: Vec<f32> = (0..100_u8).map(|i| f32::from(i) / 8.0).collect();
+        let fields: Vec<u8> = floats.iter().flat_map(|x| [0x3d].into_iter().chain(x.to_le_bytes())).collect();
+        assert_eq!(values(&fields), [AttrValue::Floats(floats.into())]);
+        let (mut fields, mut expected) = (Vec::new(), Vec::new());
+        for i in 0..100 {
+            let text = "a".repeat(if i == 50 { 300 } else { i });
+            push_bytes(9, text.as_bytes(), &mut fields);
+            expected.push(bytes::Bytes::from(text));
+        }
+        assert_eq!(values(&fields), [AttrValue::Strings(List::from(expected))]);
+    }
+}
