@@ -82,3 +82,22 @@ impl Oracle {
 pub fn is_ok(answer: &Value) -> bool {
     answer["ok"] == true
 }
+
+/// Whether ONNX Runtime's products of `uint8` and `int8` are exact only up to 7 bits: x86 processors without VNNI add pairs
+/// of such products in 16 bits, with saturation (`tests/python/processor.py` has the numbers).
+pub fn products_saturate() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let has_exact = is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_exact = true;
+    !has_exact
+}
+
+/// Says what a test draws otherwise where they are not.
+pub fn say_if_products_saturate(whose: &str) {
+    if products_saturate() {
+        left_out(&format!(
+            "{whose}: int8 of 8 bits, as ONNX Runtime saturates products of bytes on a processor without VNNI"
+        ));
+    }
+}

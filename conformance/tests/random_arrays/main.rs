@@ -8,7 +8,7 @@ use conformance::convert::{print, read_wire, write_wire};
 use conformance::corpus::{in_parallel, scratch};
 use conformance::formulas::only_node;
 use conformance::inferred::contradiction;
-use conformance::oracle::Oracle;
+use conformance::oracle::{Oracle, say_if_products_saturate};
 use conformance::results::run;
 use conformance::rewrites::rewritten;
 use onnx_exec::RunOptions;
@@ -120,6 +120,7 @@ fn models(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn random_arrays_are_as_in_onnx_runtime() {
     let Some(oracle) = Oracle::find("random arrays") else { return };
+    say_if_products_saturate("random arrays");
     let folder = scratch("random_arrays");
     let count = std::env::var("ONNXTXT_ARRAYS").unwrap_or_else(|_| MODELS.to_owned());
     let of = std::env::var("ONNXTXT_ARRAYS_OF").unwrap_or_default();

@@ -1,6 +1,7 @@
 //! One node at random, and all that it needs.
 
 use conformance::convert::read_text;
+use conformance::oracle::products_saturate;
 use conformance::random::Random;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::{ElemType, Initializer, Model, ValueDef};
@@ -286,6 +287,7 @@ pub(crate) fn range(elem: ElemType) -> Option<(i64, i64)> {
         E::UINT4 => (0, 15),
         E::INT4 => (-8, 7),
         E::UINT8 => (0, 255),
+        E::INT8 if products_saturate() => (-64, 63),
         E::INT8 => (-128, 127),
         E::UINT16 => (0, 65535),
         E::INT16 => (-32768, 32767),

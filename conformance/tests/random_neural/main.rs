@@ -17,7 +17,7 @@ use case::{Case, Draw, Form};
 use conformance::convert::write_wire;
 use conformance::corpus::{in_parallel, scratch};
 use conformance::inferred::contradiction;
-use conformance::oracle::Oracle;
+use conformance::oracle::{Oracle, say_if_products_saturate};
 use conformance::results;
 use conformance::rewrites::rewritten;
 use onnx_exec::{RunOptions, Value};
@@ -67,6 +67,7 @@ fn request(case: &Case, at: usize, folder: &Path, ours: &Result<Vec<Value>, Stri
 /// Draws nodes of a family, runs them, and has them judged.
 fn judge(family: &str, draw: impl Fn(Draw) -> Case + Sync) {
     let Some(oracle) = Oracle::find(family) else { return };
+    say_if_products_saturate(family);
     let asked = std::env::var("ONNXTXT_NEURAL").ok().and_then(|n| n.parse().ok());
     let seeds: Vec<u64> = (0..asked.unwrap_or(NODES)).collect();
     let folder = scratch(&format!("random_neural_{family}"));

@@ -101,6 +101,14 @@ impl<T: Element> List<T> {
         }
     }
 
+    /// A copy of all elements.
+    pub fn to_vec(&self) -> Vec<T> {
+        match &self.0 {
+            Form::Made(list) => list.clone(),
+            Form::Stored(stored) => stored.made.get().cloned().unwrap_or_else(|| stored.decoded()),
+        }
+    }
+
     /// The list to change.
     pub fn to_mut(&mut self) -> &mut Vec<T> {
         if let Form::Stored(stored) = &mut self.0 {
@@ -252,8 +260,12 @@ mod tests {
             let made: List<i64> = bytes.iter().copied().map(i64::from).collect();
             assert_eq!((stored.len(), stored.is_empty()), (bytes.len(), len == 0));
             assert!(stored.elements().eq(made.elements()) && stored == made);
+            assert_eq!(stored.to_vec(), made.to_vec());
             assert_eq!((&stored[..], format!("{stored:?}")), (&made[..], format!("{made:?}")));
-            assert!(stored.elements().eq(made.elements()), "once it is decoded");
+            assert!(
+                stored.elements().eq(made.elements()) && stored.to_vec() == made.to_vec(),
+                "when it is decoded"
+            );
             stored.to_mut().push(-1);
             assert_ne!(stored, made);
             assert_eq!(stored.last(), Some(&-1));

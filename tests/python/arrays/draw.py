@@ -6,6 +6,8 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper
 
+from processor import exact
+
 LAST_OPSET = 28
 ADDED = "com.microsoft"
 # The newest operator set that ONNX Runtime knows.
@@ -115,7 +117,8 @@ class Draw:
         if kind.startswith("u") and low < 0:
             low, high = 0, max(high, 1)
         if "int" in kind:
-            return np.array([self.int(low, high) for _ in range(size)], "int64").astype(dtype_of(kind)).reshape(dims)
+            numbers = np.array([self.int(low, high) for _ in range(size)], "int64")
+            return exact(kind, numbers).astype(dtype_of(kind)).reshape(dims)
         values = np.array([self.int(4 * low, 4 * high) / 4 for _ in range(size)], "float64")
         if special and self.chance(3):
             for i in range(size):

@@ -164,12 +164,12 @@ impl<'a> Attributes<'a> {
 
     lists! {
         /// Integers.
-        ints: Ints as i64, list => list.elements().collect(), d => d.to_vec();
+        ints: Ints as i64, list => list.to_vec(), d => d.to_vec();
         /// Floats.
-        floats: Floats as f32, list => list.elements().collect(), d => d.to_vec();
+        floats: Floats as f32, list => list.to_vec(), d => d.to_vec();
         /// Strings.
         strings: Strings as String,
-            list => list.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect(),
+            list => list.elements().map(|s| String::from_utf8_lossy(s).into_owned()).collect(),
             d => d.iter().map(|s| s.to_string()).collect();
     }
 

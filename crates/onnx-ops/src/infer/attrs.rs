@@ -179,7 +179,7 @@ impl<'a> Attrs<'a> {
     pub(crate) fn strings(&self, name: &str) -> Option<Vec<String>> {
         match self.find(name)? {
             Found::Value(AttrValue::Strings(list)) => {
-                Some(list.iter().map(|s| readable(s).into_owned()).collect())
+                Some(list.elements().map(|s| readable(s).into_owned()).collect())
             }
             Found::Default(schema::Default::Strings(list)) => {
                 Some(list.iter().map(|s| s.to_string()).collect())

@@ -70,9 +70,9 @@ impl Comparer {
             AttrValue::Float(x) => x.to_bits().hash(state),
             AttrValue::Int(x) => x.hash(state),
             AttrValue::String(x) => x.hash(state),
-            AttrValue::Floats(list) => list.iter().for_each(|x| x.to_bits().hash(state)),
-            AttrValue::Ints(list) => list.hash(state),
-            AttrValue::Strings(list) => list.hash(state),
+            AttrValue::Floats(list) => list.elements().for_each(|x| x.to_bits().hash(state)),
+            AttrValue::Ints(list) => list.elements().for_each(|x| x.hash(state)),
+            AttrValue::Strings(list) => list.elements().for_each(|x| x.hash(state)),
             AttrValue::Type(ty) => ty.hash(state),
             AttrValue::Types(list) => list.hash(state),
             AttrValue::Tensor(tensor) => hash_tensor(&body.tensors[*tensor], state),
@@ -156,10 +156,10 @@ impl Pairing<'_> {
     }
 
     fn attr_values(&mut self, a: &AttrValue, b: &AttrValue) -> bool {
-        let bits = |x: &f32| x.to_bits();
+        let bits = |x: f32| x.to_bits();
         match (a, b) {
-            (AttrValue::Float(a), AttrValue::Float(b)) => bits(a) == bits(b),
-            (AttrValue::Floats(a), AttrValue::Floats(b)) => a.iter().map(bits).eq(b.iter().map(bits)),
+            (AttrValue::Float(a), AttrValue::Float(b)) => bits(*a) == bits(*b),
+            (AttrValue::Floats(a), AttrValue::Floats(b)) => a.elements().map(bits).eq(b.elements().map(bits)),
             (AttrValue::Tensor(a), AttrValue::Tensor(b)) => self.tensors(*a, *b),
             (AttrValue::Tensors(a), AttrValue::Tensors(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| self.tensors(a, b))
