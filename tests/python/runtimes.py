@@ -6,8 +6,7 @@
 MODELS has a folder for each model, with one file MODEL.onnx. Inputs are those of MODEL.npz beside it if it is there (in_<input>), else
 those that `xtask/corpus/gen_inputs.py` makes. ONNX Runtime runs each model without optimisations, with all of them, and with
 the results of half precision rounded: models that magnify rounding differ from themselves. Where products of bytes saturate,
-quantised models run with optimisations, which go around that. For each model a line of JSON: the
-name, and
+quantised models run with optimisations, which go around that. For each model a line of JSON: the name, and
 
 - `worst`, the largest difference as a part of the largest magnitude of its output; `allowed`, how much that may be
 - of quantised models instead `rms`, the root of the mean square of the differences as a part of that of the output, and `arg_max`,

@@ -26,22 +26,22 @@ pub(super) fn nodes(bench: &mut Bench) -> Result<Row> {
     bench.pairs("check", &[path], None, || time(|| check(bytes.clone())).0)
 }
 
-/// The small models; those that the peer refuses are left out on both sides.
-fn small(bench: &mut Bench) -> Result<Vec<PathBuf>> {
+/// The small models; those that the peer refuses are left out on both sides. `None`: there is no corpus.
+fn small(bench: &mut Bench) -> Result<Option<Vec<PathBuf>>> {
     let mut paths = corpus::models(&bench.corpus);
     paths.retain(|path| path.metadata().is_ok_and(|metadata| metadata.len() < SMALL));
-    if let Some(peer) = bench.peer.as_mut().filter(|_| !paths.is_empty()) {
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    if let Some(peer) = &mut bench.peer {
         let refused = peer.prepare("check", &paths)?.refused;
         paths.retain(|path| !refused.contains(path));
     }
-    Ok(paths)
+    Ok(Some(paths))
 }
 
 pub(super) fn real(bench: &mut Bench) -> Result<Row> {
-    let paths = small(bench)?;
-    if paths.is_empty() {
-        return Ok(wire::no_corpus());
-    }
+    let Some(paths) = small(bench)? else { return Ok(wire::no_corpus()) };
     let models = paths.iter().map(|path| file::open(path)).collect::<Result<Vec<_>, _>>()?;
     let all = || models.iter().map(|bytes| check(bytes.clone())).collect::<Vec<_>>();
     let row = bench.pairs("check", &paths, None, || time(all).0)?;
@@ -50,10 +50,7 @@ pub(super) fn real(bench: &mut Bench) -> Result<Row> {
 
 /// The peer has a model in Python first, as the programs that use it have.
 pub(super) fn real_loaded(bench: &mut Bench) -> Result<Row> {
-    let paths = small(bench)?;
-    if paths.is_empty() {
-        return Ok(wire::no_corpus());
-    }
+    let Some(paths) = small(bench)? else { return Ok(wire::no_corpus()) };
     let all = || paths.iter().map(|path| file::open(path).map(check)).collect::<Vec<_>>();
     let row = bench.pairs("check_loaded", &paths, None, || time(all).0)?;
     Ok(row.on(format!("{} models", paths.len())))

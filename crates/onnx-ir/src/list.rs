@@ -123,7 +123,8 @@ impl<T: Element> List<T> {
 }
 
 impl List<Bytes> {
-    /// Whether it takes a look to see that all strings are ASCII; those of a long list may be, although this is false.
+    /// Whether all strings are ASCII, as far as one look at all bytes shows it: those of a long list may be ASCII although this
+    /// is false.
     pub fn is_ascii(&self) -> bool {
         match &self.0 {
             Form::Made(list) => list.iter().all(|string| string.is_ascii()),

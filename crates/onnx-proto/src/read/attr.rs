@@ -4,7 +4,7 @@ use super::fields::{Fields, Value, merged};
 use super::graph::GraphReader;
 use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, WireType, bytes_run, fixed32_run, varint, varint_run};
 use bytes::Bytes;
-use onnx_ir::list::Chunk;
+use onnx_ir::list::{Chunk, Element};
 use onnx_ir::{Attr, AttrType, AttrValue, List, NodeId, SparseTensor, TensorId, TypeId};
 use smallvec::SmallVec;
 
@@ -85,9 +85,9 @@ impl GraphReader<'_, '_> {
             add(values, messages.one(T), |t| AttrValue::Tensor(self.encoded_tensor(t)));
             add(values, messages.one(G), |g| AttrValue::Graph(self.graph(&g, node)));
         }
-        add(values, Some(floats).filter(|list| !list.is_empty()), AttrValue::Floats);
-        add(values, Some(ints).filter(|list| !list.is_empty()), AttrValue::Ints);
-        add(values, Some(strings).filter(|list| !list.is_empty()), AttrValue::Strings);
+        add(values, list(floats), AttrValue::Floats);
+        add(values, list(ints), AttrValue::Ints);
+        add(values, list(strings), AttrValue::Strings);
         if messages.fields.is_empty() {
             return attr;
         }
@@ -140,7 +140,8 @@ impl<'a> Messages<'a> {
 
     /// A list of messages, unless it is empty.
     fn list<T>(&self, number: u32, mut read: impl FnMut(Bytes) -> T) -> Option<Vec<T>> {
-        list(self.of(number).map(|message| read(self.whole.slice_ref(message))).collect())
+        let list: Vec<T> = self.of(number).map(|message| read(self.whole.slice_ref(message))).collect();
+        (!list.is_empty()).then_some(list)
     }
 }
 
@@ -157,8 +158,8 @@ fn next_strings<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, Bytes>) -> usize 
 }
 
 /// A list, unless it is empty: lists have no presence.
-fn list<T>(entries: Vec<T>) -> Option<Vec<T>> {
-    (!entries.is_empty()).then_some(entries)
+fn list<T: Element>(elements: List<T>) -> Option<List<T>> {
+    (!elements.is_empty()).then_some(elements)
 }
 
 fn add<T>(values: &mut SmallVec<[AttrValue; 1]>, value: Option<T>, wrap: impl FnOnce(T) -> AttrValue) {

@@ -90,7 +90,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A list of more elements stays in its file.
+/// A list of more elements stays in its file. Of fewer, no chunk was full: numbers are decoded where there is room for four.
 const LONG: usize = CHUNK - 4;
 
 impl<'a> Fields<'a> {
