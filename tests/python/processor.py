@@ -1,6 +1,7 @@
-"""What ONNX Runtime computes otherwise on some processors."""
+"""What ONNX Runtime computes otherwise on some processors; as a program, prints whether it does."""
 
 import functools
+import json
 
 
 @functools.cache
@@ -26,3 +27,7 @@ def saturates():
 def exact(kind, numbers):
     """Drawn integers of a type, such that the products of bytes that ONNX Runtime judges are exact."""
     return numbers.clip(-64, 63) if kind == "int8" and saturates() else numbers
+
+
+if __name__ == "__main__":
+    print(json.dumps(saturates()))
