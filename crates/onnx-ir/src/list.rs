@@ -215,6 +215,82 @@ impl<'a, T: Element> Elements<'a, T> {
     }
 }
 
+impl<T: Element> Decoding<'_, T> {
+    /// Decodes elements, where none are left of those that were.
+    #[inline]
+    fn fill(&mut self) {
+        if self.at == self.filled {
+            self.at = 0;
+            self.filled = (self.decode)(&mut self.rest, &mut self.chunk);
+        }
+    }
+}
+
+/// Numbers, many at once: a step of a loop takes less time than to come by the next element.
+impl<T: for<'r> Element<Ref<'r> = T>> Elements<'_, T> {
+    /// Some elements that come next: none at the end only.
+    fn at_hand(&mut self) -> &[T] {
+        match &mut self.0 {
+            Source::Made(elements) => elements.as_slice(),
+            Source::Stored(stored) => {
+                stored.fill();
+                &stored.chunk[stored.at..stored.filled]
+            }
+        }
+    }
+
+    /// Steps over elements that are at hand.
+    fn step(&mut self, count: usize) {
+        match &mut self.0 {
+            Source::Made(elements) => *elements = elements.as_slice()[count..].iter(),
+            Source::Stored(stored) => stored.at += count,
+        }
+    }
+
+    /// The first element for which something holds, and where it is.
+    pub fn first(mut self, mut holds: impl FnMut(usize, T) -> bool) -> Option<(usize, T)> {
+        let mut before = 0;
+        loop {
+            let elements = self.at_hand();
+            if elements.is_empty() {
+                return None;
+            }
+            for (i, element) in (before..).zip(elements) {
+                if holds(i, element.view()) {
+                    return Some((i, element.view()));
+                }
+            }
+            let count = elements.len();
+            before += count;
+            self.step(count);
+        }
+    }
+
+    /// The first elements of two parallel lists for which something holds, and where they are.
+    pub fn first_pair<U: for<'r> Element<Ref<'r> = U>>(
+        mut self,
+        mut other: Elements<'_, U>,
+        mut holds: impl FnMut(T, U) -> bool,
+    ) -> Option<(usize, T, U)> {
+        let mut before = 0;
+        loop {
+            let (ours, others) = (self.at_hand(), other.at_hand());
+            let count = ours.len().min(others.len());
+            if count == 0 {
+                return None;
+            }
+            for (i, (one, two)) in (before..).zip(ours.iter().zip(others)) {
+                if holds(one.view(), two.view()) {
+                    return Some((i, one.view(), two.view()));
+                }
+            }
+            before += count;
+            self.step(count);
+            other.step(count);
+        }
+    }
+}
+
 impl<'a, T: Element> Iterator for Elements<'a, T> {
     type Item = T::Ref<'a>;
 
@@ -223,10 +299,7 @@ impl<'a, T: Element> Iterator for Elements<'a, T> {
         match &mut self.0 {
             Source::Made(elements) => elements.next().map(T::view),
             Source::Stored(stored) => {
-                if stored.at == stored.filled {
-                    stored.at = 0;
-                    stored.filled = (stored.decode)(&mut stored.rest, &mut stored.chunk);
-                }
+                stored.fill();
                 let element = stored.chunk[..stored.filled].get(stored.at)?;
                 stored.at += 1;
                 Some(*element)
@@ -261,6 +334,17 @@ mod tests {
             let made: List<i64> = bytes.iter().copied().map(i64::from).collect();
             assert_eq!((stored.len(), stored.is_empty()), (bytes.len(), len == 0));
             assert!(stored.elements().eq(made.elements()) && stored == made);
+            for at in 0..=i64::from(len) {
+                let found = (at < i64::from(len)).then_some((at as usize, at));
+                let pair = found.map(|(i, at)| (i, at, at));
+                for list in [&stored, &made] {
+                    assert_eq!(list.elements().first(|i, x| i == at as usize && x == at), found);
+                    for other in [&stored, &made] {
+                        let other = other.elements();
+                        assert_eq!(list.elements().first_pair(other, |x, y| x == at && y == at), pair);
+                    }
+                }
+            }
             assert_eq!(stored.to_vec(), made.to_vec());
             assert_eq!((&stored[..], format!("{stored:?}")), (&made[..], format!("{made:?}")));
             assert!(

@@ -1,10 +1,10 @@
 //! Attributes, straight from their bytes like the nodes that have them.
 
-use super::fields::{Fields, Value, merged};
+use super::fields::{Encoding, Fields, Value, merged};
 use super::graph::GraphReader;
 use crate::wire::{SPARSE_TENSOR_PROTO, TYPE_PROTO, WireType, bytes_run, fixed32_run, varint, varint_run};
 use bytes::Bytes;
-use onnx_ir::list::{Chunk, Element};
+use onnx_ir::list::Element;
 use onnx_ir::{Attr, AttrType, AttrValue, List, NodeId, SparseTensor, TensorId, TypeId};
 use smallvec::SmallVec;
 
@@ -46,7 +46,7 @@ impl GraphReader<'_, '_> {
                 (I, Value::Number(int)) => i = Some(int as i64),
                 (S, Value::Bytes(string)) => s = Some(whole.slice_ref(string)),
                 (FLOATS, Value::Fixed32(bits)) => {
-                    fields.list::<f32>(from, f32::from_le_bytes(bits), next_floats, &mut floats);
+                    fields.list::<f32>(from, f32::from_le_bytes(bits), FLOAT_LIST, &mut floats);
                 }
                 (FLOATS, Value::Bytes(packed)) => {
                     go.unusual();
@@ -55,7 +55,7 @@ impl GraphReader<'_, '_> {
                         .extend(packed.as_chunks().0.iter().map(|&entry| f32::from_le_bytes(entry)));
                 }
                 (INTS, Value::Number(int)) => {
-                    fields.list::<i64>(from, int as i64, next_ints, &mut ints);
+                    fields.list::<i64>(from, int as i64, INT_LIST, &mut ints);
                 }
                 (INTS, Value::Bytes(packed)) => {
                     go.unusual();
@@ -63,7 +63,7 @@ impl GraphReader<'_, '_> {
                         .extend(varint::decode_int64(packed).map(|(entries, _)| entries).unwrap_or_default());
                 }
                 (STRINGS, Value::Bytes(string)) => {
-                    fields.list::<Bytes>(from, whole.slice_ref(string), next_strings, &mut strings);
+                    fields.list::<Bytes>(from, whole.slice_ref(string), STRING_LIST, &mut strings);
                 }
                 (DOC_STRING, Value::Bytes(doc)) => attr.doc = Some(names.intern_bytes(doc)),
                 (TYPE, Value::Number(ty)) => attr.ty = Some(AttrType(ty as i32)),
@@ -145,17 +145,23 @@ impl<'a> Messages<'a> {
     }
 }
 
-fn next_floats<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, f32>) -> usize {
-    fixed32_run(rest, (FLOATS as u8) << 3 | WireType::Fixed32 as u8, chunk)
-}
+const FLOAT_LIST: Encoding<f32> = Encoding {
+    key: (FLOATS as u8) << 3 | WireType::Fixed32 as u8,
+    wire: WireType::Fixed32,
+    decode: |rest, chunk| fixed32_run(rest, FLOAT_LIST.key, chunk),
+};
 
-fn next_ints<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, i64>) -> usize {
-    varint_run(rest, (INTS as u8) << 3 | WireType::Varint as u8, chunk)
-}
+const INT_LIST: Encoding<i64> = Encoding {
+    key: (INTS as u8) << 3 | WireType::Varint as u8,
+    wire: WireType::Varint,
+    decode: |rest, chunk| varint_run(rest, INT_LIST.key, chunk),
+};
 
-fn next_strings<'a>(rest: &mut &'a [u8], chunk: &mut Chunk<'a, Bytes>) -> usize {
-    bytes_run(rest, (STRINGS as u8) << 3 | WireType::Bytes as u8, chunk)
-}
+const STRING_LIST: Encoding<Bytes> = Encoding {
+    key: (STRINGS as u8) << 3 | WireType::Bytes as u8,
+    wire: WireType::Bytes,
+    decode: |rest, chunk| bytes_run(rest, STRING_LIST.key, chunk),
+};
 
 /// A list, unless it is empty: lists have no presence.
 fn list<T: Element>(elements: List<T>) -> Option<List<T>> {

@@ -93,6 +93,14 @@ impl<'a> Iterator for Fields<'a> {
 /// A list of more elements stays in its file. Of fewer, no chunk was full: numbers are decoded where there is room for four.
 const LONG: usize = CHUNK - 4;
 
+/// How the elements of a list are written: a key of one byte before each.
+pub(super) struct Encoding<T: Element> {
+    pub(super) key: u8,
+    pub(super) wire: WireType,
+    /// Decodes what `Cursor::skip_run` steps over.
+    pub(super) decode: Decode<T>,
+}
+
 impl<'a> Fields<'a> {
     /// What has not been read.
     pub(super) fn rest(&self) -> &'a [u8] {
@@ -100,12 +108,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Adds to a list of a field that has a key for each element the one that was read last, and those that come next, as
-    /// far as `decode` takes them; `from` is the bytes from that element on, a slice of `whole`.
+    /// far as they are short; `from` is the bytes from that element on, a slice of `whole`.
     pub(super) fn list<T: Element>(
         &mut self,
         (from, whole): (&'a [u8], &Bytes),
         last: T,
-        decode: Decode<T>,
+        Encoding { key, wire, decode }: Encoding<T>,
         list: &mut List<T>,
     ) {
         let (mut rest, mut chunk) = (from, [T::Ref::default(); CHUNK]);
@@ -121,11 +129,9 @@ impl<'a> Fields<'a> {
                 filled = if filled > LONG { decode(&mut rest, &mut chunk) } else { 0 };
             }
         } else {
-            let mut len = 0;
-            while filled > 0 {
-                len += filled;
-                filled = decode(&mut rest, &mut chunk);
-            }
+            let mut others = Cursor::new(rest, 0);
+            let len = filled + others.skip_run(key, wire);
+            rest = others.rest();
             *list = List::stored(whole.slice_ref(&from[..from.len() - rest.len()]), len, decode);
         }
         self.rest = rest;

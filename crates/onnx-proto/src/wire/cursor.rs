@@ -109,69 +109,94 @@ fn four_varints(word: u64, key: u8) -> Option<[i64; 4]> {
     is_so.then(|| [number(0), number(1), number(2), number(3)])
 }
 
-/// The number of the field of this key with which the word begins, if it has `SIZE` bytes of at most three, as short as
-/// it can be.
+/// The number of the field of this key with which the word begins, and its size, if it has at most three bytes, as short
+/// as it can be.
 #[inline]
-fn sized_varint<const SIZE: u32>(word: u64, key: u8) -> Option<i64> {
-    let ends = 0x80_8080 >> (24 - 8 * SIZE);
-    let goes_on = ends >> 8;
+fn one_varint(word: u64, key: u8) -> Option<(i64, usize)> {
     let digits = word >> 8;
+    let ends = !digits & 0x80_8080;
+    if word as u8 != key || ends == 0 {
+        return None;
+    }
+    let size = ends.trailing_zeros() / 8 + 1;
+    let digits = digits & (ends ^ (ends - 1));
     let value = digits & 0x7f | digits >> 1 & 0x3f80 | digits >> 2 & 0x1f_c000;
-    let value = value & ((1 << (7 * SIZE)) - 1);
-    let is_so = word as u8 == key && digits & ends == goes_on && (SIZE == 1 || value >> (7 * SIZE - 7) != 0);
-    is_so.then_some(value as i64)
+    // Put so that no branch asks for the size, which nobody foresees where this is called.
+    let is_shortest = (value >> (7 * size - 7) | ends & 0x80) != 0;
+    is_shortest.then_some((value as i64, size as usize))
 }
 
 /// The numbers of two fields of this key, if the word begins with two such fields, each with `SIZE` bytes behind its key.
 #[inline]
 fn two_varints<const SIZE: u32>(word: u64, key: u8) -> Option<[i64; 2]> {
-    Some([sized_varint::<SIZE>(word, key)?, sized_varint::<SIZE>(word >> (8 + 8 * SIZE), key)?])
+    let ends = 0x80_8080 >> (24 - 8 * SIZE);
+    let number = |field: u64| {
+        let digits = field >> 8;
+        let value = digits & 0x7f | digits >> 1 & 0x3f80 | digits >> 2 & 0x1f_c000;
+        let value = value & ((1 << (7 * SIZE)) - 1);
+        let is_so = field as u8 == key && digits & ends == ends >> 8 && value >> (7 * SIZE - 7) != 0;
+        is_so.then_some(value as i64)
+    };
+    Some([number(word)?, number(word >> (8 + 8 * SIZE))?])
 }
 
-/// The numbers of a field of one key each that come next, as far as they are short and the chunk has room.
+/// So many fields are read one by one behind one that had another size than the next.
+const UNEVEN: u32 = 32;
+
+/// Gives the numbers of fields of one key each that come next, as far as they are short, to `take`: four, of which so
+/// many are numbers. It says whether there is room for four more.
 ///
-/// Numbers that are one after the other mostly have the same size. That is asked for, size by size, and several numbers
-/// are read at once: a processor foresees the answer, and need not wait for one number to know where the next one is.
-pub(crate) fn varint_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, i64>) -> usize {
-    let mut filled = 0;
-    while let Some([a, b, c, d]) = chunk[filled..].first_chunk_mut::<4>() {
-        let Some((word, _)) = rest.split_first_chunk() else { break };
+/// Numbers that are one after the other mostly have the same size. That is asked for, and several numbers are read at
+/// once: a processor foresees the answer, and need not wait for one number to know where the next one is. Where it is not
+/// so, it would foresee wrongly at each number, and nothing is asked for a while.
+#[inline]
+fn varints(rest: &mut &[u8], key: u8, mut take: impl FnMut([i64; 4], usize) -> bool) {
+    let mut uneven = 0;
+    while let Some((word, _)) = rest.split_first_chunk() {
         let word = u64::from_le_bytes(*word);
-        let (count, size) = if let Some(four) = four_varints(word, key) {
-            [*a, *b, *c, *d] = four;
-            (4, 8)
-        } else if let Some(two) = two_varints::<2>(word, key) {
-            [*a, *b] = two;
-            (2, 6)
-        } else if let Some(two) = two_varints::<3>(word, key) {
-            [*a, *b] = two;
-            (2, 8)
-        } else if let Some(one) = sized_varint::<1>(word, key) {
-            *a = one;
-            (1, 2)
-        } else if let Some(one) = sized_varint::<2>(word, key) {
-            *a = one;
-            (1, 3)
-        } else if let Some(one) = sized_varint::<3>(word, key) {
-            *a = one;
-            (1, 4)
+        let (numbers, count, size) = if uneven > 0 {
+            uneven -= 1;
+            let Some((one, size)) = one_varint(word, key) else { return };
+            ([one, 0, 0, 0], 1, 1 + size)
+        } else if let Some(four) = four_varints(word, key) {
+            (four, 4, 8)
+        } else if let Some([a, b]) = two_varints::<2>(word, key) {
+            ([a, b, 0, 0], 2, 6)
+        } else if let Some([a, b]) = two_varints::<3>(word, key) {
+            ([a, b, 0, 0], 2, 8)
+        } else if let Some((one, size)) = one_varint(word, key) {
+            uneven = UNEVEN;
+            ([one, 0, 0, 0], 1, 1 + size)
         } else {
-            return filled;
+            return;
         };
-        filled += count;
         *rest = &rest[size..];
+        if !take(numbers, count) {
+            return;
+        }
     }
     // The last bytes of all.
     while let [first, behind @ ..] = rest
         && *first == key
-        && behind.len() < 7
-        && let Some(room) = chunk.get_mut(filled)
         && let Some((value, size)) = short_varint(behind)
     {
-        *room = value as i64;
-        filled += 1;
         *rest = &behind[size..];
+        if !take([value as i64, 0, 0, 0], 1) {
+            return;
+        }
     }
+}
+
+/// The numbers of a field of one key each that come next, as far as they are short and the chunk has room.
+pub(crate) fn varint_run<'a>(rest: &mut &'a [u8], key: u8, chunk: &mut Chunk<'a, i64>) -> usize {
+    let mut filled = 0;
+    varints(rest, key, |numbers, count| {
+        if let Some(room) = chunk[filled..].first_chunk_mut() {
+            *room = numbers;
+        }
+        filled += count;
+        filled + 4 <= chunk.len()
+    });
     filled
 }
 
@@ -284,23 +309,32 @@ impl<'a> Cursor<'a> {
     /// for each.
     ///
     /// `key` is the field's key, in one byte.
-    pub(crate) fn skip_run(&mut self, key: u8, wire: WireType) -> u32 {
+    pub(crate) fn skip_run(&mut self, key: u8, wire: WireType) -> usize {
         let mut rest = self.rest();
-        let mut count = 0_u32;
-        loop {
-            let size = match (wire, rest) {
-                (WireType::Fixed32, [first, ..]) if *first == key => 5,
-                (WireType::Fixed64, [first, ..]) if *first == key => 9,
-                (WireType::Bytes, [first, length @ ..0x80, ..]) if *first == key => 2 + usize::from(*length),
-                (WireType::Varint, [first, rest @ ..]) if *first == key => match short_varint(rest) {
-                    Some((_, size)) => 1 + size,
-                    None => break,
-                },
-                _ => break,
-            };
-            let Some(behind) = rest.get(size..) else { break };
-            rest = behind;
-            count += 1;
+        let mut count = 0;
+        match wire {
+            WireType::Varint => varints(&mut rest, key, |_, more| {
+                count += more;
+                true
+            }),
+            WireType::Fixed32 => {
+                count = rest.as_chunks::<5>().0.iter().take_while(|field| field[0] == key).count();
+                rest = &rest[5 * count..];
+            }
+            WireType::Fixed64 => {
+                count = rest.as_chunks::<9>().0.iter().take_while(|field| field[0] == key).count();
+                rest = &rest[9 * count..];
+            }
+            WireType::Bytes => {
+                while let [first, length @ ..0x80, behind @ ..] = rest
+                    && *first == key
+                    && let Some(behind) = behind.get(usize::from(*length)..)
+                {
+                    rest = behind;
+                    count += 1;
+                }
+            }
+            WireType::StartGroup | WireType::EndGroup => {}
         }
         self.at = self.bytes.len() - rest.len();
         count

@@ -234,7 +234,8 @@ impl Walker<'_> {
                 && let Some(count) = seen.counts.get_mut(field.number as usize)
                 && let Ok(key @ ..0x80) = u8::try_from(field.number << 3 | wire as u32)
             {
-                *count = count.saturating_add(cursor.skip_run(key, wire));
+                let run = u32::try_from(cursor.skip_run(key, wire)).unwrap_or(u32::MAX);
+                *count = count.saturating_add(run);
             }
             return Ok(());
         };

@@ -90,9 +90,10 @@ fn same_len(cx: &mut NodeCx<'_, '_>, first: &str, required: &[&str], optional: &
 
 /// Holds that the elements of a list are positions in something that has `count`.
 fn in_range(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Infer {
-    let other = cx.each_int(name)?.find(|i| usize::try_from(*i).map_or(true, |i| i >= count));
+    // A negative number is a large one without its sign.
+    let other = cx.each_int(name)?.first(|_, i| i.cast_unsigned() >= count as u64);
     match other {
-        Some(other) => cx.fail_at_attr(name, format!("{other} is none of {count} {what}")),
+        Some((_, other)) => cx.fail_at_attr(name, format!("{other} is none of {count} {what}")),
         None => Some(()),
     }
 }

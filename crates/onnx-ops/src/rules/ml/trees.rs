@@ -60,28 +60,27 @@ impl Nodes {
     fn lost(
         &self,
         trees: Elements<'_, i64>,
-        mut targets: Elements<'_, i64>,
+        targets: Elements<'_, i64>,
         is_leaf: impl Fn(usize) -> bool,
     ) -> Option<(usize, i64, i64)> {
-        let counts = match self {
-            Nodes::Counted(counts) => counts,
-            Nodes::Listed(_) => {
-                let mut branches = trees.zip(targets).enumerate();
-                let lost = branches.find(|&(i, (tree, node))| !is_leaf(i) && !self.contains(tree, node));
-                return lost.map(|(i, (tree, node))| (i, tree, node));
-            }
-        };
-        let mut i = 0;
-        for (tree, &count) in (0..).zip(counts) {
-            for _ in 0..count {
-                let node = targets.next()?;
-                if !(0..count).contains(&node) && !is_leaf(i) {
-                    return Some((i, tree, node));
-                }
+        let Nodes::Counted(counts) = self else {
+            let mut i = 0;
+            return trees.first_pair(targets, |tree, node| {
                 i += 1;
+                !is_leaf(i - 1) && !self.contains(tree, node)
+            });
+        };
+        let mut counts = (0..).zip(counts.iter().copied());
+        let (mut tree, mut count, mut left) = (0, 0, 0);
+        let lost = targets.first(|i, node| {
+            if left == 0 {
+                (tree, count) = counts.next().unwrap_or_default();
+                left = count;
             }
-        }
-        None
+            left -= 1;
+            !(0..count).contains(&node) && !is_leaf(i)
+        });
+        lost.map(|(i, node)| (i, tree, node))
     }
 }
 
@@ -90,17 +89,18 @@ fn counted_nodes(trees: Elements<'_, i64>, ids: Elements<'_, i64>) -> Option<Vec
     let mut counts = Vec::new();
     let mut tree = -1;
     let mut count = 0;
-    for (t, id) in trees.zip(ids) {
+    let other = trees.first_pair(ids, |t, id| {
         if t != tree {
             if tree >= 0 {
                 counts.push(count);
             }
             (tree, count) = (tree + 1, 0);
         }
-        if t != tree || id != count {
-            return None;
-        }
         count += 1;
+        t != tree || id != count - 1
+    });
+    if other.is_some() {
+        return None;
     }
     if tree >= 0 {
         counts.push(count);
@@ -159,9 +159,9 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
 fn columns(cx: &mut NodeCx<'_, '_>, is_branch: impl Fn(usize) -> bool) -> Infer {
     let last = cx.shape(0).filter(|s| s.len() <= 2).and_then(|s| s.last().copied());
     let columns = last.and_then(|d| cx.dims().as_const(d)).unwrap_or(i64::MAX);
-    let mut features = cx.each_int("nodes_featureids")?.enumerate();
-    let other = features.find(|(i, feature)| !(0..columns).contains(feature) && is_branch(*i));
-    let Some(other) = other.map(|(_, feature)| feature) else { return Some(()) };
+    let features = cx.each_int("nodes_featureids")?;
+    let other = features.first(|i, feature| !(0..columns).contains(&feature) && is_branch(i));
+    let Some((_, other)) = other else { return Some(()) };
     let diagnostic = |cx: &NodeCx<'_, '_>, message| {
         Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_featureids"), message)
     };
@@ -183,9 +183,9 @@ fn votes(
 ) -> Infer {
     let weights = list_or_tensor(cx, weights[0], weights[1])?;
     same_len(cx, trees, &[ids, targets, weights], &[])?;
-    let mut votes = cx.each_int(trees)?.zip(cx.each_int(ids)?);
-    match votes.find(|(tree, node)| !all.contains(*tree, *node)) {
-        Some((tree, node)) => {
+    let lost = cx.each_int(trees)?.first_pair(cx.each_int(ids)?, |tree, node| !all.contains(tree, node));
+    match lost {
+        Some((_, tree, node)) => {
             let message = format!("tree {tree} has no node {node}");
             cx.fail_at_attr(ids, message)
         }
@@ -263,16 +263,15 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     for (ids, leafs) in [("nodes_truenodeids", "nodes_trueleafs"), ("nodes_falsenodeids", "nodes_falseleafs")]
     {
-        let mut branches = cx.each_int(ids)?.zip(cx.each_int(leafs)?);
         let ends = |leaf| match leaf {
             0 => Some((nodes, "nodes")),
             1 => Some((leaves, "leaves")),
             _ => None,
         };
-        let lost = branches.find(|&(id, leaf)| {
-            ends(leaf).is_none_or(|(count, _)| usize::try_from(id).map_or(true, |id| id >= count))
+        let lost = cx.each_int(ids)?.first_pair(cx.each_int(leafs)?, |id, leaf| {
+            ends(leaf).is_none_or(|(count, _)| id.cast_unsigned() >= count as u64)
         });
-        let Some((id, leaf)) = lost else { continue };
+        let Some((_, id, leaf)) = lost else { continue };
         return match ends(leaf) {
             Some((count, what)) => cx.fail_at_attr(ids, format!("{id} is none of {count} {what}")),
             None => cx.fail_at_attr(leafs, format!("{leaf} is none of 2 kinds of branches")),
