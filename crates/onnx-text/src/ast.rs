@@ -290,6 +290,9 @@ impl Data {
     }
 }
 
+/// What stands for elements that are not printed.
+pub(crate) const ELIDED: &str = "…";
+
 /// Elements that are printed straight from their payload.
 #[derive(Clone, Debug)]
 pub struct Stored {

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Print at most N elements of a tensor
+    /// Print at most N elements of a tensor, or of a list with more than 32 in an attribute
     #[arg(long, value_name = "N")]
     elide: Option<usize>,
     /// What the text may be made of

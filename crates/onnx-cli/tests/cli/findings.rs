@@ -30,6 +30,21 @@ fn sarif_is_one_document_for_all_files_and_for_none() {
 }
 
 #[test]
+fn long_lists_are_left_out_around_a_finding_about_a_binary_model() {
+    let many: Vec<String> = (0..100_000).map(|i| i.to_string()).collect();
+    let [ints, floats, strings] = [", ", ".5, ", "\", \""].map(|between| many.join(between));
+    let lists = format!("ints = [{ints}], floats = [{floats}.5], strings = [\"{strings}\"]");
+    let text = UNDEFINED.replace("y = Relu", &format!("t = custom.Op <{lists}> (x)\n    y = Relu"));
+    let folder = Folder::new(&[("m.onnx", &binary(&text))]);
+    let done = folder.run(&["check", "--format", "short", "m.onnx"]).expect(1);
+    let line = done.stderr.lines().find(|line| line.contains("imgae")).unwrap();
+    let line: usize = line.split(':').nth(1).unwrap().parse().unwrap();
+    let text = folder.run(&["print", "--no-metadata", "--elide", "4", "m.onnx"]).expect(0);
+    assert!(text.text().len() < 1000 && text.text().contains("strings = [\"0\", \"1\", \"2\", \"3\", …]"));
+    assert!(text.text().lines().nth(line - 1).unwrap().contains("imgae"), "{}", text.text());
+}
+
+#[test]
 fn a_binary_model_is_shown_as_it_is_printed() {
     let folder = Folder::new(&[("m.onnx", &binary(UNDEFINED))]);
     let done = folder.run(&["check", "m.onnx"]).expect(1);

@@ -6,7 +6,7 @@
 use super::line::Printer;
 use super::list::{BRACES, Fit, Style, whole};
 use super::numbers::{Few, Filler, Literals, PACKED};
-use crate::ast::Stored;
+use crate::ast::{ELIDED, Stored};
 use onnx_ir::{ElemType, Field};
 
 impl Printer<'_> {
@@ -20,14 +20,14 @@ impl Printer<'_> {
             let mut filler = Filler::new(self, brackets, stored.at.start, count + usize::from(elided));
             elements.each(count, &mut filler);
             if elided {
-                filler.push_any("…");
+                filler.push_any(ELIDED);
             }
             filler.close(brackets);
         } else {
             let mut few = Few::default();
             elements.each(count, &mut few);
             if elided {
-                few.push("…");
+                few.push(ELIDED);
             }
             let mut from = 0;
             self.items(brackets, &few.ends, whole(stored.at), Style::Fill, Fit::IfItDoes, |p, &end| {

@@ -2,12 +2,15 @@
 
 use super::{Profile, Raiser};
 use crate::ast::{
-    Attr as Tree, AttrElement, AttrValue as Value, List, Notes, Scalar, ScalarKind, SparseLiteral,
+    Attr as Tree, AttrElement, AttrValue as Value, ELIDED, List, Notes, Scalar, ScalarKind, SparseLiteral,
 };
 use crate::lower::keys;
-use bytes::Bytes;
 use onnx_ir::diag::Span;
+use onnx_ir::list::Element;
 use onnx_ir::{Attr, AttrType, AttrValue, BodyId, DimValue, Name, SparseTensor, Tensor, TypeId};
+
+/// Lists of attributes that are no longer are printed as a whole: what they say is no data.
+const SHOWN_WHOLE: usize = 32;
 
 impl<'m> Raiser<'m> {
     /// An attribute of a node; `None` if the profile cannot say it.
@@ -74,8 +77,8 @@ impl<'m> Raiser<'m> {
 
     pub(super) fn value_notes(&mut self, body: BodyId, notes: &mut Notes, value: &AttrValue) {
         match value {
-            AttrValue::Float(f) => self.nan_note(notes, &[*f]),
-            AttrValue::Floats(list) => self.nan_note(notes, list),
+            AttrValue::Float(f) => self.nan_note(notes, [*f]),
+            AttrValue::Floats(list) => self.nan_note(notes, list.elements().take(self.shown(list.len()))),
             AttrValue::Tensor(tensor) => {
                 let tensor = self.tensor_of(body, *tensor);
                 self.attr_tensor_note(notes, tensor);
@@ -94,15 +97,20 @@ impl<'m> Raiser<'m> {
         }
     }
 
-    fn nan_note(&mut self, notes: &mut Notes, floats: &[f32]) {
-        let odd = |f: &f32| f.is_nan() && f.to_bits() & 0x7fff_ffff != f32::NAN.to_bits();
-        if floats.iter().any(odd) {
-            let odd: Vec<_> = (0i64..)
-                .zip(floats)
-                .filter(|(_, f)| odd(f))
-                .map(|(i, f)| (i, i64::from(f.to_bits())))
-                .collect();
+    fn nan_note(&mut self, notes: &mut Notes, floats: impl IntoIterator<Item = f32>) {
+        let is_odd = |f: f32| f.is_nan() && f.to_bits() & 0x7fff_ffff != f32::NAN.to_bits();
+        let odd = (0i64..).zip(floats).filter(|&(_, f)| is_odd(f));
+        let odd: Vec<_> = odd.map(|(i, f)| (i, i64::from(f.to_bits()))).collect();
+        if !odd.is_empty() {
             self.nan_bits_note(notes, &odd);
+        }
+    }
+
+    /// How many of so many elements of a list are printed.
+    fn shown(&self, len: usize) -> usize {
+        match self.options.elide {
+            Some(most) if len > SHOWN_WHOLE => most.min(len),
+            Some(_) | None => len,
         }
     }
 
@@ -116,13 +124,12 @@ impl<'m> Raiser<'m> {
                 Value::Tensor(Box::new(self.tensor_literal(tensor, None)))
             }
             AttrValue::Graph(g) => Value::Graph(Box::new(self.graph(body, *g, None))),
-            AttrValue::Floats(list) => {
-                Value::List(self.list("[", list, "]", |t, f| Value::Scalar(t.float(*f))))
+            AttrValue::Floats(list) => Value::List(self.elements(list, Self::float)),
+            AttrValue::Ints(list) => {
+                let shown = self.shown(list.len());
+                Value::Ints(self.out.ints(list.elements().take(shown), shown < list.len()))
             }
-            AttrValue::Ints(list) => Value::Ints(self.out.ints(list)),
-            AttrValue::Strings(list) => {
-                Value::List(self.list("[", list, "]", |t, s| Value::Scalar(t.string(s))))
-            }
+            AttrValue::Strings(list) => Value::List(self.elements(list, Self::string)),
             AttrValue::Type(ty) => Value::Type(Box::new(self.ty(*ty))),
             AttrValue::Types(list) => Value::Braced(Box::new(self.type_list(list))),
             AttrValue::Tensors(list) => {
@@ -160,6 +167,29 @@ impl<'m> Raiser<'m> {
         List { items, span: self.out.since(open) }
     }
 
+    /// `[1.0, 2.5]`, without what is elided.
+    fn elements<T: Element>(
+        &mut self,
+        list: &onnx_ir::List<T>,
+        mut scalar: impl FnMut(&mut Self, T::Ref<'_>) -> Scalar,
+    ) -> Box<List<AttrElement>> {
+        let open = self.out.put("[");
+        let shown = self.shown(list.len());
+        let mut items: Vec<_> = list.elements().take(shown).map(|element| scalar(self, element)).collect();
+        if shown < list.len() {
+            items.push(self.elided());
+        }
+        self.out.put("]");
+        let element = |scalar| AttrElement { notes: Notes::default(), value: Value::Scalar(scalar) };
+        let items = items.into_iter().map(element).collect();
+        Box::new(List { items, span: self.out.since(open) })
+    }
+
+    /// What stands for elements that are not printed.
+    pub(super) fn elided(&mut self) -> Scalar {
+        Scalar { kind: ScalarKind::Special, span: self.out.put(ELIDED) }
+    }
+
     fn list<T>(
         &mut self,
         open: &str,
@@ -180,11 +210,11 @@ impl<'m> Raiser<'m> {
     }
 
     /// A string of an attribute or tensor.
-    pub(super) fn string(&mut self, bytes: &Bytes) -> Scalar {
+    pub(super) fn string(&mut self, bytes: &[u8]) -> Scalar {
         Scalar { kind: ScalarKind::String, span: self.string_span(bytes) }
     }
 
-    fn string_span(&mut self, bytes: &Bytes) -> Span {
+    fn string_span(&mut self, bytes: &[u8]) -> Span {
         match std::str::from_utf8(bytes) {
             Ok(text) if !bytes.contains(&0) => self.out.string(text),
             _ if self.extend(|| "a string that is not UTF-8, or has a NUL".to_owned()) => {

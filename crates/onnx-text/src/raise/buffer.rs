@@ -1,5 +1,6 @@
 //! The text that a raised tree points into: one spelling after the other, in document order.
 
+use crate::ast::ELIDED;
 use onnx_ir::diag::Span;
 use std::fmt::Write;
 
@@ -42,18 +43,19 @@ impl Buffer {
         self.put(itoa::Buffer::new().format(value))
     }
 
-    /// `[1, 2, 3]`
-    pub(super) fn ints(&mut self, list: &[i64]) -> Span {
+    /// `[1, 2, 3]`, or `[1, 2, …]` if others are elided.
+    pub(super) fn ints(&mut self, list: impl Iterator<Item = i64>, is_cut: bool) -> Span {
         let start = self.start();
-        let mut separator = '[';
+        let mut separator = "[";
         let mut buffer = itoa::Buffer::new();
-        for &value in list {
-            self.text.push(separator);
-            if separator == ',' {
-                self.text.push(' ');
-            }
+        for value in list {
+            self.text.push_str(separator);
             self.text.push_str(buffer.format(value));
-            separator = ',';
+            separator = ", ";
+        }
+        if is_cut {
+            self.text.push_str(separator);
+            self.text.push_str(ELIDED);
         }
         self.text.push(']');
         self.end(start)

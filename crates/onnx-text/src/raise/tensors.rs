@@ -74,7 +74,11 @@ impl<'m> Raiser<'m> {
         match tensor.data.first() {
             Some(Payload::Strings(strings)) => {
                 let open = self.out.put("{");
-                let items = strings.iter().map(|s| self.string(s)).collect();
+                let shown = self.options.elide.unwrap_or(usize::MAX);
+                let mut items: Vec<_> = strings.iter().take(shown).map(|s| self.string(s)).collect();
+                if shown < strings.len() {
+                    items.push(self.elided());
+                }
                 self.out.put("}");
                 Data::Elements(List { items, span: self.out.since(open) })
             }
