@@ -11,6 +11,8 @@ use onnx_ir::{Attr, AttrType, AttrValue, BodyId, DimValue, Name, SparseTensor, T
 
 /// Lists of attributes that are no longer are printed as a whole: what they say is no data.
 const SHOWN_WHOLE: usize = 32;
+/// Bytes of a string attribute that are printed in any case. Compiled programs are kept in some.
+const SHOWN_OF_STRING: usize = 1000;
 
 impl<'m> Raiser<'m> {
     /// An attribute of a node; `None` if the profile cannot say it.
@@ -118,6 +120,11 @@ impl<'m> Raiser<'m> {
         match value {
             AttrValue::Float(f) => Value::Scalar(self.float(*f)),
             AttrValue::Int(i) => Value::Scalar(Scalar { kind: ScalarKind::Int, span: self.out.int(*i) }),
+            AttrValue::String(s) if self.options.elide.is_some() && s.len() > SHOWN_OF_STRING => {
+                let text = String::from_utf8_lossy(&s[..SHOWN_OF_STRING]).replace('\0', "\u{fffd}");
+                let text = format!("{}{ELIDED}", text.trim_end_matches('\u{fffd}'));
+                Value::Scalar(self.string(text.as_bytes()))
+            }
             AttrValue::String(s) => Value::Scalar(self.string(s)),
             AttrValue::Tensor(t) => {
                 let tensor = self.tensor_of(body, *t);

@@ -49,8 +49,8 @@ pub enum Profile {
 pub struct RaiseOptions {
     /// What the text may be made of.
     pub profile: Profile,
-    /// Print this many elements of a tensor and no more, and of a list of an attribute that has more than 32. Such a text
-    /// is for reading only.
+    /// Print this many elements of a tensor and no more, and of a list of an attribute that has more than 32; of a string
+    /// the first 1000 bytes. Such a text is for reading only.
     pub elide: Option<usize>,
     /// Whether `metadata_props` and documentation of nodes, values and tensors are shown.
     pub metadata: bool,
