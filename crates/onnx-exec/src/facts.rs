@@ -39,7 +39,7 @@ pub(crate) fn fact(value: &Value) -> Fact {
 fn elements(tensor: &Tensor) -> Option<infer::Value> {
     let is_float =
         matches!(tensor.elem(), ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16);
-    let elems: Vec<Elem> = if is_float {
+    let elems = if is_float {
         tensor.floats().ok()?.into_iter().map(Elem::Float).collect()
     } else {
         tensor.ints().ok()?.into_iter().map(|i| Elem::Int(Dim::Const(i))).collect()

@@ -6,8 +6,9 @@
 use crate::entity;
 use crate::entity::EntityId;
 use foldhash::fast::RandomState;
+use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
 entity!(
     /// An interned string of one [`Names`].
@@ -75,8 +76,11 @@ impl Names {
     }
 
     fn hash(&self, bytes: &[u8]) -> u32 {
+        // Not `hash_one`, which would hash the length for what may come behind.
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(bytes);
         #[allow(clippy::cast_possible_truncation, reason = "half of the hash is kept")]
-        let half = self.hasher.hash_one(bytes) as u32;
+        let half = hasher.finish() as u32;
         half
     }
 
@@ -90,12 +94,24 @@ impl Names {
     /// The id of a string that may not be UTF-8.
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> Name {
         let hash = self.hash(bytes);
-        // What is equal to UTF-8 is UTF-8, so most need no look.
-        if let Some(id) = self.known(hash, bytes) {
-            return id;
-        }
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            return self.insert(hash, text);
+        let Names { pool, starts, table, invalid, .. } = self;
+        let same = |&(known, id): &(u32, Name)| {
+            known == hash
+                && is_same(pool, starts, id, bytes)
+                && (invalid.is_empty() || !invalid.contains_key(&id))
+        };
+        match table.entry(spread(hash), same, |&(hash, _)| spread(hash)) {
+            // What is equal to UTF-8 is UTF-8, so most need no look.
+            Entry::Occupied(known) => return known.get().1,
+            Entry::Vacant(place) => {
+                if let Ok(text) = std::str::from_utf8(bytes) {
+                    let id = Name::from_index(starts.len() - 1);
+                    pool.push_str(text);
+                    starts.push(pool.len());
+                    place.insert((hash, id));
+                    return id;
+                }
+            }
         }
         let same = |(_, id): &(u32, Name)| self.invalid.get(id).is_some_and(|b| **b == *bytes);
         if let Some(&(_, id)) = self.table.find(spread(hash), same) {
@@ -133,8 +149,7 @@ impl Names {
     }
 
     fn is_same(&self, name: Name, text: &[u8]) -> bool {
-        let (start, end) = (self.starts[name.index()], self.starts[name.index() + 1]);
-        end - start == text.len() && self.pool.as_bytes()[start..end] == *text
+        is_same(&self.pool, &self.starts, name, text)
     }
 
     /// Whether the string is UTF-8, as protobuf asks of `string` fields.
@@ -156,6 +171,11 @@ impl Names {
     pub fn is_empty(&self) -> bool {
         false
     }
+}
+
+fn is_same(pool: &str, starts: &[usize], name: Name, text: &[u8]) -> bool {
+    let (start, end) = (starts[name.index()], starts[name.index() + 1]);
+    end - start == text.len() && pool.as_bytes()[start..end] == *text
 }
 
 /// The table wants good bits at both ends of a hash.

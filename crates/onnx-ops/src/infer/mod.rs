@@ -48,5 +48,5 @@ pub use stepwise::Stepwise;
 pub use trace::{By, Looked};
 pub use ty::{Shape, TensorTy, Ty, dim_text, elem_text};
 pub(crate) use value::is_float;
-pub use value::{Elem, Ints, Value};
+pub use value::{Elem, Elems, Ints, Value};
 pub use why::{Declared, How, Step, Symbol, Used, Why, why};

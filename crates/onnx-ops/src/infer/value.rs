@@ -5,7 +5,7 @@
 
 use crate::dims::Dim;
 use onnx_ir::{ElemType, Field, Payload, Tensor};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// One element.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -58,13 +58,16 @@ impl From<Dim> for Elem {
 /// Integers, of which there are mostly a few.
 pub type Ints = SmallVec<[i64; 8]>;
 
+/// The elements of a value, of which there are mostly a few.
+pub type Elems = SmallVec<[Elem; 4]>;
+
 /// The elements of a tensor, in row-major order, at most [`Value::MOST`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Value {
     /// The extents.
     pub dims: SmallVec<[usize; 2]>,
     /// As many elements as these say.
-    pub elems: Vec<Elem>,
+    pub elems: Elems,
 }
 
 impl Value {
@@ -76,17 +79,17 @@ impl Value {
 
     /// A tensor of rank 0.
     pub fn scalar(elem: impl Into<Elem>) -> Value {
-        Value { dims: SmallVec::new(), elems: vec![elem.into()] }
+        Value { dims: SmallVec::new(), elems: smallvec![elem.into()] }
     }
 
     /// A tensor of rank 1.
     pub fn list(elems: impl IntoIterator<Item = impl Into<Elem>>) -> Value {
-        let elems: Vec<Elem> = elems.into_iter().map(Into::into).collect();
+        let elems: Elems = elems.into_iter().map(Into::into).collect();
         Value { dims: SmallVec::from_slice(&[elems.len()]), elems }
     }
 
     /// A tensor of these extents; `None` if there are more or fewer elements, too many, or nothing is known of any.
-    pub fn new(dims: impl IntoIterator<Item = usize>, elems: Vec<Elem>) -> Option<Value> {
+    pub fn new(dims: impl IntoIterator<Item = usize>, elems: Elems) -> Option<Value> {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
         let is_known = elems.is_empty() || elems.iter().any(|e| !e.is_unknown());
@@ -102,7 +105,7 @@ impl Value {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= Self::MOST)?;
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, dims.len());
-        let mut elems = Vec::with_capacity(count);
+        let mut elems = Elems::with_capacity(count);
         for _ in 0..count {
             elems.push(elem(&at));
             for (i, d) in at.iter_mut().zip(&dims).rev() {
@@ -168,10 +171,10 @@ impl Value {
             return None;
         }
         if count == 0 {
-            return (elem != ElemType::STRING).then_some(Value { dims, elems: Vec::new() });
+            return (elem != ElemType::STRING).then_some(Value { dims, elems: Elems::new() });
         }
         let [Payload::Entries { field, bytes }] = &tensor.data[..] else { return None };
-        let elems: Vec<Elem> = match (elem, field) {
+        let elems: Elems = match (elem, field) {
             (ElemType::INT64, Field::Raw | Field::Int64) => ints(bytes, i64::from_le_bytes),
             (ElemType::UINT64, Field::Raw | Field::Uint64) => {
                 words(bytes, |b| i64::try_from(u64::from_le_bytes(b)).map_or(Elem::Unknown, whole))
@@ -209,11 +212,11 @@ fn whole(n: i64) -> Elem {
     Elem::Int(Dim::Const(n))
 }
 
-fn ints<const N: usize, T: Into<i64>>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<Elem> {
+fn ints<const N: usize, T: Into<i64>>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Elems {
     words(bytes, |b| whole(read(b).into()))
 }
 
-fn words<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> Elem) -> Vec<Elem> {
+fn words<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> Elem) -> Elems {
     bytes.as_chunks::<N>().0.iter().map(|&b| read(b)).collect()
 }
 

@@ -5,7 +5,7 @@ use super::broadcast::conflict;
 use super::elementwise::{extent, extents};
 use super::{Row, row};
 use crate::dims::Dim;
-use crate::infer::{Elem, Infer, NodeCx, Shape, Value};
+use crate::infer::{Elem, Elems, Infer, NodeCx, Shape, Value};
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -83,8 +83,8 @@ fn concat_elements(cx: &mut NodeCx<'_, '_>, axis: usize) -> Infer {
 }
 
 /// The elements of lists one after the other, which end at these positions.
-fn joined(values: &[Option<Arc<Value>>], ends: &[usize]) -> Vec<Elem> {
-    let mut elems = Vec::new();
+fn joined(values: &[Option<Arc<Value>>], ends: &[usize]) -> Elems {
+    let mut elems = Elems::new();
     for (value, &end) in values.iter().zip(ends) {
         let start = elems.len();
         match value {

@@ -5,7 +5,7 @@ use super::cast::converted;
 use super::elementwise::{extents, larger, same_shape, smaller};
 use super::{Row, row};
 use crate::dims::{Dim, Dims};
-use crate::infer::{Elem, Infer, Ints, NodeCx, Shape, Value};
+use crate::infer::{Elem, Elems, Infer, Ints, NodeCx, Shape, Value};
 use std::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[
@@ -199,7 +199,7 @@ fn arg_extreme(cx: &mut NodeCx<'_, '_>, wanted: Ordering) -> Infer {
     }
     numbers.first()?;
     let elem = Elem::Int(Dim::Const(i64::try_from(best).ok()?));
-    let value = Value::new(extents(cx, 0)?, vec![elem])?;
+    let value = Value::new(extents(cx, 0)?, Elems::from_slice(&[elem]))?;
     cx.set_value(0, value);
     Some(())
 }
@@ -231,7 +231,7 @@ fn cumulate(cx: &mut NodeCx<'_, '_>, neutral: i64, f: impl Fn(&mut Dims, Dim, Di
     let (value, to) = (cx.value(0)?, cx.elem(0)?);
     let len = *value.dims.get(axis)?;
     let stride: usize = value.dims[axis + 1..].iter().product();
-    let mut elems = vec![Elem::Unknown; value.elems.len()];
+    let mut elems = Elems::from_elem(Elem::Unknown, value.elems.len());
     for line in 0..value.elems.len().checked_div(len).unwrap_or(0) {
         let first = line / stride * stride * len + line % stride;
         let mut sum = Dim::Const(neutral);

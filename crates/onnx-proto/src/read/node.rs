@@ -2,14 +2,14 @@
 //! than everything else.
 
 use super::fields::{Fields, Value};
-use super::go::Go;
 use super::graph::GraphReader;
 use super::name;
+use super::plain::entry;
 use crate::pb;
 use crate::wire::NODE_DEVICE_CONFIGURATION_PROTO;
 use bytes::Bytes;
 use onnx_ir::{
-    DeviceGroup, DimValue, Entry, Name, Names, NodeDeviceConfiguration, NodeExtra, NodeSpec, ShardedAxis,
+    DeviceGroup, DimValue, Name, Names, NodeDeviceConfiguration, NodeExtra, NodeSpec, ShardedAxis,
     ShardingSpec, SimpleSharding,
 };
 use smallvec::SmallVec;
@@ -48,7 +48,7 @@ impl GraphReader<'_, '_> {
                 DOC_STRING => extra.doc = Some(names.intern_bytes(bytes)),
                 DOMAIN => spec.domain = Some(names.intern_bytes(bytes)),
                 OVERLOAD => spec.overload = Some(names.intern_bytes(bytes)),
-                METADATA_PROPS => extra.metadata.push(entry(bytes, names, go)),
+                METADATA_PROPS => extra.metadata.push(entry(bytes, names, || go.unusual())),
                 DEVICE_CONFIGURATIONS => {
                     let message = go.decode(whole.slice_ref(bytes), &NODE_DEVICE_CONFIGURATION_PROTO);
                     extra.devices.push(devices(message, names));
@@ -65,19 +65,6 @@ impl GraphReader<'_, '_> {
         filled.extra = has_extra.then(|| Box::new(extra));
         self.b.end_node(node, outputs);
     }
-}
-
-/// A `StringStringEntryProto`.
-fn entry(encoded: &[u8], names: &mut Names, go: &mut Go) -> Entry {
-    let mut entry = Entry { key: None, value: None };
-    for (number, value) in Fields::new(encoded) {
-        match (number, value) {
-            (1, Value::Bytes(key)) => entry.key = Some(names.intern_bytes(key)),
-            (2, Value::Bytes(value)) => entry.value = Some(names.intern_bytes(value)),
-            _ => go.unusual(),
-        }
-    }
-    entry
 }
 
 fn devices(message: pb::NodeDeviceConfigurationProto, names: &mut Names) -> NodeDeviceConfiguration {

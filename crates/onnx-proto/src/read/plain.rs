@@ -5,8 +5,9 @@ use super::fields::{Fields, Value};
 use crate::wire::varint;
 use bytes::Bytes;
 use onnx_ir::{
-    Dim, DimValue, ElemType, Field, Names, Payload, Port, Tensor, TensorType, TypeId, TypeKind, Types,
+    Dim, DimValue, ElemType, Entry, Field, Names, Payload, Port, Tensor, TensorType, TypeId, TypeKind, Types,
 };
+use smallvec::SmallVec;
 
 /// Sets a field that is there once.
 fn once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
@@ -54,22 +55,42 @@ fn payload_field(number: u32) -> Option<Field> {
     })
 }
 
-/// A `ValueInfoProto` with a name and the type of a tensor.
+/// A `ValueInfoProto` with the type of a tensor.
 pub(super) fn plain_port(encoded: &[u8], names: &mut Names, types: &mut Types) -> Option<Port> {
-    let (mut name, mut ty) = (None, None);
+    let (mut name, mut ty, mut doc, mut entries) = (None, None, None, SmallVec::<[&[u8]; 4]>::new());
     for field in Fields::new(encoded) {
         match field {
             (1, Value::Bytes(bytes)) => once(&mut name, bytes)?,
             (2, Value::Bytes(bytes)) => once(&mut ty, bytes)?,
+            (3, Value::Bytes(bytes)) => once(&mut doc, bytes)?,
+            (4, Value::Bytes(bytes)) => entries.push(bytes),
             _ => return None,
         }
     }
-    let name = name.map(|name| names.intern_bytes(name));
+    let [name, doc] = [name, doc].map(|text| text.map(|text| names.intern_bytes(text)));
+    let mut is_plain = true;
+    let metadata = entries.iter().map(|bytes| entry(bytes, names, || is_plain = false)).collect();
+    if !is_plain {
+        return None;
+    }
     let ty = match ty {
         Some(ty) => Some(plain_type(ty, names, types)?),
         None => None,
     };
-    Some(Port { name, ty, ..Port::default() })
+    Some(Port { name, value: None, ty, doc, metadata })
+}
+
+/// A `StringStringEntryProto`; tells where it has something else.
+pub(super) fn entry(encoded: &[u8], names: &mut Names, mut unusual: impl FnMut()) -> Entry {
+    let mut entry = Entry { key: None, value: None };
+    for field in Fields::new(encoded) {
+        match field {
+            (1, Value::Bytes(key)) => entry.key = Some(names.intern_bytes(key)),
+            (2, Value::Bytes(value)) => entry.value = Some(names.intern_bytes(value)),
+            _ => unusual(),
+        }
+    }
+    entry
 }
 
 /// A `TypeProto` of a tensor.
