@@ -270,7 +270,7 @@ impl<T: for<'r> Element<Ref<'r> = T>> Elements<'_, T> {
     pub fn first_pair<U: for<'r> Element<Ref<'r> = U>>(
         mut self,
         mut other: Elements<'_, U>,
-        mut holds: impl FnMut(T, U) -> bool,
+        mut holds: impl FnMut(usize, T, U) -> bool,
     ) -> Option<(usize, T, U)> {
         let mut before = 0;
         loop {
@@ -280,7 +280,7 @@ impl<T: for<'r> Element<Ref<'r> = T>> Elements<'_, T> {
                 return None;
             }
             for (i, (one, two)) in (before..).zip(ours.iter().zip(others)) {
-                if holds(one.view(), two.view()) {
+                if holds(i, one.view(), two.view()) {
                     return Some((i, one.view(), two.view()));
                 }
             }
@@ -341,7 +341,11 @@ mod tests {
                     assert_eq!(list.elements().first(|i, x| i == at as usize && x == at), found);
                     for other in [&stored, &made] {
                         let other = other.elements();
-                        assert_eq!(list.elements().first_pair(other, |x, y| x == at && y == at), pair);
+                        assert_eq!(
+                            list.elements()
+                                .first_pair(other, |i, x, y| i == at as usize && x == at && y == at),
+                            pair
+                        );
                     }
                 }
             }

@@ -64,11 +64,7 @@ impl Nodes {
         is_leaf: impl Fn(usize) -> bool,
     ) -> Option<(usize, i64, i64)> {
         let Nodes::Counted(counts) = self else {
-            let mut i = 0;
-            return trees.first_pair(targets, |tree, node| {
-                i += 1;
-                !is_leaf(i - 1) && !self.contains(tree, node)
-            });
+            return trees.first_pair(targets, |i, tree, node| !is_leaf(i) && !self.contains(tree, node));
         };
         let mut counts = (0..).zip(counts.iter().copied());
         let (mut tree, mut count, mut left) = (0, 0, 0);
@@ -89,7 +85,7 @@ fn counted_nodes(trees: Elements<'_, i64>, ids: Elements<'_, i64>) -> Option<Vec
     let mut counts = Vec::new();
     let mut tree = -1;
     let mut count = 0;
-    let other = trees.first_pair(ids, |t, id| {
+    let other = trees.first_pair(ids, |_, t, id| {
         if t != tree {
             if tree >= 0 {
                 counts.push(count);
@@ -183,7 +179,7 @@ fn votes(
 ) -> Infer {
     let weights = list_or_tensor(cx, weights[0], weights[1])?;
     same_len(cx, trees, &[ids, targets, weights], &[])?;
-    let lost = cx.each_int(trees)?.first_pair(cx.each_int(ids)?, |tree, node| !all.contains(tree, node));
+    let lost = cx.each_int(trees)?.first_pair(cx.each_int(ids)?, |_, tree, node| !all.contains(tree, node));
     match lost {
         Some((_, tree, node)) => {
             let message = format!("tree {tree} has no node {node}");
@@ -268,7 +264,7 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
             1 => Some((leaves, "leaves")),
             _ => None,
         };
-        let lost = cx.each_int(ids)?.first_pair(cx.each_int(leafs)?, |id, leaf| {
+        let lost = cx.each_int(ids)?.first_pair(cx.each_int(leafs)?, |_, id, leaf| {
             ends(leaf).is_none_or(|(count, _)| id.cast_unsigned() >= count as u64)
         });
         let Some((_, id, leaf)) = lost else { continue };
