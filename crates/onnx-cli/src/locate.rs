@@ -1,7 +1,7 @@
 //! Findings about any file, at places in a text.
 //!
-//! Entities of a model that was text are where the text says them. A binary model is printed, with its weights left
-//! out, and the print is parsed again: ids are given in document order both times, so an entity of one model is the
+//! Entities of a model that was text are where the text says them. A binary model is printed without weights and
+//! long lists, and the print is parsed again: ids are given in document order both times, so an entity of one model is the
 //! same entity of the other, and even a node without a name has a place.
 
 use crate::input::{Form, Input, Loaded};

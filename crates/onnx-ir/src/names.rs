@@ -6,7 +6,6 @@
 use crate::entity;
 use crate::entity::EntityId;
 use foldhash::fast::RandomState;
-use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 use std::hash::{BuildHasher, Hasher};
 
@@ -94,24 +93,12 @@ impl Names {
     /// The id of a string that may not be UTF-8.
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> Name {
         let hash = self.hash(bytes);
-        let Names { pool, starts, table, invalid, .. } = self;
-        let same = |&(known, id): &(u32, Name)| {
-            known == hash
-                && is_same(pool, starts, id, bytes)
-                && (invalid.is_empty() || !invalid.contains_key(&id))
-        };
-        match table.entry(spread(hash), same, |&(hash, _)| spread(hash)) {
-            // What is equal to UTF-8 is UTF-8, so most need no look.
-            Entry::Occupied(known) => return known.get().1,
-            Entry::Vacant(place) => {
-                if let Ok(text) = std::str::from_utf8(bytes) {
-                    let id = Name::from_index(starts.len() - 1);
-                    pool.push_str(text);
-                    starts.push(pool.len());
-                    place.insert((hash, id));
-                    return id;
-                }
-            }
+        // What is equal to UTF-8 is UTF-8, so most need no look.
+        if let Some(id) = self.known(hash, bytes) {
+            return id;
+        }
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return self.insert(hash, text);
         }
         let same = |(_, id): &(u32, Name)| self.invalid.get(id).is_some_and(|b| **b == *bytes);
         if let Some(&(_, id)) = self.table.find(spread(hash), same) {
@@ -149,7 +136,8 @@ impl Names {
     }
 
     fn is_same(&self, name: Name, text: &[u8]) -> bool {
-        is_same(&self.pool, &self.starts, name, text)
+        let (start, end) = (self.starts[name.index()], self.starts[name.index() + 1]);
+        end - start == text.len() && self.pool.as_bytes()[start..end] == *text
     }
 
     /// Whether the string is UTF-8, as protobuf asks of `string` fields.
@@ -171,11 +159,6 @@ impl Names {
     pub fn is_empty(&self) -> bool {
         false
     }
-}
-
-fn is_same(pool: &str, starts: &[usize], name: Name, text: &[u8]) -> bool {
-    let (start, end) = (starts[name.index()], starts[name.index() + 1]);
-    end - start == text.len() && pool.as_bytes()[start..end] == *text
 }
 
 /// The table wants good bits at both ends of a hash.

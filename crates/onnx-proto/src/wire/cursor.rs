@@ -109,6 +109,12 @@ fn four_varints(word: u64, key: u8) -> Option<[i64; 4]> {
     is_so.then(|| [number(0), number(1), number(2), number(3)])
 }
 
+/// The bits of three bytes of a varint, without those that say whether it goes on.
+#[inline]
+fn joined(digits: u64) -> u64 {
+    digits & 0x7f | digits >> 1 & 0x3f80 | digits >> 2 & 0x1f_c000
+}
+
 /// The number of the field of this key with which the word begins, and its size, if it has at most three bytes, as short
 /// as it can be.
 #[inline]
@@ -120,7 +126,7 @@ fn one_varint(word: u64, key: u8) -> Option<(i64, usize)> {
     }
     let size = ends.trailing_zeros() / 8 + 1;
     let digits = digits & (ends ^ (ends - 1));
-    let value = digits & 0x7f | digits >> 1 & 0x3f80 | digits >> 2 & 0x1f_c000;
+    let value = joined(digits);
     // Put so that no branch asks for the size, which nobody foresees where this is called.
     let is_shortest = (value >> (7 * size - 7) | ends & 0x80) != 0;
     is_shortest.then_some((value as i64, size as usize))
@@ -132,8 +138,7 @@ fn two_varints<const SIZE: u32>(word: u64, key: u8) -> Option<[i64; 2]> {
     let ends = 0x80_8080 >> (24 - 8 * SIZE);
     let number = |field: u64| {
         let digits = field >> 8;
-        let value = digits & 0x7f | digits >> 1 & 0x3f80 | digits >> 2 & 0x1f_c000;
-        let value = value & ((1 << (7 * SIZE)) - 1);
+        let value = joined(digits) & ((1 << (7 * SIZE)) - 1);
         let is_so = field as u8 == key && digits & ends == ends >> 8 && value >> (7 * SIZE - 7) != 0;
         is_so.then_some(value as i64)
     };

@@ -1,5 +1,6 @@
 //! Attributes of a raised tree.
 
+use super::tensors::is_odd_nan;
 use super::{Profile, Raiser};
 use crate::ast::{
     Attr as Tree, AttrElement, AttrValue as Value, ELIDED, List, Notes, Scalar, ScalarKind, SparseLiteral,
@@ -100,9 +101,9 @@ impl<'m> Raiser<'m> {
     }
 
     fn nan_note(&mut self, notes: &mut Notes, floats: impl IntoIterator<Item = f32>) {
-        let is_odd = |f: f32| f.is_nan() && f.to_bits() & 0x7fff_ffff != f32::NAN.to_bits();
-        let odd = (0i64..).zip(floats).filter(|&(_, f)| is_odd(f));
-        let odd: Vec<_> = odd.map(|(i, f)| (i, i64::from(f.to_bits()))).collect();
+        let bits = floats.into_iter().map(f32::to_bits);
+        let odd = (0i64..).zip(bits).filter(|&(_, bits)| is_odd_nan(bits));
+        let odd: Vec<_> = odd.map(|(i, bits)| (i, i64::from(bits))).collect();
         if !odd.is_empty() {
             self.nan_bits_note(notes, &odd);
         }
@@ -178,23 +179,29 @@ impl<'m> Raiser<'m> {
     fn elements<T: Element>(
         &mut self,
         list: &onnx_ir::List<T>,
-        mut scalar: impl FnMut(&mut Self, T::Ref<'_>) -> Scalar,
+        scalar: impl FnMut(&mut Self, T::Ref<'_>) -> Scalar,
     ) -> Box<List<AttrElement>> {
         let open = self.out.put("[");
-        let shown = self.shown(list.len());
-        let mut items: Vec<_> = list.elements().take(shown).map(|element| scalar(self, element)).collect();
-        if shown < list.len() {
-            items.push(self.elided());
-        }
+        let items = self.scalars(list.elements(), list.len(), self.shown(list.len()), scalar);
         self.out.put("]");
         let element = |scalar| AttrElement { notes: Notes::default(), value: Value::Scalar(scalar) };
         let items = items.into_iter().map(element).collect();
         Box::new(List { items, span: self.out.since(open) })
     }
 
-    /// What stands for elements that are not printed.
-    pub(super) fn elided(&mut self) -> Scalar {
-        Scalar { kind: ScalarKind::Special, span: self.out.put(ELIDED) }
+    /// The first elements of a list of so many, and what stands for those that are not printed.
+    pub(super) fn scalars<T>(
+        &mut self,
+        elements: impl Iterator<Item = T>,
+        len: usize,
+        shown: usize,
+        mut scalar: impl FnMut(&mut Self, T) -> Scalar,
+    ) -> Vec<Scalar> {
+        let mut scalars: Vec<_> = elements.take(shown).map(|element| scalar(self, element)).collect();
+        if shown < len {
+            scalars.push(Scalar { kind: ScalarKind::Special, span: self.out.put(ELIDED) });
+        }
+        scalars
     }
 
     fn list<T>(

@@ -75,10 +75,7 @@ impl<'m> Raiser<'m> {
             Some(Payload::Strings(strings)) => {
                 let open = self.out.put("{");
                 let shown = self.options.elide.unwrap_or(usize::MAX);
-                let mut items: Vec<_> = strings.iter().take(shown).map(|s| self.string(s)).collect();
-                if shown < strings.len() {
-                    items.push(self.elided());
-                }
+                let items = self.scalars(strings.iter(), strings.len(), shown, |this, s| this.string(s));
                 self.out.put("}");
                 Data::Elements(List { items, span: self.out.since(open) })
             }
@@ -347,7 +344,7 @@ impl<'m> Raiser<'m> {
 }
 
 /// Whether a NaN is none of the two that `nan` and `-nan` say.
-fn is_odd_nan(bits: u32) -> bool {
+pub(super) fn is_odd_nan(bits: u32) -> bool {
     let magnitude = bits & (u32::MAX >> 1);
     magnitude > 0x7f80_0000 && magnitude != 0x7fc0_0000
 }
