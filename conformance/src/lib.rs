@@ -7,6 +7,7 @@
 //! - [`random`]: models with anything in any field.
 //! - [`trial`]: models that are changed and have to compute the same.
 //! - [`formulas`]: nodes evaluated by their formulas.
+//! - [`graphs`]: models of many nodes, regular and random.
 //! - [`inferred`]: what inference says, held against what is computed.
 //! - [`results`]: what models compute, held against each other.
 //! - [`rewrites`]: models that are tidied and converted.
@@ -22,6 +23,7 @@ pub mod comments;
 pub mod convert;
 pub mod corpus;
 pub mod formulas;
+pub mod graphs;
 pub mod inferred;
 pub mod oracle;
 pub mod random;

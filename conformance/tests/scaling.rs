@@ -1,7 +1,9 @@
 //! Whatever is said again and again takes time and memory in proportion: nothing is quadratic.
 
-use conformance::convert::print;
+use conformance::convert::{print, read_text};
+use conformance::graphs;
 use conformance::texts::{places_are_sound, use_text};
+use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{Level, VerifyOptions, verify};
 use onnx_ops::schema::Registry;
@@ -9,6 +11,7 @@ use onnx_text::{Profile, read_model};
 use peak_alloc::PeakAlloc;
 use std::fmt::Write as _;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 #[global_allocator]
@@ -23,6 +26,8 @@ const MEMORY_FACTOR: usize = 300;
 const WIRE_MEMORY_FACTOR: usize = 1500;
 /// The same with types and shapes, and an entry for each different call.
 const CHECK_MEMORY_FACTOR: usize = 600;
+/// The same for a model that is planned and run.
+const PLAN_MEMORY_FACTOR: usize = 1500;
 const MEMORY_BASE: usize = 8 << 20;
 /// The time for twice the size over the time for the size: 2 if it is linear, 4 if it is quadratic.
 const TIME_FACTOR: f64 = 3.0;
@@ -443,5 +448,60 @@ fn checking_types_takes_linear_time_and_memory() {
         let (once, twice) = (make(*size), make(2 * size));
         let done = is_linear(once.as_str(), twice.as_str(), CHECK_MEMORY_FACTOR, check_text);
         assert_eq!(done, Ok(()), "{what}");
+    }
+}
+
+/// Plans and runs a text of [`graphs`]; the steps that both took.
+fn plan_and_run(text: &str) -> u64 {
+    let model = read_text(text).expect("it is valid");
+    let executable = compile(&model, Registry::builtin(), &CompileOptions::default()).expect("it can be run");
+    let steps = AtomicU64::new(0);
+    let x = Tensor::of(&graphs::DIMS, &[0.25f32; 32]).expect("32 elements");
+    let c = Tensor::of_bools(&[], [true]).expect("one element");
+    let given = vec![Some(Value::Tensor(x)), Some(Value::Tensor(c))];
+    let options = RunOptions { steps: Some(&steps), threads: 1, ..RunOptions::default() };
+    let results = executable.run(given, &options).expect("it runs");
+    assert_eq!(results.len(), 1);
+    steps.load(Ordering::Relaxed)
+}
+
+/// Steps for ten times the nodes over those for the nodes: 10 where they are linear, somewhat more for few nodes, whose
+/// expressions have not grown to their limit; 100 where they are quadratic.
+const STEPS_FACTOR: f64 = 20.0;
+
+#[test]
+fn planning_takes_linear_time_and_steps() {
+    let _alone = alone();
+    type Make = fn(usize) -> String;
+    let models: &[(&str, Make)] = &[
+        ("a chain", |n| graphs::chain(&["Tanh", "Sigmoid", "Relu"], n)),
+        ("diamonds", graphs::diamonds),
+        ("a fan", graphs::fan),
+        ("a comb", graphs::comb),
+        ("shapes that depend on data", graphs::dynamic),
+        ("a quantized network", graphs::quantized),
+        ("a random graph", |n| graphs::random(7, n)),
+    ];
+    for (what, make) in models {
+        let mut before: Option<u64> = None;
+        for nodes in [100, 1_000, 10_000] {
+            let start = Instant::now();
+            let steps = plan_and_run(&make(nodes));
+            eprintln!("{what} {nodes} {steps} {:?}", start.elapsed());
+            if let Some(before) = before {
+                assert!(steps as f64 <= STEPS_FACTOR * before as f64, "{what}: {before}, then {steps} steps");
+            }
+            before = Some(steps);
+        }
+        let work = |text: &str| assert!(plan_and_run(text) > 0);
+        let (once, twice) = (make(1_000), make(2_000));
+        assert_eq!(is_linear(once.as_str(), twice.as_str(), PLAN_MEMORY_FACTOR, work), Ok(()), "{what}");
+    }
+    for (functions, calls) in [(8, 1 << 8), (9, 1 << 9)] {
+        let text = graphs::calls(functions);
+        assert!(
+            plan_and_run(&text) < calls * 1_000_000,
+            "{functions} functions that each call the next one twice"
+        );
     }
 }

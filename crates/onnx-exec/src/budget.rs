@@ -42,6 +42,11 @@ impl Budget {
         self.peak.load(Ordering::Relaxed)
     }
 
+    /// Steps that have not been taken.
+    pub(crate) fn steps_left(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
     /// Charges what is made in `work` on this thread.
     pub(crate) fn enter<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
         let outer = CURRENT.replace(Some(Arc::clone(self)));

@@ -18,7 +18,7 @@ use onnx_ops::schema::SchemaId;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How a model is run.
@@ -41,6 +41,8 @@ pub struct RunOptions<'o> {
     pub time: Option<&'o Time<'o>>,
     /// Takes the most bytes that tensors took at a time.
     pub peak: Option<&'o AtomicUsize>,
+    /// Takes the steps that planning and running took; planning takes some for each part of an expression that it looks at.
+    pub steps: Option<&'o AtomicU64>,
 }
 
 /// Is told the name of a result and the result.
@@ -75,6 +77,7 @@ impl Default for RunOptions<'_> {
             observe: None,
             time: None,
             peak: None,
+            steps: None,
         }
     }
 }
@@ -83,8 +86,12 @@ impl Default for RunOptions<'_> {
 const STEPS: u64 = 1_000_000;
 
 impl RunOptions<'_> {
+    fn steps_at_most(&self) -> u64 {
+        self.fuel.saturating_mul(STEPS)
+    }
+
     fn budget(&self) -> Arc<Budget> {
-        Budget::new(self.max_memory, self.fuel.saturating_mul(STEPS), self.cancel.clone())
+        Budget::new(self.max_memory, self.steps_at_most(), self.cancel.clone())
     }
 }
 
@@ -104,6 +111,10 @@ impl Executable<'_> {
         let results = pool::with_threads(options.threads, || budget.enter(work));
         if let Some(peak) = options.peak {
             peak.fetch_max(budget.peak(), Ordering::Relaxed);
+        }
+        if let Some(steps) = options.steps {
+            let left = budget.steps_left();
+            steps.fetch_max(options.steps_at_most().saturating_sub(left), Ordering::Relaxed);
         }
         results
     }
@@ -231,7 +242,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
         let mut at = 0;
         while at < count {
-            let Some(plan) = self.plan(graph, at) else {
+            let Some(plan) = self.plan(graph, at)? else {
                 return self.plain(graph, at..count);
             };
             match plan.run(self) {
@@ -250,24 +261,28 @@ impl<'x, 'r> Run<'x, 'r> {
 
     /// The plan for the nodes of a graph from one of them on, for the values that there are; none if there have been too many
     /// different ones.
-    pub(crate) fn plan(&mut self, graph: GraphId, at: usize) -> Option<Arc<Plan>> {
+    pub(crate) fn plan(&mut self, graph: GraphId, at: usize) -> Result<Option<Arc<Plan>>, Box<Diagnostic>> {
         let executable = self.executable;
         let lock = || lock_of(&executable.plans);
         let may_assume = {
             let kept = lock();
             let known = kept.get(&(graph, at)).map_or(&[][..], |plans| plans);
             if let Some(plan) = known.iter().find(|plan| plan.fits(|value| self.get(value))) {
-                return Some(Arc::clone(plan));
+                return Ok(Some(Arc::clone(plan)));
             }
             if known.len() >= MOST_PLANS {
-                return None;
+                return Ok(None);
             }
             known.iter().filter(|plan| plan.is_special()).count() < MOST_SPECIAL
         };
-        let stretch = Stretch::of(self, graph, at, may_assume);
-        let plan = Arc::new(Plan::of(stretch, executable, graph, at)?);
+        let stretch = Stretch::of(self, graph, at, may_assume)?;
+        let Some(&last) = executable.body().graphs[graph].nodes.get(stretch.last()) else { return Ok(None) };
+        let plan = Plan::of(stretch, executable, graph, at).map_err(|why| {
+            self.failed(last, why.code(), &format!("planning up to this node was stopped: {why}"))
+        })?;
+        let Some(plan) = plan.map(Arc::new) else { return Ok(None) };
         lock().entry((graph, at)).or_default().push(Arc::clone(&plan));
-        Some(plan)
+        Ok(Some(plan))
     }
 
     /// Runs nodes of a graph one by one.

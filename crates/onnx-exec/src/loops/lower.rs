@@ -2,11 +2,13 @@
 
 use super::axes::{Axes, Extents};
 use super::contract::Contraction;
+use super::facts::{Around, FactTable, PartFacts};
 use super::pieces::Pieces;
 use super::product::{Codes, Factor, contraction};
 use super::program::{Bound, Instr, Program, Reg};
 use super::taps::Taps;
 use super::{Class, LANES, Linear, Nest, Reduction};
+use foldhash::HashMap;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
 
@@ -38,12 +40,14 @@ impl Nest {
             axes: &axes,
             program: Program { along, ..Program::default() },
             total: None,
-            seen: Vec::new(),
+            facts: FactTable::default(),
+            seen: HashMap::default(),
             inside: Vec::new(),
         };
-        let first = builder(last);
+        let mut first = builder(last);
+        let facts = first.learn(&formula.expr);
         let is_sum = over.is_none_or(|over| matches!(over.combine, Combine::Sum | Combine::Product));
-        if !is_sum && first.has_no_sign(&formula.expr) {
+        if !is_sum && facts.has_no_sign {
             return None;
         }
         let mut body = first.finish(&formula.expr, Class::of(formula.elem))?;
@@ -157,41 +161,46 @@ struct Builder<'b, 'a, 'e> {
     axes: &'b Axes,
     program: Program,
     total: Option<Class>,
-    /// What is computed already, where the same mask is looked at: it is not computed again.
-    seen: Vec<(&'e Expr, Class, Option<Reg>, Reg)>,
+    facts: FactTable,
+    /// What is computed already, by its hash, where the same mask is looked at: it is not computed again.
+    seen: HashMap<u64, Vec<(&'e Expr, Class, Option<Reg>, Reg)>>,
     /// Masks that are nothing but bounds.
     inside: Vec<(Reg, Vec<Bound>)>,
 }
 
 impl<'e> Builder<'_, '_, 'e> {
     fn finish(mut self, expr: &'e Expr, class: Option<Class>) -> Option<Program> {
-        let class = self.class(expr)?.or(class)?;
+        let class = self.learn(expr).class?.or(class)?;
         let result = self.expr(expr, class, None)?;
         self.program.result = Some(result);
         self.program.compact();
         Some(self.program)
     }
 
-    /// The class that an expression has by itself; the inner `None` for a number that takes that of what it meets. The outer
-    /// `None` if there are no loops for it.
-    fn class(&self, expr: &Expr) -> Option<Option<Class>> {
-        Some(match expr {
-            Expr::Load(operand, _) => Some(self.load_class(*operand)?),
-            Expr::Number(Number::Int(_)) | Expr::Index(_) => Some(Class::Int),
-            Expr::Number(Number::Float(_)) => None,
-            Expr::Total => Some(self.total?),
-            Expr::Unary(op, _) if op.is_test() => Some(Class::Int),
-            Expr::Unary(_, x) => self.class(x)?,
-            Expr::Binary(op, _, _) if op.is_test() => Some(Class::Int),
-            Expr::Binary(_, a, b) => wider(self.class(a)?, self.class(b)?)?,
-            Expr::Select(parts) => wider(self.class(&parts[1])?, self.class(&parts[2])?)?,
-            Expr::Cast(cast, _) => Some(Class::of(cast.to)?),
-            Expr::Bits(..) => return None,
-        })
+    /// Finds the facts of an expression, which is lowered next.
+    fn learn(&mut self, expr: &'e Expr) -> PartFacts {
+        let Builder { operands, extents, axes, total, .. } = *self;
+        self.facts.add(expr, Around { operands, extents, axes, total })
     }
 
-    fn load_class(&self, operand: usize) -> Option<Class> {
-        Class::of((self.operands)(operand)?.elem)
+    /// The facts of a part of the expression that is lowered.
+    fn known(&self, expr: &Expr) -> Option<PartFacts> {
+        self.facts.of(expr)
+    }
+
+    /// [`PartFacts::class`]
+    fn class(&self, expr: &Expr) -> Option<Option<Class>> {
+        self.known(expr)?.class
+    }
+
+    /// [`PartFacts::has_no_sign`]
+    fn has_no_sign(&self, expr: &Expr) -> bool {
+        self.known(expr).is_none_or(|facts| facts.has_no_sign)
+    }
+
+    /// [`PartFacts::can_fail`]
+    fn can_fail(&self, expr: &Expr) -> bool {
+        self.known(expr).is_none_or(|facts| facts.can_fail)
     }
 
     fn emit(&mut self, class: Class, instr: impl FnOnce(Reg) -> Instr) -> Reg {
@@ -214,15 +223,16 @@ impl<'e> Builder<'_, '_, 'e> {
 
     /// The steps of an expression whose result is to be of a class; where `mask` is 0, nobody looks at it.
     fn expr(&mut self, expr: &'e Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
-        let own = self.class(expr)?.unwrap_or(class);
+        let facts = self.known(expr)?;
+        let own = facts.class?.unwrap_or(class);
         let same = |(other, of, under, _): &&(&Expr, Class, Option<Reg>, Reg)| {
             *of == own && *under == mask && *other == expr
         };
-        let reg = match self.seen.iter().find(same) {
+        let reg = match self.seen.get(&facts.hash).and_then(|alike| alike.iter().find(same)) {
             Some((.., reg)) => *reg,
             None => {
                 let reg = self.own(expr, own, mask)?;
-                self.seen.push((expr, own, mask, reg));
+                self.seen.entry(facts.hash).or_default().push((expr, own, mask, reg));
                 reg
             }
         };
@@ -400,41 +410,6 @@ impl<'e> Builder<'_, '_, 'e> {
         Some(self.emit(class, |to| Instr::Select { to, condition, yes, no }))
     }
 
-    /// Whether an index of some load may be out of bounds.
-    fn can_fail(&self, expr: &Expr) -> bool {
-        match expr {
-            Expr::Load(operand, position) => {
-                (self.extents)(*operand).is_none_or(|dims| self.axes.place(position, dims).is_none())
-            }
-            Expr::Number(_) | Expr::Total => false,
-            Expr::Index(index) => self.index_can_fail(index),
-            Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(_, _, x) => self.can_fail(x),
-            Expr::Binary(_, a, b) => self.can_fail(a) || self.can_fail(b),
-            Expr::Select(parts) => parts.iter().any(|part| self.can_fail(part)),
-        }
-    }
-
-    fn index_can_fail(&self, index: &Index) -> bool {
-        match index {
-            Index::Affine(..) => false,
-            Index::Sum(parts) => parts.iter().any(|(part, _)| self.index_can_fail(part)),
-            Index::Div(index, _) | Index::Rem(index, _) => self.index_can_fail(index),
-            Index::Element(expr) => self.can_fail(expr),
-        }
-    }
-
-    /// Whether an expression is of 64 bits without a sign, which registers have not.
-    fn has_no_sign(&self, expr: &Expr) -> bool {
-        match expr {
-            Expr::Load(operand, _) => (self.operands)(*operand).is_none_or(|o| o.elem == ElemType::UINT64),
-            Expr::Cast(cast, _) => cast.to == ElemType::UINT64,
-            Expr::Number(_) | Expr::Index(_) | Expr::Total | Expr::Bits(..) => false,
-            Expr::Unary(op, x) => !op.is_test() && self.has_no_sign(x),
-            Expr::Binary(op, a, b) => !op.is_test() && (self.has_no_sign(a) || self.has_no_sign(b)),
-            Expr::Select(parts) => self.has_no_sign(&parts[1]) || self.has_no_sign(&parts[2]),
-        }
-    }
-
     /// The type of integers that an expression gives, if it is known.
     fn int(&self, expr: &Expr) -> Option<ElemType> {
         match expr {
@@ -513,7 +488,7 @@ impl<'e> Builder<'_, '_, 'e> {
 }
 
 /// The class in which two meet; the outer `None` if they cannot.
-fn wider(a: Option<Class>, b: Option<Class>) -> Option<Option<Class>> {
+pub(super) fn wider(a: Option<Class>, b: Option<Class>) -> Option<Option<Class>> {
     Some(match (a, b) {
         (None, other) | (other, None) => other,
         (Some(a), Some(b)) if a == b => Some(a),

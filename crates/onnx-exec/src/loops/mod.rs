@@ -18,6 +18,7 @@
 mod axes;
 mod check;
 mod contract;
+mod facts;
 mod interpret;
 mod lanes;
 mod lower;

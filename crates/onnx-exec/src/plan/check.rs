@@ -6,6 +6,7 @@ use super::index::Position;
 use super::rewrite::{extents, operands};
 use super::{Place, Plan, Slot, Source, Step, Stretch, root};
 use onnx_ops::meaning::{Expr, Formula};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Stretch {
     /// Says what is wrong with its formulas.
@@ -117,15 +118,29 @@ impl Plan {
                 _ => None,
             })
             .collect();
-        for (i, a) in lives.iter().enumerate() {
-            if a.1 > self.arena {
-                return Some(format!("slot {} lies outside of the arena", a.4));
+        // Those that are needed now, by where they begin; in the order in which they are first needed.
+        let mut now: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        let mut ends: BTreeSet<(usize, usize)> = BTreeSet::new();
+        let mut lives = lives;
+        lives.sort_unstable_by_key(|(.., from, _, slot)| (*from, *slot));
+        for (start, end, from, to, slot) in lives {
+            if end > self.arena {
+                return Some(format!("slot {slot} lies outside of the arena"));
             }
-            for b in &lives[i + 1..] {
-                if a.0 < b.1 && b.0 < a.1 && a.2 <= b.3 && b.2 <= a.3 {
-                    return Some(format!("slots {} and {} overlap", a.4, b.4));
-                }
+            while let Some((over, at)) = ends.first().copied().filter(|(over, _)| *over < from) {
+                ends.remove(&(over, at));
+                now.remove(&at);
             }
+            if start == end {
+                continue;
+            }
+            if let Some((_, (_, other))) =
+                now.range(..end).next_back().filter(|(_, (other, _))| *other > start)
+            {
+                return Some(format!("slots {other} and {slot} overlap"));
+            }
+            now.insert(start, (end, slot));
+            ends.insert((to, start));
         }
         None
     }

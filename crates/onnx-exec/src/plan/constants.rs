@@ -11,10 +11,13 @@ use super::define::{Item, Stretch};
 use super::dequantized::is_dequantized;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, walk};
-use super::{Slot, Source, Step, root, types};
+use super::{Assignment, Slot, Source, Step, root, types};
+use crate::budget::spend;
 use crate::compile::{Executable, lock_of};
+use crate::failure::Failure;
 use crate::loops::{Nest, View};
 use crate::tensor::Tensor;
+use foldhash::HashMap;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 
@@ -30,26 +33,26 @@ pub(super) enum Which {
 }
 
 /// Computes the formulas that load nothing but constants.
-pub(super) fn compute(stretch: &mut Stretch, which: Which) {
+pub(super) fn compute(stretch: &mut Stretch, which: Which) -> Result<(), Failure> {
     let Stretch { items, slots, .. } = stretch;
-    items.retain(|item| {
-        let Item::Formula(assignment) = item else { return true };
-        if which == Which::ButBytes && is_dequantized(&assignment.formula, slots) {
-            return true;
-        }
-        let slot = assignment.slot;
-        match evaluated(&assignment.formula, slots) {
+    let mut kept = Vec::with_capacity(items.len());
+    for item in std::mem::take(items) {
+        if let Item::Formula(assignment) = &item {
+            let Assignment { slot, formula, .. } = &**assignment;
+            let is_left = which == Which::ButBytes && is_dequantized(formula, slots);
             // Extents of the slot are those of the formula before its axes were split.
-            Some(tensor) => match tensor.reshaped(&slots[slot].dims) {
-                Ok(tensor) => {
-                    slots[slot].source = Source::Constant(tensor);
-                    false
-                }
-                Err(_) => true,
-            },
-            None => true,
+            if !is_left
+                && let Some(tensor) = evaluated(formula, slots)?
+                && let Ok(tensor) = tensor.reshaped(&slots[*slot].dims)
+            {
+                slots[*slot].source = Source::Constant(tensor);
+                continue;
+            }
         }
-    });
+        kept.push(item);
+    }
+    *items = kept;
+    Ok(())
 }
 
 /// Prepares the constant factors of matrix products, once for all plans: they take as much memory again.
@@ -70,8 +73,18 @@ pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'
     }
 }
 
-/// What a formula of constants gives; nothing of what is no such formula, or too much, or fails.
-fn evaluated(formula: &Formula, slots: &[Slot]) -> Option<Tensor> {
+/// What a formula of constants gives; `None` of other formulas, and of those that are too large or fail. The steps that it takes
+/// are those of the run.
+fn evaluated(formula: &Formula, slots: &[Slot]) -> Result<Option<Tensor>, Failure> {
+    let Some((nest, views)) = prepared(formula, slots) else { return Ok(None) };
+    spend(nest.steps())?;
+    let Ok(mut result) = Tensor::zeros(formula.elem, &formula.dims) else { return Ok(None) };
+    let is_done = nest.run_all(&views, result.bytes_mut()).is_ok();
+    Ok(is_done.then_some(result))
+}
+
+/// The loops of a formula of constants, and the constants.
+fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Option<View<'s>>>)> {
     if formula.elem == ElemType::STRING {
         return None;
     }
@@ -87,23 +100,24 @@ fn evaluated(formula: &Formula, slots: &[Slot]) -> Option<Tensor> {
     let count = crate::tensor::count(&formula.dims)?;
     (count <= loaded.saturating_mul(2).max(1 << 12)).then_some(())?;
     let nest = Nest::of(formula, &types(slots))?;
-    (nest.steps() <= MOST_STEPS).then_some(())?;
-    let mut result = Tensor::zeros(formula.elem, &formula.dims).ok()?;
-    nest.run_all(&views, result.bytes_mut()).ok()?;
-    Some(result)
+    (nest.steps() <= MOST_STEPS).then_some((nest, views))
 }
 
 /// Parts of more elements are computed where they are wanted.
 const MOST_OF_PART: usize = 1 << 16;
 
 /// Computes the parts of formulas that depend on constants alone.
-pub(super) fn parts(stretch: &mut Stretch) {
+pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
     let Stretch { items, slots, .. } = stretch;
     for item in items {
         let Item::Formula(assignment) = item else { continue };
         let formula = &mut assignment.formula;
         let total = formula.over.as_ref().map(|over| over.elem);
-        let mut parts = Parts { slots, extents: extents(formula), total };
+        let mut known = HashMap::default();
+        for expr in [Some(&formula.expr), formula.then.as_ref()].into_iter().flatten() {
+            note(expr, slots, total, &mut known);
+        }
+        let mut parts = Parts { slots, extents: extents(formula), known };
         formula.expr = match &formula.expr {
             // A sum of products stays one.
             Expr::Binary(Binary::Mul, a, b) if formula.over.is_some() => {
@@ -115,35 +129,109 @@ pub(super) fn parts(stretch: &mut Stretch) {
             parts.extents.truncate(formula.dims.len());
             formula.then = Some(parts.simplified(then));
         }
+        // What ends the run ends planning: a part that was not computed for that reason alone is seen here.
+        spend(0)?;
     }
+    Ok(())
 }
+
+/// What a part of an expression is, found before any is simplified, so that no part is looked at again at each level above it.
+#[derive(Clone, Copy)]
+struct PartFacts {
+    /// Whether it depends on constants alone.
+    is_constant: bool,
+    /// Its type, if it has one by itself.
+    elem: Option<ElemType>,
+}
+
+/// The facts of all parts of an expression, by their address: the expression outlives them.
+type PartTable = HashMap<*const Expr, PartFacts>;
 
 struct Parts<'s> {
     slots: &'s mut Vec<Slot>,
     extents: Vec<usize>,
-    total: Option<ElemType>,
+    known: PartTable,
 }
 
-/// `x * scale + shift`, where both are constants, and how many operations it was.
-struct Line {
+/// Notes the facts of an expression and all its parts, from the bottom up.
+fn note(expr: &Expr, slots: &[Slot], total: Option<ElemType>, known: &mut PartTable) -> PartFacts {
+    let mut of = |x: &Expr| note(x, slots, total, known);
+    let facts = match expr {
+        Expr::Load(operand, position) => {
+            let mut is_constant = matches!(slots[root(slots, *operand)].source, Source::Constant(_));
+            for index in position {
+                is_constant &= note_index(index, slots, total, known);
+            }
+            PartFacts { is_constant, elem: Some(slots[*operand].elem) }
+        }
+        Expr::Number(_) => PartFacts { is_constant: true, elem: None },
+        Expr::Index(index) => {
+            note_index(index, slots, total, known);
+            PartFacts { is_constant: false, elem: Some(ElemType::INT64) }
+        }
+        Expr::Total => PartFacts { is_constant: false, elem: total },
+        Expr::Unary(op, x) => {
+            let x = of(x);
+            PartFacts { elem: if op.is_test() { Some(ElemType::BOOL) } else { x.elem }, ..x }
+        }
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (of(a), of(b));
+            let elem = if op.is_test() { Some(ElemType::BOOL) } else { a.elem.or(b.elem) };
+            PartFacts { is_constant: a.is_constant && b.is_constant, elem }
+        }
+        Expr::Select(parts) => {
+            let [condition, yes, no] = &**parts;
+            let (condition, yes, no) = (of(condition), of(yes), of(no));
+            PartFacts {
+                is_constant: condition.is_constant && yes.is_constant && no.is_constant,
+                elem: yes.elem.or(no.elem),
+            }
+        }
+        Expr::Cast(cast, x) => PartFacts { elem: Some(cast.to), ..of(x) },
+        Expr::Bits(_, to, x) => PartFacts { elem: Some(*to), ..of(x) },
+    };
+    known.insert(std::ptr::from_ref(expr), facts);
+    facts
+}
+
+/// Notes the expressions in an index; whether all of them are constant.
+fn note_index(index: &Index, slots: &[Slot], total: Option<ElemType>, known: &mut PartTable) -> bool {
+    match index {
+        Index::Affine(..) => true,
+        Index::Sum(parts) => {
+            parts.iter().fold(true, |is, (part, _)| note_index(part, slots, total, known) && is)
+        }
+        Index::Div(x, _) | Index::Rem(x, _) => note_index(x, slots, total, known),
+        Index::Element(x) => note(x, slots, total, known).is_constant,
+    }
+}
+
+/// `x * scale + shift`, where both are constants.
+struct Line<'e> {
     scale: Option<Expr>,
-    x: Expr,
+    x: &'e Expr,
     shift: Option<Expr>,
-    operations: usize,
 }
 
 impl Parts<'_> {
+    /// An expression with its constant parts computed. Every part is simplified once: the passes over a formula are linear in
+    /// its size.
     fn simplified(&mut self, expr: &Expr) -> Expr {
         if self.is_constant(expr) {
             return self.computed(expr);
         }
-        if self.elem(expr) == Some(ElemType::FLOAT) {
-            let line = self.line(expr);
-            if line.operations > 1
-                && let Some(simple) = self.joined(line)
-            {
-                return simple;
+        if self.elem(expr) == Some(ElemType::FLOAT)
+            && let Some(line) = self.line(expr)
+            && let Some([scale, shift]) = self.joined(&line)
+        {
+            let mut simple = self.inside(line.x);
+            if let Some(scale) = scale {
+                simple = simple * scale;
             }
+            if let Some(shift) = shift {
+                simple = simple + shift;
+            }
+            return simple;
         }
         self.inside(expr)
     }
@@ -155,13 +243,15 @@ impl Parts<'_> {
             Expr::Load(..) | Expr::Number(_) | Expr::Index(_) | Expr::Total => expr.clone(),
             Expr::Unary(op, x) => Expr::Unary(*op, simple(x)),
             Expr::Binary(op, a, b) => {
-                let (mut a, mut b) = (simple(a), simple(b));
-                if self.elem(&a) == Some(ElemType::FLOAT) && self.elem(&b) == Some(ElemType::FLOAT) {
-                    for x in [&mut a, &mut b] {
-                        **x = self.number(x).unwrap_or_else(|| (**x).clone());
+                let (mut x, mut y) = (simple(a), simple(b));
+                if self.elem(a) == Some(ElemType::FLOAT) && self.elem(b) == Some(ElemType::FLOAT) {
+                    for operand in [&mut x, &mut y] {
+                        if let Some(number) = self.number(operand) {
+                            **operand = number;
+                        }
                     }
                 }
-                Expr::Binary(*op, a, b)
+                Expr::Binary(*op, x, y)
             }
             // Padding is seen as such.
             Expr::Select(parts) if matches!(parts[1], Expr::Load(..)) => expr.clone(),
@@ -180,63 +270,68 @@ impl Parts<'_> {
         self.slots[root(self.slots, *operand)].number().map(Expr::Number)
     }
 
-    fn line(&mut self, expr: &Expr) -> Line {
-        let op = |op: Binary, a: Expr, b: Expr| a.binary(op, b);
-        match expr {
-            Expr::Binary(Binary::Add, x, c) | Expr::Binary(Binary::Add, c, x) if self.is_constant(c) => {
-                let mut line = self.line(x);
-                line.shift = Some(
-                    line.shift.map_or_else(|| (**c).clone(), |shift| op(Binary::Add, shift, (**c).clone())),
-                );
-                line.operations += 1;
-                line
-            }
-            Expr::Binary(Binary::Sub, x, c) if self.is_constant(c) => {
-                let mut line = self.line(x);
-                let less = |shift| op(Binary::Sub, shift, (**c).clone());
-                line.shift = Some(line.shift.map_or_else(|| (**c).clone().unary(Unary::Neg), less));
-                line.operations += 1;
-                line
-            }
-            Expr::Binary(Binary::Sub, c, x) if self.is_constant(c) => {
-                let mut line = self.line(x);
-                line.scale = Some(line.scale.map_or(Expr::float(-1.0), |scale| scale.unary(Unary::Neg)));
-                let from = |shift| op(Binary::Sub, (**c).clone(), shift);
-                line.shift = Some(line.shift.map_or_else(|| (**c).clone(), from));
-                line.operations += 1;
-                line
-            }
-            Expr::Binary(by @ Binary::Mul, x, c)
-            | Expr::Binary(by @ Binary::Mul, c, x)
-            | Expr::Binary(by @ Binary::Div, x, c)
-                if self.is_constant(c) =>
-            {
-                let mut line = self.line(x);
-                let scale = line.scale.unwrap_or(Expr::float(1.0));
-                line.scale = Some(op(*by, scale, (**c).clone()));
-                line.shift = line.shift.map(|shift| op(*by, shift, (**c).clone()));
-                line.operations += 1;
-                line
-            }
-            x => Line { scale: None, x: self.inside(x), shift: None, operations: 0 },
+    /// More than one operation with constants, one after the other, as one line; nothing is simplified for it.
+    fn line<'e>(&self, expr: &'e Expr) -> Option<Line<'e>> {
+        let mut operations: Vec<(Binary, &Expr, bool)> = Vec::new();
+        let mut x = expr;
+        while let Expr::Binary(op, a, b) = x {
+            let (inner, constant, is_left) = match (op, self.is_constant(a), self.is_constant(b)) {
+                (Binary::Add | Binary::Sub | Binary::Mul | Binary::Div, false, true) => (a, b, false),
+                (Binary::Add | Binary::Sub | Binary::Mul, true, false) => (b, a, true),
+                _ => break,
+            };
+            operations.push((*op, &**constant, is_left));
+            x = &**inner;
         }
+        if operations.len() < 2 {
+            return None;
+        }
+        let mut line = Line { scale: None, x, shift: None };
+        for (op, constant, is_left) in operations.into_iter().rev() {
+            let c = constant.clone();
+            match (op, is_left) {
+                (Binary::Mul | Binary::Div, _) => {
+                    line.scale = Some(line.scale.unwrap_or(Expr::float(1.0)).binary(op, c.clone()));
+                    line.shift = line.shift.map(|shift| shift.binary(op, c));
+                }
+                (Binary::Sub, true) => {
+                    line.scale = Some(line.scale.map_or(Expr::float(-1.0), |scale| scale.unary(Unary::Neg)));
+                    line.shift = Some(match line.shift {
+                        Some(shift) => c.binary(Binary::Sub, shift),
+                        None => c,
+                    });
+                }
+                (Binary::Sub, false) => {
+                    line.shift = Some(match line.shift {
+                        Some(shift) => shift.binary(Binary::Sub, c),
+                        None => c.unary(Unary::Neg),
+                    });
+                }
+                (_, _) => {
+                    line.shift = Some(match line.shift {
+                        Some(shift) => shift.binary(Binary::Add, c),
+                        None => c,
+                    });
+                }
+            }
+        }
+        Some(line)
     }
 
-    fn joined(&mut self, line: Line) -> Option<Expr> {
-        let mut expr = line.x;
-        if let Some(scale) = line.scale {
-            expr = expr * self.known(&scale)?;
+    /// Scale and shift of a line as one constant each.
+    fn joined(&mut self, line: &Line<'_>) -> Option<[Option<Expr>; 2]> {
+        let mut joined = [None, None];
+        for (to, part) in joined.iter_mut().zip([&line.scale, &line.shift]) {
+            if let Some(part) = part {
+                *to = Some(self.known(part)?);
+            }
         }
-        if let Some(shift) = line.shift {
-            expr = expr + self.known(&shift)?;
-        }
-        Some(expr)
+        Some(joined)
     }
 
-    /// A constant as a number or a load; nothing where that is not all of finite numbers.
+    /// A constant as a number or a load; `None` where not all of its elements are finite numbers.
     fn known(&mut self, expr: &Expr) -> Option<Expr> {
-        let known = self.computed(expr);
-        matches!(known, Expr::Load(..) | Expr::Number(_)).then_some(known)
+        if matches!(expr, Expr::Load(..) | Expr::Number(_)) { Some(expr.clone()) } else { self.table(expr) }
     }
 
     /// An expression of constants, computed if it is more than one, small, and finite.
@@ -277,7 +372,7 @@ impl Parts<'_> {
         let moved = Rewrite { indices: &indices, extents: &dims, total: None, load: &as_is }.expr(expr)?;
         let formula =
             Formula { elem: ElemType::FLOAT, dims: dims.clone(), over: None, expr: moved, then: None };
-        let tensor = evaluated(&formula, self.slots)?;
+        let tensor = evaluated(&formula, self.slots).ok()??;
         let values = tensor.words::<f32>();
         if values.len() != count || !values.iter().all(|x| x.is_finite()) {
             return None;
@@ -290,31 +385,15 @@ impl Parts<'_> {
     }
 
     fn is_constant(&self, expr: &Expr) -> bool {
-        let mut is = true;
-        walk(expr, &mut |part| match part {
-            Expr::Load(operand, _) => {
-                is &= matches!(self.slots[root(self.slots, *operand)].source, Source::Constant(_));
-            }
-            Expr::Total | Expr::Index(_) => is = false,
-            _ => {}
-        });
-        is
+        self.facts(expr).is_some_and(|facts| facts.is_constant)
     }
 
     /// The type of an expression, if it has one by itself.
     fn elem(&self, expr: &Expr) -> Option<ElemType> {
-        match expr {
-            Expr::Load(operand, _) => Some(self.slots[*operand].elem),
-            Expr::Number(_) => None,
-            Expr::Index(_) => Some(ElemType::INT64),
-            Expr::Total => self.total,
-            Expr::Unary(op, _) if op.is_test() => Some(ElemType::BOOL),
-            Expr::Binary(op, ..) if op.is_test() => Some(ElemType::BOOL),
-            Expr::Unary(_, x) => self.elem(x),
-            Expr::Binary(_, a, b) => self.elem(a).or_else(|| self.elem(b)),
-            Expr::Select(parts) => self.elem(&parts[1]).or_else(|| self.elem(&parts[2])),
-            Expr::Cast(cast, _) => Some(cast.to),
-            Expr::Bits(_, to, _) => Some(*to),
-        }
+        self.facts(expr)?.elem
+    }
+
+    fn facts(&self, expr: &Expr) -> Option<&PartFacts> {
+        self.known.get(&std::ptr::from_ref(expr))
     }
 }

@@ -1,6 +1,7 @@
 //! Nodes as formulas, as far as their types are known.
 
 use super::{Assignment, Need, Slot, Source};
+use crate::budget::spend;
 use crate::compile::{Action, Executable};
 use crate::facts::{fact, type_of};
 use crate::formula::{self, Input, extents};
@@ -9,15 +10,18 @@ use crate::run::Run;
 use crate::tensor::{Tensor, count};
 use crate::value::Value;
 use foldhash::{HashMap, HashSet};
+use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
-use onnx_ops::meaning::value_inputs;
+use onnx_ops::meaning::{Expr, value_inputs};
 use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
 
 /// Results of more elements are not computed before the run.
 const MOST_FOLDED: usize = 1 << 16;
+/// Steps of the run that planning takes for a node, and for each of its inputs.
+const STEPS_OF_NODE: usize = 1 << 10;
 /// A plan takes no more nodes than these.
 const MOST_NODES: usize = 1 << 14;
 
@@ -76,7 +80,12 @@ pub(super) struct Define<'p, 'x, 'r> {
 
 impl Stretch {
     /// Defines the nodes of a graph from one of them on.
-    pub(crate) fn of(run: &mut Run<'_, '_>, graph: GraphId, start: usize, may_assume: bool) -> Stretch {
+    pub(crate) fn of(
+        run: &mut Run<'_, '_>,
+        graph: GraphId,
+        start: usize,
+        may_assume: bool,
+    ) -> Result<Stretch, Box<Diagnostic>> {
         let executable = run.executable;
         let nodes = &executable.body().graphs[graph].nodes;
         let mut define = Define {
@@ -89,6 +98,9 @@ impl Stretch {
             may_assume,
         };
         for &node in nodes[start..].iter().take(MOST_NODES) {
+            if let Err(why) = spend(STEPS_OF_NODE * (1 + executable.body().nodes[node].inputs.len())) {
+                return Err(executable.failed(node, why.code(), &format!("it cannot be planned: {why}")));
+            }
             match define.node(node) {
                 Flow::On => define.stretch.end += 1,
                 Flow::Before if define.stretch.end > start => break,
@@ -107,7 +119,25 @@ impl Stretch {
             }
         }
         define.publish();
-        define.stretch
+        Ok(define.stretch)
+    }
+
+    /// About how much memory planning takes: for formulas and slots before any are fused, and for what stages make of them.
+    pub(super) fn bytes(&self) -> usize {
+        const STAGES: usize = 4;
+        let of_item = |item: &Item| match item {
+            Item::Formula(it) => {
+                size_of::<Assignment>() + size_of::<Expr>() * super::rewrite::size(&it.formula)
+            }
+            Item::Node(_) => size_of::<Item>(),
+        };
+        let slots = self.slots.len() * size_of::<Slot>();
+        STAGES * self.items.iter().map(of_item).fold(slots, usize::saturating_add)
+    }
+
+    /// The position of its last node.
+    pub(crate) fn last(&self) -> usize {
+        self.end.saturating_sub(1)
     }
 }
 
@@ -393,20 +423,24 @@ impl<'x> Define<'_, 'x, '_> {
     fn publish(&mut self) {
         let executable: &'x Executable<'_> = self.run.executable;
         let body = executable.body();
-        let graph = &body.graphs[self.graph];
-        let mut wanted: HashSet<ValueId> = graph.outputs.iter().filter_map(|port| port.value).collect();
-        let here = self.stretch.items.iter().filter_map(|item| match item {
-            Item::Node(node) => Some(*node),
-            Item::Formula(_) => None,
-        });
-        for node in here.chain(graph.nodes[self.stretch.end..].iter().copied()) {
-            wanted.extend(executable.liveness.reads(body, node));
-        }
+        let nodes = &body.graphs[self.graph].nodes[self.start..self.stretch.end];
         // What is there already, because it is stored or taken for granted, stays as it is.
-        let here = graph.nodes[self.start..self.stretch.end].iter();
-        let outputs = here.filter(|node| !matches!(executable.actions[**node], Some(Action::Constant(_))));
-        let computed: HashSet<ValueId> =
-            outputs.flat_map(|node| body.nodes[*node].outputs.iter().flatten().copied()).collect();
+        let is_computed = |node: &&NodeId| !matches!(executable.actions[**node], Some(Action::Constant(_)));
+        let computed: HashSet<ValueId> = nodes
+            .iter()
+            .filter(is_computed)
+            .flat_map(|node| body.nodes[*node].outputs.iter().flatten().copied())
+            .collect();
+        // What no node of this stretch reads last is read by later ones, or an output of the graph.
+        let mut wanted = computed.clone();
+        for value in nodes.iter().flat_map(|node| &executable.liveness.dead_after[*node]) {
+            wanted.remove(value);
+        }
+        for item in &self.stretch.items {
+            if let Item::Node(node) = item {
+                wanted.extend(executable.liveness.reads(body, *node));
+            }
+        }
         let mut published = Vec::new();
         let mut values: Vec<(ValueId, Known)> =
             self.known.drain().filter(|(v, _)| wanted.contains(v)).collect();

@@ -20,33 +20,48 @@ use super::rewrite::{Rewrite, extents, load, operands, parts, size};
 use super::split::{roughness, split};
 use super::views::{alias, is_in_order, known};
 use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, rounded, walks_once, weight};
-use super::{Assignment, Refused, Slot, root, types};
+use super::{Assignment, Refusals, Refused, Slot, root, types};
+use crate::budget::spend;
+use crate::failure::Failure;
 use crate::loops::Nest;
+use foldhash::HashSet;
 use onnx_ir::{ElemType, NodeId};
-use onnx_ops::meaning::{Expr, Formula};
+use onnx_ops::meaning::{Expr, Formula, Index};
 use smallvec::SmallVec;
 use std::cell::Cell;
 
 /// Expressions are no larger than this.
 const MOST_PARTS: usize = 160;
+const TOO_LONG: &str = "the expression would be too long";
 /// Formulas load no more than this.
 const MOST_OPERANDS: usize = 24;
 
+/// Formulas of more parts take nothing in: each attempt costs as much as they are large, and what comes out would be refused.
+const TOO_LARGE: usize = 4 * MOST_PARTS;
+/// Steps of the run that planning takes for each part of an expression that it looks at.
+const STEPS_OF_PART: usize = 64;
+
 /// Fuses what a stretch has, and says what was refused.
-pub(super) fn fuse(stretch: &mut Stretch) -> Vec<Refused> {
+pub(super) fn fuse(stretch: &mut Stretch) -> Result<Refusals, Failure> {
     known(stretch);
     alias(stretch);
     let mut fuse = Fuse::new(stretch);
     // What dequantizes goes into who reads it, and is left alone until that has been tried.
-    let is_bytes = |fuse: &Fuse<'_>, at: usize| fuse.is_dequantizing(at);
-    for at in 0..fuse.items.len() {
-        while !is_bytes(&fuse, at) && fuse.absorb(at) {}
-    }
-    for at in 0..fuse.items.len() {
-        while is_bytes(&fuse, at) && fuse.absorb(at) {}
+    for is_bytes in [false, true] {
+        for at in 0..fuse.items.len() {
+            fuse.absorb(at, is_bytes)?;
+        }
     }
     let Fuse { items, refused, readers, .. } = fuse;
     let is_read = |slot: usize| readers[slot] > 0;
+    let mut all = Refusals::default();
+    for (item, refused) in items.iter().zip(refused) {
+        if let Some(Item::Formula(assignment)) = item
+            && !refused.is_empty()
+        {
+            all.insert(assignment.slot, refused);
+        }
+    }
     stretch.items = items
         .into_iter()
         .flatten()
@@ -55,7 +70,7 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Vec<Refused> {
             Item::Node(_) => true,
         })
         .collect();
-    refused
+    Ok(all)
 }
 
 /// What loops there are for a formula.
@@ -78,9 +93,10 @@ struct Fuse<'s> {
     maker: Vec<Option<usize>>,
     /// For each slot that is no alias, how many formulas read it, and nodes and others outside.
     readers: Vec<usize>,
-    refused: Vec<Refused>,
-    /// Pairs that were tried in vain.
-    tried: Vec<(usize, usize)>,
+    /// How many parts the expressions of each item have.
+    sizes: Vec<usize>,
+    /// Why producers did not go into each item.
+    refused: Vec<Vec<Refused>>,
 }
 
 impl<'s> Fuse<'s> {
@@ -100,7 +116,13 @@ impl<'s> Fuse<'s> {
             readers[root(slots, *slot)] += 2;
         }
         let judged = vec![Cell::new(None); items.len()];
-        Fuse { slots, items, judged, maker, readers, refused: Vec::new(), tried: Vec::new() }
+        let parts_of = |item: &Option<Item>| match item {
+            Some(Item::Formula(assignment)) => size(&assignment.formula),
+            Some(Item::Node(_)) | None => 0,
+        };
+        let sizes = items.iter().map(parts_of).collect();
+        let refused = vec![Vec::new(); items.len()];
+        Fuse { slots, items, judged, maker, readers, sizes, refused }
     }
 
     /// What loops there are for a formula, if there are any.
@@ -153,23 +175,36 @@ impl<'s> Fuse<'s> {
         (loops.is_of_bytes && fits).then_some((formula, loops, nodes))
     }
 
+    /// Puts producers into a formula, one after the other, as long as that can be done, and as long as it dequantizes or as long
+    /// as it does not.
+    fn absorb(&mut self, at: usize, is_bytes: bool) -> Result<(), Failure> {
+        // Producers that were tried in vain with the formula as it is.
+        let mut tried: HashSet<usize> = HashSet::default();
+        while self.sizes[at] <= TOO_LARGE
+            && self.is_dequantizing(at) == is_bytes
+            && self.absorb_one(at, &mut tried)?
+        {}
+        Ok(())
+    }
+
     /// Puts one of its producers into a formula, if that can be done.
-    fn absorb(&mut self, at: usize) -> bool {
+    fn absorb_one(&mut self, at: usize, tried: &mut HashSet<usize>) -> Result<bool, Failure> {
+        spend(STEPS_OF_PART * (1 + self.sizes[at]))?;
         if let Some((formula, loops, nodes)) = self.whole(at) {
             self.judged[at].set(Some(Some(loops)));
             self.replace(at, formula, nodes);
-            return true;
+            return Ok(true);
         }
-        let Some(consumer) = self.formula(at) else { return false };
+        let Some(consumer) = self.formula(at) else { return Ok(false) };
         // The latest first: what was computed last is the nearest.
         let mut loaded = distinct(&consumer.formula, self.slots);
         loaded.sort_unstable_by_key(|slot| std::cmp::Reverse(self.maker[*slot]));
-        let into = consumer.slot;
         for operand in loaded {
             let Some(from) = self.maker[operand] else { continue };
-            if self.tried.contains(&(operand, into)) {
+            if tried.contains(&operand) {
                 continue;
             }
+            spend(STEPS_OF_PART * (self.sizes[from] + self.sizes[at]))?;
             let (Some(producer), Some(consumer)) = (self.formula(from), self.formula(at)) else { continue };
             match self.fused(producer, consumer, [self.loops(from), self.loops(at)]) {
                 Ok((formula, loops)) => {
@@ -178,29 +213,29 @@ impl<'s> Fuse<'s> {
                     nodes.extend(more.copied());
                     self.judged[at].set(Some(Some(loops)));
                     self.replace(at, formula, nodes);
-                    self.tried.retain(|(_, consumer)| *consumer != into);
-                    return true;
+                    tried.clear();
+                    return Ok(true);
                 }
                 Err(why) => {
-                    self.tried.push((operand, into));
+                    tried.insert(operand);
                     if let Some(why) = why {
-                        self.refused.retain(|r| (r.producer, r.consumer) != (operand, into));
-                        self.refused.push(Refused { producer: operand, consumer: into, why });
+                        self.refused[at].retain(|refused| refused.producer != operand);
+                        self.refused[at].push(Refused { producer: operand, why });
                     }
                 }
             }
         }
-        self.tried.retain(|(_, consumer)| *consumer != into);
-        false
+        Ok(false)
     }
 
     fn replace(&mut self, at: usize, formula: Formula, nodes: SmallVec<[NodeId; 4]>) {
         let after = distinct(&formula, self.slots);
+        self.sizes[at] = size(&formula);
         let Some(Some(Item::Formula(consumer))) = self.items.get_mut(at) else { return };
         let before = distinct(&consumer.formula, self.slots);
         consumer.formula = formula;
         consumer.nodes = nodes;
-        self.refused.retain(|r| r.consumer != consumer.slot || after.contains(&r.producer));
+        self.refused[at].retain(|refused| after.contains(&refused.producer));
         for operand in &after {
             self.readers[*operand] += 1;
         }
@@ -224,12 +259,15 @@ impl<'s> Fuse<'s> {
         consumer: &Assignment,
         [from, to]: [Option<Loops>; 2],
     ) -> Result<(Formula, Loops), Option<&'static str>> {
+        if self.least_size(&producer.formula, producer.slot, &consumer.formula) > MOST_PARTS {
+            return Err(Some(TOO_LONG));
+        }
         let formula = match &producer.formula.over {
             None => self.inlined(producer, consumer, to)?,
             Some(_) => self.behind(producer, consumer, from)?,
         };
         if size(&formula) > MOST_PARTS {
-            return Err(Some("the expression would be too long"));
+            return Err(Some(TOO_LONG));
         }
         if operands(&formula).len() > MOST_OPERANDS {
             return Err(Some("too much would be loaded at a time"));
@@ -246,6 +284,30 @@ impl<'s> Fuse<'s> {
             return Err(Some("positions would have to be computed"));
         }
         Ok((formula, loops))
+    }
+
+    /// How many parts there are at least once a producer is in each load of a consumer: that is known without making them where
+    /// nothing can become simpler on the way.
+    fn least_size(&self, producer: &Formula, slot: usize, consumer: &Formula) -> usize {
+        let (mut count, mut loads, mut is_plain) = (0usize, 0usize, true);
+        let is_linear = |position: &[Index]| position.iter().all(|index| matches!(index, Index::Affine(..)));
+        let mut look = |part: &Expr, is_consumer: bool| match part {
+            Expr::Load(operand, position) => {
+                is_plain &= is_linear(position);
+                let is_read = is_consumer && root(self.slots, *operand) == slot;
+                loads += usize::from(is_read);
+                count += usize::from(is_consumer && !is_read);
+            }
+            Expr::Select(_) | Expr::Index(_) => is_plain = false,
+            _ => count += usize::from(is_consumer),
+        };
+        parts(consumer, &mut |part, _| look(part, true));
+        let mut size = 0usize;
+        parts(producer, &mut |part, _| {
+            size += 1;
+            look(part, false);
+        });
+        if is_plain { count + loads * size } else { 0 }
     }
 
     /// The consumer with the producer's element at each of its loads.

@@ -18,7 +18,7 @@ use super::fuse::distinct;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
 use super::split::split;
-use super::{Assignment, Kernel, Member, Refused, Slot, Source, Step, root, types};
+use super::{Assignment, Kernel, Member, Refusals, Refused, Slot, Source, Step, root, types};
 use crate::loops::Nest;
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
@@ -60,14 +60,16 @@ enum Part {
 }
 
 /// The kernels and nodes of a stretch, in order.
-pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option<Vec<Step>> {
+pub(super) fn group(stretch: &mut Stretch, refused: &mut Refusals) -> Option<Vec<Step>> {
     let slots = &stretch.slots;
     let mut parts: Vec<Part> = Vec::new();
     // For each slot the part that makes it.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
+    let (mut last_node, mut last_kernel) = (None, None);
     for item in std::mem::take(&mut stretch.items) {
         let assignment = match item {
             Item::Node(node) => {
+                last_node = Some(parts.len());
                 parts.push(Part::Node(node));
                 continue;
             }
@@ -80,7 +82,7 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
             let operand = root(slots, operand);
             latest = latest.max(made[operand]);
             if matches!(slots[operand].source, Source::Value(_)) {
-                is_after_node = is_after_node.max(last_node(&parts));
+                is_after_node = is_after_node.max(last_node);
             }
         }
         let nest = Nest::of(&split(&assignment.formula)?, &types(slots))?;
@@ -94,9 +96,9 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
                 Err(Some(why)) => {
                     let made_there = |m: &&Assignment| distinct(&assignment.formula, slots).contains(&m.slot);
                     if let Some(producer) = draft.members.iter().rev().find(made_there) {
-                        let (producer, consumer) = (producer.slot, assignment.slot);
-                        refused.retain(|r| (r.producer, r.consumer) != (producer, consumer));
-                        refused.push(Refused { producer, consumer, why });
+                        let refused = refused.entry(assignment.slot).or_default();
+                        refused.retain(|r| r.producer != producer.slot);
+                        refused.push(Refused { producer: producer.slot, why });
                     }
                     None
                 }
@@ -106,7 +108,8 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
         let may_join = product.is_none() && steps < LITTLE;
         let joined = joined.or_else(|| {
             let behind = latest.max(is_after_node);
-            may_join.then(|| sibling(&parts, behind, &assignment, steps, slots)).flatten()
+            let at = last_kernel.filter(|at| may_join && behind.is_none_or(|behind| *at > behind))?;
+            sibling(&parts, at, &assignment, steps, slots)
         });
         match joined {
             Some((at, rows)) => {
@@ -115,14 +118,15 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
                     draft.steps = draft.steps.saturating_add(steps);
                     draft.members.push(assignment);
                     draft.products.extend(product);
-                    refused.retain(|r| {
-                        r.consumer != slot || !draft.members.iter().any(|m| m.slot == r.producer)
-                    });
+                    if let Some(refused) = refused.get_mut(&slot) {
+                        refused.retain(|r| !draft.members.iter().any(|m| m.slot == r.producer));
+                    }
                 }
                 made[slot] = Some(at);
             }
             None => {
                 made[slot] = Some(parts.len());
+                last_kernel = Some(parts.len());
                 let products = product.into_iter().collect();
                 let (rows, members) = (count.max(1), vec![assignment]);
                 parts.push(Part::Kernel(Draft { rows, members, products, steps }));
@@ -148,28 +152,20 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Vec<Refused>) -> Option
     steps.collect()
 }
 
-/// The last kernel behind a part that takes as little time as a formula which reads nothing of it but has as many elements in as
-/// many rows, and these rows: what both of them take to begin is taken once.
+/// The last kernel, if it takes as little time as a formula which reads nothing of it but has as many elements in as many rows,
+/// and these rows: what both of them take to begin is taken once.
 fn sibling(
     parts: &[Part],
-    behind: Option<usize>,
+    at: usize,
     with: &Assignment,
     steps: usize,
     slots: &[Slot],
 ) -> Option<(usize, usize)> {
-    let first = behind.map_or(0, |part| part + 1);
-    let (at, draft) = parts.iter().enumerate().skip(first).rev().find_map(|(at, part)| match part {
-        Part::Kernel(draft) => Some((at, draft)),
-        Part::Node(_) => None,
-    })?;
+    let Part::Kernel(draft) = parts.get(at)? else { return None };
     let is_alike = |m: &Assignment| slots[m.slot].count() == slots[with.slot].count();
     let is_little = draft.steps.saturating_add(steps) < LITTLE && draft.members.last().is_some_and(is_alike);
     let rows = is_little.then(|| joined(draft, with, None, steps, slots).ok()).flatten()?;
     (rows == draft.rows).then_some((at, rows))
-}
-
-fn last_node(parts: &[Part]) -> Option<usize> {
-    parts.iter().rposition(|part| matches!(part, Part::Node(_)))
 }
 
 fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Option<Step> {

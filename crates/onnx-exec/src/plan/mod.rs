@@ -42,8 +42,10 @@ pub use schedule::{Schedule, Stats};
 
 pub(crate) use run::Stopped;
 
+use crate::budget::Charge;
 use crate::compile::Executable;
 use crate::facts::type_of;
+use crate::failure::Failure;
 use crate::loops::{self, Nest};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
@@ -68,7 +70,7 @@ pub(crate) struct Plan {
     /// Bytes of the arena.
     arena: usize,
     /// Why formulas are apart.
-    refused: Vec<Refused>,
+    refused: Refusals,
     /// What inference says of the results of nodes that are run as they are.
     expected: HashMap<ValueId, usize>,
     /// The slots of values that have one.
@@ -182,31 +184,35 @@ enum Place {
     Local,
 }
 
-/// A fusion that would have been possible by its data alone.
-#[derive(Debug)]
+/// A fusion with a consumer that would have been possible by its data alone.
+#[derive(Clone, Debug)]
 struct Refused {
     producer: usize,
-    consumer: usize,
     why: &'static str,
 }
 
+/// For the slot of a consumer, what was not fused with it.
+type Refusals = HashMap<usize, Vec<Refused>>;
+
 impl Plan {
-    /// Plans what a stretch of a graph does, which begins at a node; nothing if it has formulas without loops.
+    /// Plans what a stretch of a graph does, which begins at a node; `None` if it has formulas without loops. Planning takes
+    /// steps of the run, and ends where they do.
     pub(crate) fn of(
         mut stretch: Stretch,
         executable: &Executable<'_>,
         graph: GraphId,
         start: usize,
-    ) -> Option<Plan> {
+    ) -> Result<Option<Plan>, Failure> {
         debug_assert_eq!(stretch.mistake(), None, "when nodes are formulas");
-        constants::compute(&mut stretch, Which::ButBytes);
+        let _charge = Charge::of(stretch.bytes())?;
+        constants::compute(&mut stretch, Which::ButBytes)?;
         debug_assert_eq!(stretch.mistake(), None, "when constants are computed");
-        let mut refused = fuse::fuse(&mut stretch);
+        let mut refused = fuse::fuse(&mut stretch)?;
         debug_assert_eq!(stretch.mistake(), None, "when formulas are fused");
-        constants::parts(&mut stretch);
-        constants::compute(&mut stretch, Which::All);
+        constants::parts(&mut stretch)?;
+        constants::compute(&mut stretch, Which::All)?;
         debug_assert_eq!(stretch.mistake(), None, "when parts are computed");
-        let mut kernels = group::group(&mut stretch, &mut refused)?;
+        let Some(mut kernels) = group::group(&mut stretch, &mut refused) else { return Ok(None) };
         constants::pack(&mut kernels, &stretch.slots, executable);
         let Stretch { end, needs, slots, published, named, expected, .. } = stretch;
         let (places, arena) = place::place(&kernels, &slots, &published);
@@ -214,7 +220,7 @@ impl Plan {
         let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);
         let plan = Plan { nodes: start..end, needs, slots, places, steps, arena, refused, expected, named };
         debug_assert_eq!(plan.mistake(), None);
-        Some(plan)
+        Ok(Some(plan))
     }
 
     /// Whether the plan is for values like these.

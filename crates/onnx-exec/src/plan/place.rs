@@ -8,6 +8,7 @@ use super::{Place, Slot, Source, Step, root};
 use crate::compile::Executable;
 use foldhash::HashMap;
 use onnx_ir::{NodeId, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Places begin at a multiple of this: a line of a cache.
 const ALIGN: usize = 64;
@@ -36,35 +37,130 @@ pub(super) fn place(steps: &[Step], slots: &[Slot], published: &[(ValueId, usize
             places[slot] = Place::Own;
         }
     }
-    // The largest first: the small ones fit in between.
-    let mut order: Vec<(usize, usize)> = (0..slots.len())
+    let wanted: Vec<Wanted> = (0..slots.len())
         .filter(|slot| places[*slot] == Place::Arena(0))
-        .map(|slot| (slots[slot].bytes(), slot))
+        .filter_map(|slot| {
+            let (first, last) = lives[slot]?;
+            Some(Wanted { slot, bytes: slots[slot].bytes().next_multiple_of(ALIGN), first, last })
+        })
         .collect();
-    order.sort_by_key(|(bytes, slot)| (std::cmp::Reverse(*bytes), *slot));
-    let mut placed: Vec<(usize, usize, (usize, usize))> = Vec::new();
+    let (offsets, arena) = if wanted.len() <= MOST_BY_SIZE { by_size(&wanted) } else { by_time(&wanted) };
+    for (wanted, offset) in wanted.iter().zip(offsets) {
+        places[wanted.slot] = Place::Arena(offset);
+    }
+    (places, arena)
+}
+
+/// Where the slots of so many are looked for by size, each beside all others.
+const MOST_BY_SIZE: usize = 1 << 10;
+
+/// A slot that needs a place in the arena from one step to another, both included.
+struct Wanted {
+    slot: usize,
+    bytes: usize,
+    first: usize,
+    last: usize,
+}
+
+/// Offsets, and the bytes of the arena: the largest slots first, the small ones fit in between.
+fn by_size(wanted: &[Wanted]) -> (Vec<usize>, usize) {
+    let mut order: Vec<&Wanted> = wanted.iter().collect();
+    order.sort_by_key(|w| (std::cmp::Reverse(w.bytes), w.slot));
+    let mut placed: Vec<(usize, &Wanted)> = Vec::new();
+    let mut offsets: HashMap<usize, usize> = HashMap::default();
     let mut arena = 0;
-    for (bytes, slot) in order {
-        let Some(life) = lives[slot] else { continue };
-        let bytes = bytes.next_multiple_of(ALIGN);
+    for w in order {
         let mut taken: Vec<(usize, usize)> = placed
             .iter()
-            .filter(|(_, _, other)| other.0 <= life.1 && life.0 <= other.1)
-            .map(|(start, end, _)| (*start, *end))
+            .filter(|(_, other)| other.first <= w.last && w.first <= other.last)
+            .map(|(start, other)| (*start, start + other.bytes))
             .collect();
         taken.sort_unstable();
         let mut start = 0;
         for (from, to) in taken {
-            if start + bytes <= from {
+            if start + w.bytes <= from {
                 break;
             }
             start = start.max(to);
         }
-        places[slot] = Place::Arena(start);
-        placed.push((start, start + bytes, life));
-        arena = arena.max(start + bytes);
+        offsets.insert(w.slot, start);
+        placed.push((start, w));
+        arena = arena.max(start + w.bytes);
     }
-    (places, arena)
+    (wanted.iter().map(|w| offsets[&w.slot]).collect(), arena)
+}
+
+/// The same for many slots, in the order of the steps: each takes the smallest gap that it fits in. It packs less tightly, and
+/// takes hardly more than linear time.
+fn by_time(wanted: &[Wanted]) -> (Vec<usize>, usize) {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by_key(|i| (wanted[*i].first, wanted[*i].slot));
+    let mut ending: Vec<usize> = order.clone();
+    ending.sort_by_key(|i| wanted[*i].last);
+    let mut ending = ending.into_iter().peekable();
+    let mut gaps = Gaps::default();
+    let mut offsets = vec![0; wanted.len()];
+    for i in order {
+        while let Some(over) = ending.next_if(|over| wanted[*over].last < wanted[i].first) {
+            gaps.give_back(offsets[over], wanted[over].bytes);
+        }
+        offsets[i] = gaps.take(wanted[i].bytes);
+    }
+    (offsets, gaps.end)
+}
+
+/// The free ranges of an arena that grows at its end.
+#[derive(Default)]
+struct Gaps {
+    /// From the start of each range to its length, and the same by length.
+    by_start: BTreeMap<usize, usize>,
+    by_length: BTreeSet<(usize, usize)>,
+    end: usize,
+}
+
+impl Gaps {
+    fn take(&mut self, bytes: usize) -> usize {
+        match self.by_length.range((bytes, 0)..).next().copied() {
+            Some((length, start)) => {
+                self.remove(start, length);
+                if length > bytes {
+                    self.insert(start + bytes, length - bytes);
+                }
+                start
+            }
+            None => {
+                let start = self.end;
+                self.end += bytes;
+                start
+            }
+        }
+    }
+
+    fn give_back(&mut self, mut start: usize, mut bytes: usize) {
+        if let Some((before, length)) = self.by_start.range(..start).next_back().map(|(s, l)| (*s, *l))
+            && before + length == start
+        {
+            self.remove(before, length);
+            (start, bytes) = (before, bytes + length);
+        }
+        if let Some(length) = self.by_start.get(&(start + bytes)).copied() {
+            self.remove(start + bytes, length);
+            bytes += length;
+        }
+        self.insert(start, bytes);
+    }
+
+    fn insert(&mut self, start: usize, length: usize) {
+        if length > 0 {
+            self.by_start.insert(start, length);
+            self.by_length.insert((length, start));
+        }
+    }
+
+    fn remove(&mut self, start: usize, length: usize) {
+        self.by_start.remove(&start);
+        self.by_length.remove(&(length, start));
+    }
 }
 
 /// The steps with values published as soon as they are there, and released when nothing reads them any more.
@@ -115,8 +211,9 @@ pub(super) fn steps(
     let end = kernels.len().saturating_sub(1);
     let mut release: Vec<(Vec<ValueId>, Vec<usize>)> = vec![Default::default(); kernels.len()];
     // What was there before stays until the end: the plain way may have to begin anew.
+    let slot_of: HashMap<ValueId, usize> = published.iter().copied().collect();
     for value in nodes.iter().flat_map(|node| &executable.liveness.dead_after[*node]) {
-        let own = published.iter().find(|(v, _)| v == value).map(|(_, slot)| born(*slot));
+        let own = slot_of.get(value).map(|slot| born(*slot));
         let begun = own.or_else(|| by_node.get(value).map(|at| Some(*at)));
         let at = begun.map_or(end, |begun| {
             let begun = begun.unwrap_or(0);
@@ -149,4 +246,40 @@ pub(super) fn steps(
         }
     }
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slots of pseudo-random sizes and lives.
+    fn drawn(count: usize) -> Vec<Wanted> {
+        let mut state = 7u64;
+        let mut next = |most: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % most
+        };
+        let one = |slot| {
+            let first = next(50);
+            Wanted { slot, bytes: next(9) * ALIGN, first, last: first + next(6) }
+        };
+        (0..count).map(one).collect()
+    }
+
+    #[test]
+    fn nothing_overlaps_that_is_needed_at_the_same_time() {
+        let wanted = drawn(300);
+        for (offsets, arena) in [by_size(&wanted), by_time(&wanted)] {
+            for (i, a) in wanted.iter().enumerate() {
+                assert!(offsets[i] + a.bytes <= arena);
+                for (j, b) in wanted.iter().enumerate().skip(i + 1) {
+                    let is_at_once = a.first <= b.last && b.first <= a.last;
+                    let overlap = offsets[i] < offsets[j] + b.bytes && offsets[j] < offsets[i] + a.bytes;
+                    assert!(!(is_at_once && overlap), "slots {i} and {j}");
+                }
+            }
+            let all: usize = wanted.iter().map(|w| w.bytes).sum();
+            assert!(arena < all / 2, "{arena} of {all}");
+        }
+    }
 }

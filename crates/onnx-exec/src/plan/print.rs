@@ -112,9 +112,8 @@ impl Plan {
                 writeln!(out, "{indent}  {line}")?;
             }
         }
-        for refused in
-            self.refused.iter().filter(|r| kernel.members.iter().any(|m| m.assignment.slot == r.consumer))
-        {
+        let consumers = kernel.members.iter().map(|member| member.assignment.slot);
+        for refused in consumers.filter_map(|slot| self.refused.get(&slot)).flatten() {
             writeln!(out, "  apart from {}: {}", names[refused.producer], refused.why)?;
         }
         Ok(())

@@ -53,8 +53,8 @@ impl Executable<'_> {
     ) -> Result<Schedule, Box<Diagnostic>> {
         let (formulas, is_whole) = Run::with(self, options, |run| {
             run.take(inputs.clone())?;
-            let plan = run.plan(self.root, 0);
-            let stretch = Stretch::of(run, self.root, 0, true);
+            let plan = run.plan(self.root, 0)?;
+            let stretch = Stretch::of(run, self.root, 0, true)?;
             // Graphs in nodes are planned when they run.
             let is_control = |node: &NodeId| matches!(self.actions[*node], Some(Action::Control(_)));
             let nodes = &self.body().graphs[self.root].nodes;

@@ -1,0 +1,165 @@
+//! What lowering asks about the parts of an expression, found once for each, from the bottom up.
+//!
+//! Without the table each question walks the expression below it, at each level again: lowering would be quadratic in the size of a
+//! formula.
+
+use super::axes::{Axes, Extents};
+use super::lower::Types;
+use super::{Class, lower};
+use foldhash::HashMap;
+use foldhash::fast::FixedState;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Expr, Index, Number};
+use std::hash::{BuildHasher as _, Hash, Hasher as _};
+
+/// What is known of a part of an expression.
+#[derive(Clone, Copy)]
+pub(super) struct PartFacts {
+    /// Equal parts have equal hashes, but for the signs of zeros.
+    pub(super) hash: u64,
+    /// The class that it has by itself; the inner `None` for a number, which takes the class of what it meets. The outer `None`
+    /// if there are no loops for it.
+    pub(super) class: Option<Option<Class>>,
+    /// Whether it is of 64 bits without a sign, which registers do not have.
+    pub(super) has_no_sign: bool,
+    /// Whether an index of some load may be out of bounds.
+    pub(super) can_fail: bool,
+}
+
+/// The facts of all parts of expressions, by their address: the expressions outlive the table.
+#[derive(Default)]
+pub(super) struct FactTable(HashMap<*const Expr, PartFacts>);
+
+/// What facts depend on besides the expression.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'b, 'a> {
+    pub(super) operands: &'b Types<'a>,
+    pub(super) extents: &'b Extents<'b>,
+    pub(super) axes: &'b Axes,
+    pub(super) total: Option<Class>,
+}
+
+impl FactTable {
+    /// The facts of an expression that is part of one that was added.
+    pub(super) fn of(&self, expr: &Expr) -> Option<PartFacts> {
+        self.0.get(&std::ptr::from_ref(expr)).copied()
+    }
+
+    /// Adds an expression and all its parts.
+    pub(super) fn add(&mut self, expr: &Expr, around: Around<'_, '_>) -> PartFacts {
+        if let Some(known) = self.of(expr) {
+            return known;
+        }
+        let mut of = |x: &Expr| self.add(x, around);
+        let facts = match expr {
+            Expr::Load(operand, position) => {
+                let (mut hash, mut can_fail) = (hash_of(&(0u8, operand)), false);
+                for index in position {
+                    let (part, fails) = self.add_index(index, around);
+                    (hash, can_fail) = (hash_of(&(hash, part)), can_fail | fails);
+                }
+                let elem = (around.operands)(*operand).map(|operand| operand.elem);
+                let dims = (around.extents)(*operand);
+                let is_in = dims.is_some_and(|dims| around.axes.place(position, dims).is_some());
+                PartFacts {
+                    hash,
+                    class: elem.and_then(Class::of).map(Some),
+                    has_no_sign: elem.is_none_or(|elem| elem == ElemType::UINT64),
+                    can_fail: !is_in,
+                }
+            }
+            Expr::Number(number) => {
+                let (hash, class) = match number {
+                    Number::Int(n) => (hash_of(&(1u8, n)), Some(Class::Int)),
+                    Number::Float(x) => (hash_of(&(2u8, x.to_bits())), None),
+                };
+                PartFacts { hash, class: Some(class), has_no_sign: false, can_fail: false }
+            }
+            Expr::Index(index) => {
+                let (hash, can_fail) = self.add_index(index, around);
+                let class = Some(Some(Class::Int));
+                PartFacts { hash: hash_of(&(3u8, hash)), class, has_no_sign: false, can_fail }
+            }
+            Expr::Total => {
+                let class = around.total.map(Some);
+                PartFacts { hash: hash_of(&4u8), class, has_no_sign: false, can_fail: false }
+            }
+            Expr::Unary(op, x) => {
+                let x = of(x);
+                let class = if op.is_test() { Some(Some(Class::Int)) } else { x.class };
+                let hash = hash_of(&(5u8, *op as u8, x.hash));
+                PartFacts { hash, class, has_no_sign: !op.is_test() && x.has_no_sign, ..x }
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (of(a), of(b));
+                let wider = || lower::wider(a.class?, b.class?);
+                PartFacts {
+                    hash: hash_of(&(6u8, *op as u8, a.hash, b.hash)),
+                    class: if op.is_test() { Some(Some(Class::Int)) } else { wider() },
+                    has_no_sign: !op.is_test() && (a.has_no_sign || b.has_no_sign),
+                    can_fail: a.can_fail || b.can_fail,
+                }
+            }
+            Expr::Select(parts) => {
+                let [condition, yes, no] = parts.each_ref().map(of);
+                let wider = || lower::wider(yes.class?, no.class?);
+                PartFacts {
+                    hash: hash_of(&(7u8, condition.hash, yes.hash, no.hash)),
+                    class: wider(),
+                    has_no_sign: yes.has_no_sign || no.has_no_sign,
+                    can_fail: condition.can_fail || yes.can_fail || no.can_fail,
+                }
+            }
+            Expr::Cast(cast, x) => {
+                let x = of(x);
+                let kind = (cast.to.0, cast.saturates, cast.rounding as u8);
+                PartFacts {
+                    hash: hash_of(&(8u8, kind, x.hash)),
+                    class: Class::of(cast.to).map(Some),
+                    has_no_sign: cast.to == ElemType::UINT64,
+                    ..x
+                }
+            }
+            Expr::Bits(from, to, x) => {
+                let x = of(x);
+                PartFacts {
+                    hash: hash_of(&(9u8, from.0, to.0, x.hash)),
+                    class: None,
+                    has_no_sign: false,
+                    ..x
+                }
+            }
+        };
+        self.0.insert(std::ptr::from_ref(expr), facts);
+        facts
+    }
+
+    /// The hash of an index, and whether a load in it may be out of bounds; adds the expressions in it.
+    fn add_index(&mut self, index: &Index, around: Around<'_, '_>) -> (u64, bool) {
+        match index {
+            Index::Affine(offset, terms) => (hash_of(&(10u8, offset, terms)), false),
+            Index::Sum(parts) => parts.iter().fold((hash_of(&11u8), false), |(hash, fails), (part, by)| {
+                let (part, also) = self.add_index(part, around);
+                (hash_of(&(hash, part, by)), fails | also)
+            }),
+            Index::Div(x, by) => {
+                let (x, fails) = self.add_index(x, around);
+                (hash_of(&(12u8, x, by)), fails)
+            }
+            Index::Rem(x, by) => {
+                let (x, fails) = self.add_index(x, around);
+                (hash_of(&(13u8, x, by)), fails)
+            }
+            Index::Element(x) => {
+                let x = self.add(x, around);
+                (hash_of(&(14u8, x.hash)), x.can_fail)
+            }
+        }
+    }
+}
+
+fn hash_of(what: &impl Hash) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
