@@ -11,6 +11,7 @@ use super::{Class, LANES, Linear, Nest, Reduction};
 use foldhash::HashMap;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Number, Unary};
+use smallvec::SmallVec;
 
 /// What a formula may load: its element type and extents, and whether it is the same in all runs.
 #[derive(Clone, Copy, Debug)]
@@ -155,6 +156,8 @@ pub(super) fn cost(program: &Program, extent: usize) -> f64 {
     loads.sum::<f64>() + 40.0 / extent.clamp(1, LANES) as f64
 }
 
+type Seen = (u64, Class, Option<Reg>);
+
 struct Builder<'b, 'a, 'e> {
     operands: &'b Types<'a>,
     extents: &'b Extents<'b>,
@@ -162,8 +165,8 @@ struct Builder<'b, 'a, 'e> {
     program: Program,
     total: Option<Class>,
     facts: FactTable,
-    /// What is computed already, by its hash, where the same mask is looked at: it is not computed again.
-    seen: HashMap<u64, Vec<(&'e Expr, Class, Option<Reg>, Reg)>>,
+    /// What is computed already, by its hash and class and the mask that is looked at: it is not computed again.
+    seen: HashMap<Seen, SmallVec<[(&'e Expr, Reg); 1]>>,
     /// Masks that are nothing but bounds.
     inside: Vec<(Reg, Vec<Bound>)>,
 }
@@ -225,14 +228,13 @@ impl<'e> Builder<'_, '_, 'e> {
     fn expr(&mut self, expr: &'e Expr, class: Class, mask: Option<Reg>) -> Option<Reg> {
         let facts = self.known(expr)?;
         let own = facts.class?.unwrap_or(class);
-        let same = |(other, of, under, _): &&(&Expr, Class, Option<Reg>, Reg)| {
-            *of == own && *under == mask && *other == expr
-        };
-        let reg = match self.seen.get(&facts.hash).and_then(|alike| alike.iter().find(same)) {
-            Some((.., reg)) => *reg,
+        let key = (facts.hash, own, mask);
+        let same = |(other, _): &&(&Expr, Reg)| *other == expr;
+        let reg = match self.seen.get(&key).and_then(|alike| alike.iter().find(same)) {
+            Some((_, reg)) => *reg,
             None => {
                 let reg = self.own(expr, own, mask)?;
-                self.seen.entry(facts.hash).or_default().push((expr, own, mask, reg));
+                self.seen.entry(key).or_default().push((expr, reg));
                 reg
             }
         };

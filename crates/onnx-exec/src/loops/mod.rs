@@ -143,7 +143,7 @@ struct Reduction {
 }
 
 /// What the lanes of a register are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Class {
     /// Floats of at most 32 bits.
     Single,

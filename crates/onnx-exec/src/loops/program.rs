@@ -5,7 +5,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Unary};
 
 /// A register: a strip of lanes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reg {
     pub(super) class: Class,
     /// Among those of its class.

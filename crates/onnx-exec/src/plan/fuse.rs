@@ -84,6 +84,15 @@ struct Loops {
     rough: usize,
 }
 
+impl Loops {
+    /// Those of arithmetic on floats that are loaded at linear positions.
+    const PLAIN: Loops = Loops { is_product: false, is_of_bytes: false, is_piecewise: false, rough: 0 };
+
+    fn is_plain(self) -> bool {
+        !self.is_product && !self.is_of_bytes && !self.is_piecewise && self.rough == 0
+    }
+}
+
 struct Fuse<'s> {
     slots: &'s [Slot],
     items: Vec<Option<Item>>,
@@ -135,6 +144,25 @@ impl<'s> Fuse<'s> {
             is_piecewise: nest.is_piecewise(),
             rough: roughness(&formula),
         })
+    }
+
+    /// Whether a formula is arithmetic on floats that are loaded at linear positions: if it is made of two that have loops, it has
+    /// loops too, which need not be made to know that.
+    fn is_plain(&self, formula: &Formula) -> bool {
+        let mut is = formula.over.is_none() && formula.elem == ElemType::FLOAT;
+        parts(formula, &mut |part, _| {
+            is &= match part {
+                Expr::Load(operand, position) => {
+                    self.slots[*operand].elem == ElemType::FLOAT
+                        && position.iter().all(|index| matches!(index, Index::Affine(..)))
+                }
+                Expr::Unary(op, _) => !op.is_test(),
+                Expr::Binary(op, ..) => !op.is_test(),
+                Expr::Number(_) => true,
+                Expr::Index(_) | Expr::Total | Expr::Select(_) | Expr::Cast(..) | Expr::Bits(..) => false,
+            };
+        });
+        is
     }
 
     /// [`judge`](Self::judge) of the formula of an item.
@@ -271,6 +299,14 @@ impl<'s> Fuse<'s> {
         }
         if operands(&formula).len() > MOST_OPERANDS {
             return Err(Some("too much would be loaded at a time"));
+        }
+        let both = from.is_some() && to.is_some();
+        if both && self.is_plain(&formula) {
+            debug_assert!(
+                self.judge(&formula).is_some_and(Loops::is_plain),
+                "plain formulas have plain loops"
+            );
+            return Ok((formula, Loops::PLAIN));
         }
         let Some(loops) = self.judge(&formula) else { return Err(Some("there are no loops for it")) };
         let before = || [from, to].into_iter().flatten();
