@@ -6,8 +6,10 @@
 
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
-use crate::output::{self, Pending, Target};
+use crate::output::{self, Pending, Replace, Target};
+use crate::place::{Place, resolve};
 use crate::progress::Work;
+use crate::reads;
 use crate::session::{Session, Status, bytes, count};
 use crate::text::{ProfileArg, Text};
 use anyhow::{Context as _, bail, ensure};
@@ -16,7 +18,7 @@ use onnx_proto::FileKind;
 use onnx_proto::external::{self, DataFile, Folder, Layout, Which, externalize, internalize};
 use onnx_text::RaiseOptions;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What a text with extended forms is like.
 pub(crate) const EXTENDED: &str =
@@ -99,6 +101,10 @@ pub(crate) fn deliver(
     work: &Work,
 ) -> anyhow::Result<Status> {
     work.now("moving weights");
+    if let Some(path) = &input.path {
+        // Also what stays in its files.
+        reads::note_external(&loaded.model, path);
+    }
     let files = match weights(delivery, &mut loaded.model, input)? {
         Ok(files) => files,
         Err(found) => {
@@ -134,10 +140,13 @@ fn weights(
             None if !is_needed => Path::new(""),
             None => bail!("weights are in files beside the model, and stdin has none"),
         };
+        // A text has weights of its own beside it, which may be those of another.
+        let is_summed = delivery.verify_checksums || input.form == Form::Text;
         let mut folder = Folder::of(path);
         let found = internalize(model, which, &mut |model, tensor, entity| {
-            folder.load(model, tensor, entity, delivery.verify_checksums)
+            folder.load(model, tensor, entity, is_summed)
         });
+        reads::note_read(&folder);
         if !found.is_empty() {
             return Ok(Err(found));
         }
@@ -150,17 +159,16 @@ fn weights(
     let Target::File(path) = target else {
         bail!("weights cannot go beside stdout: use -o FILE, or --weights inline")
     };
-    let name = path.file_name().and_then(|name| name.to_str());
+    let resolved = resolve(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let name = resolved.file_name().and_then(|name| name.to_str());
     let name = name.with_context(|| format!("{} is no name that a model can refer to", path.display()))?;
     let (data, folder) = (format!("{name}.data"), format!("{name}.weights"));
     let layout = match delivery.weights {
         Some(Weights::Files) => Layout::Each(&folder),
         Some(Weights::Sidecar | Weights::Inline | Weights::Keep) | None => Layout::One(&data),
     };
-    let is_taken = external::external_tensors(model).iter().any(|(tensor, _)| {
-        let location = tensor.external(&model.names, "location").map_or("", |name| &model.names[name]);
-        location == data || location.starts_with(&format!("{folder}/"))
-    });
+    let own = [Path::new(&data), Path::new(&folder)];
+    let is_taken = locations(model).any(|location| own.iter().any(|own| plain(location).starts_with(own)));
     ensure!(
         !is_taken,
         "the model has weights in {data} already, which would be replaced: choose another name"
@@ -206,10 +214,11 @@ fn write(
 ) -> anyhow::Result<Status> {
     let Delivery { target, to, .. } = delivery;
     if *to == Form::Text {
-        let options = RaiseOptions { profile: delivery.profile.into(), ..RaiseOptions::default() };
+        let visible = *target == Target::Stdout && delivery.profile == ProfileArg::Onnx;
+        let options = RaiseOptions { profile: delivery.profile.into(), visible, ..RaiseOptions::default() };
         let text = Text::new(&loaded.model, &options);
         if !text.is_lost() {
-            put(target, files, |out| text.write(out))?;
+            put(target, input.path.as_deref(), files, |out| text.write(out))?;
         }
         let severity = if text.is_lost() { Severity::Error } else { Severity::Warning };
         let losses: Vec<_> = text.losses().iter().cloned().map(|loss| loss.severity(severity)).collect();
@@ -229,8 +238,10 @@ fn write(
         Form::Textproto => Some(onnx_proto::textproto::to_text(&encoded, FileKind::Model)),
     };
     match document.transpose() {
-        Ok(Some(document)) => put(target, files, |out| out.write_all(document.as_bytes()))?,
-        Ok(None) => put(target, files, |out| out.write_all(&encoded))?,
+        Ok(Some(document)) => {
+            put(target, input.path.as_deref(), files, |out| out.write_all(document.as_bytes()))?
+        }
+        Ok(None) => put(target, input.path.as_deref(), files, |out| out.write_all(&encoded))?,
         Err(error) => {
             let diagnostic = crate::input::undecodable(*to, &error);
             locate::report(session, input, loaded, &[diagnostic]);
@@ -241,9 +252,22 @@ fn write(
     Ok(Status::Clean)
 }
 
+/// What a model names as places of data.
+fn locations(model: &Model) -> impl Iterator<Item = &str> {
+    let entries =
+        external::external_tensors(model).into_iter().flat_map(|(tensor, _)| &tensor.extra().external);
+    entries.filter(|entry| model.text(entry.key) == "location").map(|entry| model.text(entry.value))
+}
+
+/// A location without what says nothing: `./a//b` is `a/b`.
+fn plain(location: &str) -> PathBuf {
+    Path::new(location).components().filter(|part| *part != Component::CurDir).collect()
+}
+
 /// Writes the result and the files beside it: all of them first, then all into their places.
 pub(crate) fn put(
     target: &Target,
+    input: Option<&Path>,
     files: &[DataFile],
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
@@ -251,28 +275,60 @@ pub(crate) fn put(
         Target::Stdout => return output::to_stdout(write),
         Target::File(path) => path,
     };
-    let folder = path.canonicalize().unwrap_or_else(|_| path.clone());
-    let mut pending = Vec::new();
-    for file in files {
-        let place = folder.with_file_name(&file.location);
-        if let Some(folder) = place.parent().filter(|_| file.location.contains('/')) {
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make folder {}", folder.display()))?;
-        }
-        pending.push(Pending::write(&place, |out| data(file, out))?);
+    // What is the input was asked for; with it go its own weights.
+    let is_input = input.is_some_and(|input| target.is(input));
+    let replace = if is_input { Replace::Read } else { Replace::Unread };
+    if files.is_empty() {
+        return Pending::write(path, replace, write)?.commit();
     }
-    pending.push(Pending::write(path, write)?);
-    pending.into_iter().try_for_each(Pending::commit)
+    let place = Place::of(path)?;
+    let mut pending = Vec::new();
+    let mut places = Vec::new();
+    for file in files {
+        let beside = place.beside(&file.location)?;
+        may_replace_weights(&place, &beside, file, replace)?;
+        pending.push(Pending::write_at(beside.clone(), replace, |out| file.write(out))?);
+        places.push(beside);
+    }
+    pending.push(Pending::write_at(place.clone(), replace, write)?);
+    let _lock = place.folder.lock().with_context(|| format!("cannot write {}", place.shown))?;
+    // Another run may have put something there in the meantime.
+    for (file, beside) in files.iter().zip(&places) {
+        may_replace_weights(&place, beside, file, replace)?;
+    }
+    output::commit_all(pending)
 }
 
-fn data(file: &DataFile, out: &mut dyn Write) -> io::Result<()> {
-    let mut at = 0;
-    for chunk in &file.chunks {
-        let gap = chunk.offset.saturating_sub(at);
-        io::copy(&mut io::Read::take(io::repeat(0), gap), out)?;
-        out.write_all(&chunk.bytes)?;
-        at = chunk.offset + u64::try_from(chunk.bytes.len()).unwrap_or(u64::MAX);
+/// Whether weights may be written to a place beside a model: nothing is there, or the same, or what the model that is
+/// replaced uses.
+fn may_replace_weights(
+    model: &Place,
+    place: &Place,
+    file: &DataFile,
+    replace: Replace,
+) -> anyhow::Result<()> {
+    let name = &place.shown;
+    let cannot = || format!("cannot write {name}");
+    let Some(existing) = place.look().with_context(cannot)? else { return Ok(()) };
+    output::may_replace(name, &existing, replace)?;
+    let content = place.folder.read(&place.name).with_context(cannot)?;
+    if file.is_content(content).with_context(cannot)? {
+        return Ok(());
     }
+    let old = Path::new(&model.shown);
+    let is_used = match model.look().with_context(cannot)? {
+        Some(_) => {
+            let loaded = Input::look(old)?.load();
+            locations(&loaded.model).any(|location| plain(location) == Path::new(&file.location))
+        }
+        None => false,
+    };
+    ensure!(
+        is_used,
+        "{name} exists and is not used by {}, so it may be the weights of another model: remove it, choose another \
+         name, or use --weights inline",
+        model.shown
+    );
     Ok(())
 }
 

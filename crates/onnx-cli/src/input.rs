@@ -1,5 +1,6 @@
 //! What a file is, and the model in it.
 
+use crate::reads;
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use onnx_ir::diag::{Place, Span, code};
@@ -80,6 +81,12 @@ impl Input {
             std::io::stdin().lock().read_to_end(&mut content).context("cannot read stdin")?;
             return Ok(Input::new("<stdin>".to_owned(), None, content.into()));
         }
+        reads::note(path);
+        Input::look(path)
+    }
+
+    /// Opens a file that this run does not depend on.
+    pub(crate) fn look(path: &Path) -> anyhow::Result<Input> {
         let name = path.display().to_string();
         if path.is_dir() {
             bail!("{name} is a folder");

@@ -17,11 +17,14 @@ mod locate;
 mod operators;
 mod opset;
 mod output;
+mod place;
 mod progress;
+mod reads;
 mod ready;
 mod results;
 mod select;
 mod session;
+mod temporary;
 mod text;
 mod value;
 

@@ -1,13 +1,17 @@
 //! Where results go: stdout, or files that are replaced as a whole or not at all.
 //!
 //! A file is written under another name in the same folder, put onto the disk, and only then renamed. Whatever happens
-//! before, the old file is there. Devices and pipes are written as they are.
+//! before, the old file is there. A model and the weights beside it are renamed together, under a lock of the folder; if
+//! that fails, the old ones are put back. Devices and pipes are written as they are.
 
+use crate::place::{Found, Kind, Place};
+use crate::reads;
+use crate::temporary::{self, Temporary};
 use anyhow::{Context as _, bail, ensure};
+use onnx_text::visible;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Where a result goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,10 +30,12 @@ impl Target {
     /// Whether it is where `input` was read from.
     pub(crate) fn is(&self, input: &Path) -> bool {
         let Target::File(path) = self else { return false };
-        match (path.canonicalize(), input.canonicalize()) {
+        let is_same_path = match (path.canonicalize(), input.canonicalize()) {
             (Ok(a), Ok(b)) => a == b,
             _ => false,
-        }
+        };
+        let id = |path: &Path| path.metadata().ok().and_then(|metadata| reads::id(&metadata));
+        is_same_path || id(path).is_some_and(|file| Some(file) == id(input))
     }
 
     /// The name to show.
@@ -47,76 +53,137 @@ pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
     write(&mut out).and_then(|()| out.flush()).context("cannot write to stdout")
 }
 
+/// Writes to stdout what people read: no name or text of a model does anything to their terminal.
+pub(crate) fn to_people(text: &str) -> anyhow::Result<()> {
+    to_stdout(|out| out.write_all(visible(text).as_bytes()))
+}
+
 /// Whether stdout is a terminal, where binary data does harm.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Which files may be replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Replace {
+    /// Those that this run has not read.
+    Unread,
+    /// Those that it has read, too: the user asked for that.
+    Read,
+}
+
 /// A file that is written and not yet in its place.
 pub(crate) struct Pending {
-    place: PathBuf,
     /// `None`: a device or pipe, which was written at once.
-    file: Option<NamedTempFile>,
+    file: Option<(Place, Temporary)>,
 }
 
 impl Pending {
-    /// Writes the content beside its place.
+    /// Writes the content beside its place, where the path that a user typed leads.
     pub(crate) fn write(
         path: &Path,
+        replace: Replace,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<Pending> {
         let name = path.display();
+        if let Ok(metadata) = fs::metadata(path)
+            && Found::of(&metadata).kind == Kind::Other
+        {
+            let cannot = || format!("cannot write {name}");
+            let mut device = BufWriter::new(File::options().write(true).open(path).with_context(cannot)?);
+            write(&mut device).and_then(|()| device.flush()).map_err(why).with_context(cannot)?;
+            return Ok(Pending { file: None });
+        }
+        Pending::write_at(Place::of(path)?, replace, write)
+    }
+
+    /// Writes the content beside its place.
+    pub(crate) fn write_at(
+        place: Place,
+        replace: Replace,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<Pending> {
+        let name = &place.shown;
         let cannot = || format!("cannot write {name}");
-        // A link stays: what it points to is replaced.
-        let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let existing = match fs::metadata(&place) {
-            Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error).with_context(cannot),
-        };
+        let existing = place.look().with_context(cannot)?;
         if let Some(existing) = &existing {
-            ensure!(!existing.is_dir(), "{name} is a folder");
-            if !existing.is_file() {
-                let mut device =
-                    BufWriter::new(File::options().write(true).open(&place).with_context(cannot)?);
-                write(&mut device).and_then(|()| device.flush()).with_context(cannot)?;
-                return Ok(Pending { place, file: None });
-            }
-            ensure!(!existing.permissions().readonly(), "{name} is read-only");
+            may_replace(name, existing, replace)?;
         }
-        let folder = match place.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            Some(_) | None => Path::new("."),
-        };
-        let Some(file_name) = place.file_name() else { bail!("{name} is no name of a file") };
-        let mut prefix = std::ffi::OsString::from(".");
-        prefix.push(file_name);
-        prefix.push(".");
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix);
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder).with_context(cannot)?;
-        if let Some(existing) = &existing {
-            file.as_file().set_permissions(existing.permissions()).with_context(cannot)?;
+        let permissions = existing.as_ref().map_or_else(reads::permissions, |existing| existing.permissions);
+        let (temporary, file) = Temporary::create(&place.folder, permissions).with_context(cannot)?;
+        if existing.is_some() {
+            // Whatever the mask of this run would leave out.
+            #[cfg(unix)]
+            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(permissions & 0o7777))
+                .with_context(cannot)?;
         }
-        let mut out = BufWriter::with_capacity(1 << 18, file.as_file());
-        write(&mut out).and_then(|()| out.flush()).with_context(cannot)?;
+        let mut out = BufWriter::with_capacity(1 << 18, &file);
+        write(&mut out).and_then(|()| out.flush()).map_err(why).with_context(cannot)?;
         drop(out);
-        file.as_file().sync_all().with_context(cannot)?;
-        Ok(Pending { place, file: Some(file) })
+        file.sync_all().with_context(cannot)?;
+        Ok(Pending { file: Some((place, temporary)) })
     }
 
     /// Puts the file into its place.
     pub(crate) fn commit(self) -> anyhow::Result<()> {
-        let Some(file) = self.file else { return Ok(()) };
-        let cannot = || format!("cannot write {}", self.place.display());
-        file.persist(&self.place).with_context(cannot)?;
-        // The new name is on the disk when the folder is; a system that cannot do that has other ways.
-        if let Some(folder) = self.place.parent().and_then(|folder| File::open(folder).ok()) {
-            _ = folder.sync_all();
+        commit_all(vec![self])
+    }
+}
+
+/// Whether what is there may be replaced.
+pub(crate) fn may_replace(name: &str, existing: &Found, replace: Replace) -> anyhow::Result<()> {
+    match existing.kind {
+        Kind::File => {}
+        Kind::Folder => bail!("{name} is a folder"),
+        Kind::Link => bail!("{name} is a link, which is not followed: remove it, or choose another name"),
+        Kind::Other => bail!("{name} is not a regular file"),
+    }
+    ensure!(!existing.is_read_only(), "{name} is read-only");
+    if let (Replace::Unread, Some(read)) = (replace, reads::name_of(existing.file)) {
+        let also = if read == name { String::new() } else { format!(" (as {read})") };
+        bail!("{name} is read by this command{also} and would be replaced: choose another name");
+    }
+    Ok(())
+}
+
+/// Puts files into their places: all of them, or none. The last one is the one that the others belong to.
+pub(crate) fn commit_all(files: Vec<Pending>) -> anyhow::Result<()> {
+    // What was written may be zeros that a file does not have any more.
+    if let Some(name) = onnx_proto::file::cut_short() {
+        bail!("{name} was cut short by another program while it was read");
+    }
+    let files: Vec<(Place, Temporary)> = files.into_iter().filter_map(|pending| pending.file).collect();
+    let is_group = files.len() > 1;
+    let mut old = Vec::new();
+    for (place, _) in files.iter().filter(|_| is_group) {
+        let is_new = place.look().is_ok_and(|found| found.is_none());
+        // Not every file system has links; then nothing can be put back.
+        old.push((is_new, Temporary::link(&place.folder, &place.name).ok()));
+    }
+    let mut held = temporary::hold();
+    for (done, (place, temporary)) in files.iter().enumerate() {
+        let Err(error) = temporary.rename(&place.name, &mut held) else { continue };
+        for ((place, _), (is_new, old)) in files.iter().zip(&old).take(done) {
+            match old {
+                Some(old) => _ = old.rename(&place.name, &mut held),
+                None if *is_new => _ = place.folder.remove(&place.name),
+                None => {}
+            }
         }
-        Ok(())
+        return Err(error).with_context(|| format!("cannot write {}", place.shown));
+    }
+    drop(held);
+    for (place, _) in &files {
+        place.folder.sync();
+    }
+    Ok(())
+}
+
+/// The error of a write in the user's terms: what is written may be memory that is a file.
+fn why(error: io::Error) -> io::Error {
+    match onnx_proto::file::cut_short() {
+        Some(name) => io::Error::other(format!("{name} was cut short by another program while it was read")),
+        None => error,
     }
 }
 
@@ -125,7 +192,15 @@ pub(crate) fn to_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    Pending::write(path, write)?.commit()
+    Pending::write(path, Replace::Unread, write)?.commit()
+}
+
+/// Writes a file that was read, as a whole or not at all.
+pub(crate) fn rewrite(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    Pending::write(path, Replace::Read, write)?.commit()
 }
 
 /// Whether the reader of our output has gone.
@@ -180,6 +255,74 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// Names of the cases of `a_program_that_dies_at_any_write_leaves_whole_files`, in the environment of its child.
+    const DIES: &str = "ONNXTXT_TEST_DIES_AT";
+
+    fn dying(at: usize, out: &mut dyn Write, written: &mut usize) -> io::Result<()> {
+        for piece in 0..4_u8 {
+            if *written == at {
+                std::process::abort();
+            }
+            // Large enough to reach the disk.
+            out.write_all(&vec![b'0' + piece; 1 << 18])?;
+            *written += 1;
+        }
+        Ok(())
+    }
+
+    /// Does what `put` does, in a process of its own, and dies before any of its writes.
+    #[test]
+    fn a_program_that_dies_at_any_write_leaves_whole_files() {
+        let write = |folder: &Path, at: usize| {
+            let mut written = 0;
+            let names = ["m.onnxtxt.data", "m.onnxtxt"].map(|name| folder.join(name));
+            let pending = names.map(|path| {
+                Pending::write(&path, Replace::Unread, |out| dying(at, out, &mut written)).unwrap()
+            });
+            commit_all(pending.into()).unwrap();
+        };
+        if let Some((folder, at)) = std::env::var(DIES).ok().as_deref().and_then(|case| case.split_once(':'))
+        {
+            return write(Path::new(folder), at.parse().unwrap());
+        }
+        let new: Vec<u8> = (b'0'..b'4').flat_map(|byte| vec![byte; 1 << 18]).collect();
+        for at in 0..=8 {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("m.onnxtxt"), "old").unwrap();
+            fs::write(folder.path().join("m.onnxtxt.data"), "old data").unwrap();
+            let test = "output::tests::a_program_that_dies_at_any_write_leaves_whole_files";
+            let status = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", test])
+                .env(DIES, format!("{}:{at}", folder.path().display()))
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .status()
+                .unwrap();
+            let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+            let both = (read("m.onnxtxt"), read("m.onnxtxt.data"));
+            assert_eq!(status.success(), at == 8, "{at}");
+            let expected =
+                if at == 8 { (new.clone(), new.clone()) } else { (b"old".to_vec(), b"old data".to_vec()) };
+            assert!(both == expected, "died at write {at}");
+        }
+    }
+
+    #[test]
+    fn files_that_belong_together_are_replaced_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let (data, text) = (folder.path().join("m.data"), folder.path().join("m"));
+        fs::write(&data, "old data").unwrap();
+        let pending =
+            |path: &Path| Pending::write(path, Replace::Unread, |out| out.write_all(b"new")).unwrap();
+        let files = vec![pending(&data), pending(&text)];
+        // The second one cannot get its place.
+        fs::create_dir(&text).unwrap();
+        fs::write(text.join("in"), "").unwrap();
+        assert!(commit_all(files).is_err());
+        assert_eq!(fs::read(&data).unwrap(), b"old data");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[cfg(unix)]

@@ -1,8 +1,9 @@
 //! A model that is about to be run: read, with the weights that lie beside it, and prepared.
 
-use crate::input::{Input, Loaded};
+use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::operators::{Operators, OpsetArgs};
+use crate::reads;
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_exec::{CompileOptions, Executable, compile};
@@ -41,10 +42,13 @@ impl Ready {
             let Some(path) = &input.path else {
                 bail!("weights are in files beside the model, and stdin has none")
             };
+            reads::note_external(&loaded.model, path);
+            let is_summed = input.form == Form::Text;
             let mut folder = Folder::of(path);
             let found = internalize(&mut loaded.model, Which::All, &mut |model, tensor, entity| {
-                folder.load(model, tensor, entity, false)
+                folder.load(model, tensor, entity, is_summed)
             });
+            reads::note_read(&folder);
             if !found.is_empty() {
                 locate::report(session, &input, &loaded, &found);
                 return Ok(Err(Status::Findings));

@@ -13,7 +13,8 @@ pub(crate) type Results = Vec<(String, Value)>;
 
 /// Prints values as text, of each tensor at most so many elements.
 pub(crate) fn print(results: &Results, elide: usize) -> anyhow::Result<()> {
-    let options = RaiseOptions { profile: Profile::Reference, elide: Some(elide), metadata: false };
+    let options =
+        RaiseOptions { profile: Profile::Reference, elide: Some(elide), metadata: false, visible: true };
     output::to_stdout(|out| {
         for (name, value) in results {
             let mut names = Names::new();

@@ -4,6 +4,7 @@ use crate::args::{Color, Format, Global};
 use anstream::{AutoStream, ColorChoice};
 use onnx_ir::{Diagnostic, Severity};
 use onnx_text::render::{Sarif, Source, Style, github, human, json, short};
+use onnx_text::visible;
 use std::io::{self, IsTerminal as _, Write as _};
 
 /// How a run ended that did what it was asked to.
@@ -91,7 +92,7 @@ impl Session {
     /// Says something that is no finding, to people.
     pub(crate) fn note(&self, text: &str) {
         if self.format == Format::Human && !self.quiet {
-            self.say(&format!("{}: {text}\n", self.paint("36", "note")));
+            self.say(&format!("{}: {}\n", self.paint("36", "note"), visible(text)));
         }
     }
 
@@ -122,7 +123,8 @@ impl Session {
 
     /// Says why the program ends.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        self.say(&format!("{}: {error:#}\n", self.paint("1;31", "error")));
+        let text = format!("{error:#}");
+        self.say(&format!("{}: {}\n", self.paint("1;31", "error"), visible(&text)));
     }
 
     /// Ends the run: writes what can only be written as a whole.

@@ -1,16 +1,21 @@
 //! Opens a file as [`Bytes`]: the one place of this crate that reads a file, for programs. Libraries get bytes.
 //!
-//! Large files are mapped, so that a model's weights are read when someone looks at them and not before.
+//! Large files are mapped, so that a model's weights are read when someone looks at them and not before. A mapped file that
+//! another program cuts short cannot be read any more, which the system says with a signal: on Unix the program then ends
+//! with a message and exit code 2, after what [`when_cut_short`] was given. [`cut_short`] tells of such a file beforehand;
+//! the end of its last page reads as zeros without a signal.
 
-#![allow(unsafe_code, reason = "mapping a file is unsafe by nature: another process may change it")]
+#![allow(
+    unsafe_code,
+    reason = "mapping a file is unsafe by nature, another process may change it; so is handling the signal of that"
+)]
 
 use bytes::Bytes;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Smaller files are read at once. That takes a fraction of a millisecond, and no later change of the file can hurt:
-/// access to a mapping beyond the end of a file that was cut short kills the process.
+/// Smaller files are read at once. That takes a fraction of a millisecond, and no later change of the file can hurt.
 const MAPPED_FROM: u64 = 1 << 20;
 
 /// The content of a file, mapped if it is at least 1 MiB large. What is no regular file (a pipe) is read to its end.
@@ -21,36 +26,174 @@ const MAPPED_FROM: u64 = 1 << 20;
 pub fn open(path: &Path) -> io::Result<Bytes> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
-    content(file, &metadata)
+    content(file, &metadata, path)
 }
 
-/// Like [`open`], for a file that is still `wanted` when it is open; `None` if it is not.
-///
-/// # Errors
-///
-/// As those of [`open`].
-pub(crate) fn open_if(path: &Path, wanted: &dyn Fn(&Metadata) -> bool) -> io::Result<Option<Bytes>> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if wanted(&metadata) { content(file, &metadata).map(Some) } else { Ok(None) }
-}
-
-fn content(mut file: File, metadata: &Metadata) -> io::Result<Bytes> {
+/// Like [`open`], for a file that is open.
+pub(crate) fn content(mut file: File, metadata: &Metadata, path: &Path) -> io::Result<Bytes> {
     if metadata.is_file() && metadata.len() >= MAPPED_FROM {
-        return map(&file);
+        return map(&file, metadata, path);
     }
     let mut content = Vec::new();
     file.read_to_end(&mut content)?;
     Ok(content.into())
 }
 
-fn map(file: &File) -> io::Result<Bytes> {
+/// The name of a mapped file that is shorter than it was.
+#[cfg(unix)]
+pub fn cut_short() -> Option<String> {
+    watch::cut_short()
+}
+
+/// The name of a mapped file that is shorter than it was. This system does not let files be cut short that are mapped.
+#[cfg(not(unix))]
+pub fn cut_short() -> Option<String> {
+    None
+}
+
+/// What to do before the program ends because a mapped file was cut short: once, by whoever calls first. It is called in
+/// the middle of whatever read the file, and must not wait for anything.
+pub fn when_cut_short(act: fn()) {
+    #[cfg(unix)]
+    watch::when_cut_short(act);
+    #[cfg(not(unix))]
+    let _ = act;
+}
+
+fn map(file: &File, metadata: &Metadata, path: &Path) -> io::Result<Bytes> {
     // SAFETY: The mapping is private and read-only, so this process cannot write through it. Another process that
     // changes the file meanwhile can change the bytes below us or, cutting it short, raise SIGBUS. No mapping can rule
     // that out; nothing here relies on the bytes staying the same for memory safety (decoders check as they read and
     // keep no pointers derived from contents), and the documentation of the program says so.
     let map = unsafe { memmap2::MmapOptions::new().map_copy_read_only(file) }?;
-    Ok(Bytes::from_owner(map))
+    #[cfg(unix)]
+    {
+        let watched = watch::begin(&map, metadata, path);
+        Ok(Bytes::from_owner(watch::Mapped { map, watched }))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (metadata, path);
+        Ok(Bytes::from_owner(map))
+    }
+}
+
+/// What is mapped, and what happens when it cannot be read.
+#[cfg(unix)]
+mod watch {
+    use memmap2::Mmap;
+    use nix::libc;
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+    use std::fs::Metadata;
+    use std::io;
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::{Path, PathBuf};
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// A file that is or was mapped; they form a list that a handler of signals can walk, and stay for ever.
+    pub(super) struct Watched {
+        start: usize,
+        /// The address behind it; 0 once it is mapped no more.
+        end: AtomicUsize,
+        path: PathBuf,
+        /// Device, inode and size.
+        file: (u64, u64, u64),
+        message: String,
+        next: OnceLock<&'static Watched>,
+    }
+
+    static FIRST: OnceLock<&'static Watched> = OnceLock::new();
+    /// What handled the signal before.
+    static BEFORE: OnceLock<SigAction> = OnceLock::new();
+    static LAST_ACT: OnceLock<fn()> = OnceLock::new();
+
+    /// A mapping with its entry in the list.
+    pub(super) struct Mapped {
+        pub(super) map: Mmap,
+        pub(super) watched: &'static Watched,
+    }
+
+    impl AsRef<[u8]> for Mapped {
+        fn as_ref(&self) -> &[u8] {
+            &self.map
+        }
+    }
+
+    impl Drop for Mapped {
+        fn drop(&mut self) {
+            self.watched.end.store(0, Ordering::Release);
+        }
+    }
+
+    fn all() -> impl Iterator<Item = &'static Watched> {
+        std::iter::successors(FIRST.get().copied(), |watched| watched.next.get().copied())
+    }
+
+    pub(super) fn begin(map: &[u8], metadata: &Metadata, path: &Path) -> &'static Watched {
+        let name: String = path.display().to_string().chars().map(visible).collect();
+        let watched: &'static Watched = Box::leak(Box::new(Watched {
+            start: map.as_ptr().addr(),
+            end: AtomicUsize::new(map.as_ptr().addr() + map.len()),
+            path: path.to_owned(),
+            file: (metadata.dev(), metadata.ino(), metadata.len()),
+            message: format!("error: {name} was cut short by another program while it was read\n"),
+            next: OnceLock::new(),
+        }));
+        let mut place = &FIRST;
+        while place.set(watched).is_err() {
+            let Some(other) = place.get() else { break };
+            place = &other.next;
+        }
+        BEFORE.get_or_init(|| {
+            let flags = SaFlags::SA_ONSTACK | SaFlags::SA_SIGINFO;
+            let ours = SigAction::new(SigHandler::SigAction(handle), flags, SigSet::empty());
+            let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+            // SAFETY: the handler reads atomics and makes system calls; what else it does is said there.
+            unsafe { sigaction(Signal::SIGBUS, &ours) }.unwrap_or(default)
+        });
+        watched
+    }
+
+    fn visible(c: char) -> char {
+        if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }
+    }
+
+    pub(super) fn cut_short() -> Option<String> {
+        let is_short = |watched: &&Watched| {
+            let (dev, ino, size) = watched.file;
+            let is_mapped = watched.end.load(Ordering::Acquire) != 0;
+            let now = if is_mapped { watched.path.metadata() } else { Err(io::ErrorKind::NotFound.into()) };
+            // Another file in its place is none of our business: ours is still there for us.
+            now.is_ok_and(|now| (now.dev(), now.ino()) == (dev, ino) && now.len() < size)
+        };
+        all().find(is_short).map(|watched| watched.path.display().to_string())
+    }
+
+    pub(super) fn when_cut_short(act: fn()) {
+        _ = LAST_ACT.set(act);
+    }
+
+    extern "C" fn handle(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // SAFETY: the system gives what the flag SA_SIGINFO asks for.
+        let address = unsafe { (*info).si_addr() }.addr();
+        let is_hit =
+            |watched: &&Watched| (watched.start..watched.end.load(Ordering::Acquire)).contains(&address);
+        if let Some(watched) = all().find(is_hit) {
+            _ = rustix::io::write(io::stderr(), watched.message.as_bytes());
+            // This thread was reading the mapping, so it is not in the middle of an allocation.
+            if let Some(act) = LAST_ACT.get() {
+                act();
+            }
+            // SAFETY: ends the program without running anything else.
+            unsafe { libc::_exit(2) }
+        }
+        // Something else, an overflow of the stack on some systems: the access is made again, under the handler before.
+        if let Some(before) = BEFORE.get() {
+            // SAFETY: it was the handler before.
+            _ = unsafe { sigaction(Signal::SIGBUS, before) };
+        }
+    }
 }
 
 #[cfg(test)]
@@ -72,5 +215,20 @@ mod tests {
         }
         assert!(open(&folder).is_err());
         std::fs::remove_dir(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_mapped_file_that_was_cut_short_is_known() {
+        let path = std::env::temp_dir().join(format!("onnx-proto-short-{}", std::process::id()));
+        std::fs::write(&path, vec![1; 2 << 20]).unwrap();
+        let name = Some(path.display().to_string());
+        let opened = open(&path).unwrap();
+        assert_ne!(cut_short(), name);
+        File::options().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
+        assert_eq!(cut_short(), name);
+        drop(opened);
+        assert_ne!(cut_short(), name);
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -24,6 +24,7 @@ mod raise;
 pub mod render;
 mod signature;
 mod sniff;
+mod visible;
 
 pub use check::{
     Checked, CheckedSet, CheckedValue, Fixes, Mended, check, check_operator_set, check_value, check_with,
@@ -49,3 +50,4 @@ pub use raise::{
 };
 pub use signature::{description, sign, signatures};
 pub use sniff::{TextKind, sniff_text};
+pub use visible::{is_active, visible};

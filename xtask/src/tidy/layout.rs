@@ -30,7 +30,7 @@ const UNSAFE: &[(&str, &str)] = &[
         "calls functions for registers that the processor was seen to have",
     ),
     ("crates/onnx-exec/src/pool.rs", "lends a task to threads that live longer, and waits for them"),
-    ("crates/onnx-proto/src/file.rs", "maps a file into memory"),
+    ("crates/onnx-proto/src/file.rs", "maps files into memory, and ends the program when one is cut short"),
 ];
 
 pub(super) fn opens_with_doc(files: &[File]) -> Vec<Finding> {

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
     let text =
         if args.json { figures.json(&args.file, args.per_kernel)? } else { figures.text(args.per_kernel) };
-    output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+    output::to_people(&text)?;
     Ok(Status::Clean)
 }
 

@@ -213,8 +213,10 @@ fn is_meant(key: &str, code: &Code) -> bool {
 /// What is wrong with the files beside the model.
 fn external(args: &Args, input: &Input, model: &Model) -> Vec<Diagnostic> {
     let Some(path) = &input.path else { return Vec::new() };
+    // A text has weights of its own beside it, which may be those of another.
+    let is_summed = args.verify_checksums || input.form == Form::Text;
     let mut folder = Folder::of(path);
-    let check = |(tensor, entity)| folder.check(model, tensor, entity, args.verify_checksums);
+    let check = |(tensor, entity)| folder.check(model, tensor, entity, is_summed);
     external_tensors(model).into_iter().flat_map(check).collect()
 }
 
@@ -254,7 +256,7 @@ fn fix(
         return Ok(fixed);
     }
     match &fixed.path {
-        Some(path) => output::to_file(path, |out| out.write_all(fixed.text().as_bytes()))?,
+        Some(path) => output::rewrite(path, |out| out.write_all(fixed.text().as_bytes()))?,
         None if fixed.name == "<stdin>" => output::to_stdout(|out| out.write_all(fixed.text().as_bytes()))?,
         None => bail!("{} has no place to write to", fixed.name),
     }

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let found = Comparison::of(&results, others, &args.tolerance.tolerance());
     let text = found.text(&ready.loaded.model, &name);
-    output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+    output::to_people(&text)?;
     Ok(Status::of(found.first.is_none() && found.compared > 0))
 }
 

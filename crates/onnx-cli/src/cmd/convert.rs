@@ -126,9 +126,12 @@ fn convert_document(
     if document.is_partial() || diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(Status::Findings);
     }
-    let options = RaiseOptions { profile: args.profile.into(), ..RaiseOptions::default() };
+    let visible = *target == Target::Stdout && args.profile == ProfileArg::Onnx;
+    let options = RaiseOptions { profile: args.profile.into(), visible, ..RaiseOptions::default() };
     match document.write(to, &options)? {
-        Ok(content) => put(target, &[], |out| out.write_all(&content)).map(|()| Status::Clean),
+        Ok(content) => {
+            put(target, input.path.as_deref(), &[], |out| out.write_all(&content)).map(|()| Status::Clean)
+        }
         Err(diagnostic) => {
             document.report(session, input, &[diagnostic]);
             Ok(Status::Findings)
@@ -150,7 +153,8 @@ fn message(input: &Input, to: Form, target: &Target, session: &mut Session) -> a
         }
     };
     match document {
-        Ok(document) => put(target, &[], |out| out.write_all(document.as_bytes())).map(|()| Status::Clean),
+        Ok(document) => put(target, input.path.as_deref(), &[], |out| out.write_all(document.as_bytes()))
+            .map(|()| Status::Clean),
         Err(error) => {
             let diagnostic = crate::input::undecodable(input.form, &error);
             locate::report(session, input, &Loaded::default(), &[diagnostic]);

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             false => why::text(&why, source),
         });
         drop(work);
-        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        output::to_people(&text)?;
         return Ok(Status::Clean);
     }
     let mut inference = infer(&loaded.model, operators.of(&loaded.model), &InferOptions::default());
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             facts::json(&loaded.model, &mut inference.facts, source)
         });
         drop(work);
-        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        output::to_people(&text)?;
         return Ok(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error)));
     }
     apply(&mut loaded.model, &mut inference.facts);

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         };
         match &document {
             Document::Value(value) => {
-                let options = RaiseOptions { elide: Some(MOST), ..RaiseOptions::default() };
+                let options = RaiseOptions { elide: Some(MOST), visible: true, ..RaiseOptions::default() };
                 text += &value.text(&options);
             }
             Document::OperatorSet(set) => {
@@ -55,13 +55,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 }
             }
         }
-        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        output::to_people(&text)?;
         document.report(session, &input, document.diagnostics());
         return Ok(Status::of(!document.is_partial()));
     }
     if input.kind != FileKind::Model {
         let line = format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size));
-        output::to_stdout(|out| out.write_all(line.as_bytes()))?;
+        output::to_people(&line)?;
         return Ok(Status::Clean);
     }
     let loaded = input.load();
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let problems = problems(loaded.diagnostics.iter().chain(&found));
     let more = if problems.is_empty() { String::new() } else { format!("; `onnxtxt check {}`", input.name) };
     row(&mut out, "problems", &if problems.is_empty() { "none".to_owned() } else { problems + &more });
-    output::to_stdout(|to| to.write_all(out.as_bytes()))?;
+    output::to_people(&out)?;
     locate::report(session, &input, &loaded, &loaded.diagnostics);
     Ok(Status::of(!loaded.is_partial()))
 }

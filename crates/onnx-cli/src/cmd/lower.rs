@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Emit::Schedule => text.clone(),
         Emit::Stats => counts(stats)?,
     };
-    output::to_stdout(|out| out.write_all(shown.as_bytes()))?;
+    output::to_people(&shown)?;
     Ok(Status::Clean)
 }
 

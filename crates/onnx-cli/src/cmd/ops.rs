@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             }
         }
     };
-    output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+    output::to_people(&text)?;
     Ok(Status::Clean)
 }
 

@@ -97,13 +97,13 @@ fn plan(
         locate::report(session, &input, &loaded, &report.diagnostics);
         lines.extend(plan.iter().map(|step| format!("{step}\n")));
         if !is_done {
-            output::to_stdout(|out| out.write_all(lines.as_bytes()))?;
+            output::to_people(&lines)?;
             return Ok(Status::Findings);
         }
         session.note(&format!("{}: {report}", pass.name()));
         loaded = Loaded { model, ..Loaded::default() };
     }
-    output::to_stdout(|out| out.write_all(lines.as_bytes()))?;
+    output::to_people(&lines)?;
     Ok(Status::Clean)
 }
 

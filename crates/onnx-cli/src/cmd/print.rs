@@ -42,8 +42,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
-    let options =
-        RaiseOptions { profile: args.profile.into(), elide: args.elide, metadata: !args.no_metadata };
+    let options = RaiseOptions {
+        profile: args.profile.into(),
+        elide: args.elide,
+        metadata: !args.no_metadata,
+        // Only on the way to a program is what the reference reads worth more than what people can read.
+        visible: args.profile == ProfileArg::Onnx || output::is_terminal(),
+    };
     if let Some(document) = input.document() {
         drop(work);
         output::to_stdout(|out| out.write_all(document.text(&options).as_bytes()))?;

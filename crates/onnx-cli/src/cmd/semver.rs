@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let report = Report { found: &found, places: &places, versions, needed, is_enough };
     let text = if args.json { report.json() } else { report.text() };
-    output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+    output::to_people(&text)?;
     Ok(Status::of(is_enough))
 }
 

@@ -80,19 +80,18 @@ fn compare(
 ) -> anyhow::Result<Status> {
     let tolerance = args.tolerance.tolerance();
     let mut is_same = true;
-    output::to_stdout(|out| {
-        for (port, (result, other)) in executable.outputs().iter().zip(results.iter().zip(others)) {
-            let name = executable.model().text(port.name);
-            match difference(other, result, &tolerance) {
-                None if result == other => writeln!(out, "equal    {name}")?,
-                None => writeln!(out, "close    {name}")?,
-                Some(difference) => {
-                    is_same = false;
-                    writeln!(out, "DIFFERS  {name}: {difference}")?;
-                }
+    let mut text = String::new();
+    for (port, (result, other)) in executable.outputs().iter().zip(results.iter().zip(others)) {
+        let name = executable.model().text(port.name);
+        match difference(other, result, &tolerance) {
+            None if result == other => text += &format!("equal    {name}\n"),
+            None => text += &format!("close    {name}\n"),
+            Some(difference) => {
+                is_same = false;
+                text += &format!("DIFFERS  {name}: {difference}\n");
             }
         }
-        Ok(())
-    })?;
+    }
+    output::to_people(&text)?;
     Ok(Status::of(is_same))
 }

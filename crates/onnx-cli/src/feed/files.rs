@@ -21,6 +21,7 @@ pub(super) fn named(
 ) -> anyhow::Result<(Value, Option<String>)> {
     let cannot = || format!("cannot read {}", path.display());
     if npy::is_array(path) {
+        crate::reads::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
         return Ok((npy::read(&bytes, elem(model, ty)).with_context(cannot)?.into(), None));
     }

@@ -124,7 +124,10 @@ impl<'m> Feed<'m> {
     }
 
     fn find(&self, name: &str) -> Option<usize> {
-        self.names().position(|known| known == name)
+        let mut names = self.names();
+        names
+            .position(|known| known == name)
+            .or_else(|| self.names().position(|known| npy::member(known) == name))
     }
 
     /// The symbols in the types of inputs.
@@ -176,6 +179,7 @@ impl<'m> Feed<'m> {
 
     fn take_archive(&mut self, path: &Path, session: &Session) -> anyhow::Result<()> {
         let cannot = || format!("cannot read {}", path.display());
+        crate::reads::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
         let wanted = |name: &str| files::elem(self.model, self.ports[self.find(name)?].ty);
         let mut others = Vec::new();

@@ -8,6 +8,7 @@
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
+use onnx_text::is_active;
 use std::io::{self, Cursor, Read as _, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
@@ -229,11 +230,27 @@ pub(crate) fn write_all(arrays: &[(String, Tensor)], out: &mut dyn Write) -> io:
         let is_large = tensor.bytes().len() >= 1 << 31;
         let options =
             SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(is_large);
-        archive.start_file(format!("{name}.npy"), options)?;
+        archive.start_file(format!("{}.npy", member(name)), options)?;
         write(tensor, &mut archive)?;
     }
     archive.finish()?;
     Ok(())
+}
+
+/// The name that a value has in an archive: bytes that could give commands to who lists it, or a place outside of the
+/// folder where it is unpacked, are escaped as in URIs.
+pub(crate) fn member(name: &str) -> String {
+    let is_outside = name.starts_with('/') || name.split('/').any(|part| part == "..");
+    let is_special = |c: char| is_active(c) || matches!(c, '\n' | '\t' | '\\') || (is_outside && c == '/');
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        if is_special(c) {
+            c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out += &format!("%{byte:02X}"));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Whether a name is that of an archive.
@@ -271,6 +288,13 @@ mod tests {
             let arrays = read_all(&bytes, |_| Some(tensor.elem())).unwrap();
             assert_eq!(arrays, [("a/b".to_owned(), tensor)]);
         }
+    }
+
+    #[test]
+    fn names_in_archives_are_harmless() {
+        assert_eq!(member("a/b..c/é"), "a/b..c/é");
+        assert_eq!(member("\x1b[1m\u{9b}\n"), "%1B[1m%C2%9B%0A");
+        assert_eq!((member("../../a"), member("/a\\b")), ("..%2F..%2Fa".into(), "%2Fa%5Cb".into()));
     }
 
     #[test]

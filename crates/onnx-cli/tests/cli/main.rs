@@ -17,7 +17,10 @@ mod report;
 mod run;
 mod semver;
 mod sessions;
+mod sidecars;
+mod signals;
 mod streams;
+mod visible;
 mod whole_files;
 mod why;
 
@@ -112,6 +115,11 @@ impl Done {
         Done { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
     }
 
+    /// Everything that it said.
+    pub(crate) fn said(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned() + &self.stderr
+    }
+
     /// Stdout as text.
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.stdout).expect("stdout is text")
@@ -129,6 +137,13 @@ impl Done {
         );
         self
     }
+}
+
+/// A model with this many numbers, which go into a file beside a text; the first one is given.
+pub(crate) fn weighty(first: u32, numbers: usize) -> String {
+    let numbers: Vec<String> = (0..numbers).map(|i| format!("{}.5", first as usize + i)).collect();
+    let big = format!("w = {{1, 2}}, float[{}] big = {{{}}}", numbers.len(), numbers.join(", "));
+    SOUND.replace("w = {1, 2}", &big)
 }
 
 /// A model of this many nodes.

@@ -1,4 +1,4 @@
-//! External data: what the model says of it (X01, X02, X05, X06, X09, X11–X13), and what a file must be to fit
+//! External data: what the model says of it (X01, X02, X05, X06, X09, X11–X14), and what a file must be to fit
 //! (X03, X04, X07, X08, X10).
 //!
 //! This crate reads no file. Whoever does tells [`check_file`] what it saw:
@@ -100,22 +100,18 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
             push(new(&code::EXTERNAL_KEYS, message).maybe_help(help));
             continue;
         };
-        if std::mem::replace(&mut given[i], true) {
+        let is_same = tensor.external(names, key) == entry.value;
+        // Two values are for the gate.
+        if std::mem::replace(&mut given[i], true) && is_same {
             push(new(&code::EXTERNAL_KEYS, format!("{subject} has two entries `{key}`")));
         }
     }
-    match tensor.external(names, "location").map(|l| &names[l]).filter(|l| !l.is_empty()) {
-        None => push(
-            new(&code::LOCATION_MISSING, format!("{subject} does not say in which file its data is"))
-                .help("add a `location`"),
-        ),
-        Some(path) => {
-            if let Some(what) = leads_out(path) {
-                push(new(&code::LOCATION_OUTSIDE, format!("location `{path}` of {subject} {what}")));
-            } else if let Some(what) = not_portable(path) {
-                push(new(&code::LOCATION_PORTABILITY, format!("location `{path}` of {subject} {what}")));
-            }
-        }
+    for diagnostic in gate(scene.model, tensor, at.place.into(), &subject) {
+        push(diagnostic);
+    }
+    let path = tensor.external(names, "location").map_or("", |l| &names[l]);
+    if let (None, Some(what)) = (leads_out(path), not_portable(path)) {
+        push(new(&code::LOCATION_PORTABILITY, format!("location `{path}` of {subject} {what}")));
     }
     for key in ["offset", "length"] {
         let Some(text) = tensor.external(names, key).map(|n| &names[n]) else { continue };
@@ -131,6 +127,40 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
             Some(_) => {}
         }
     }
+}
+
+/// Whether an external tensor names one place below the model's folder: what is wrong with the entries that say where its
+/// data is. Every reader asks this before it looks at a file, and [`verify`](super::verify) reports the same.
+pub fn check_location(model: &Model, tensor: &Tensor, at: impl Into<Place>) -> Vec<Diagnostic> {
+    gate(model, tensor, at.into(), &format!("`{}`", model.text(tensor.name)))
+}
+
+fn gate(model: &Model, tensor: &Tensor, at: Place, subject: &str) -> Vec<Diagnostic> {
+    let new = |code, message: String| Diagnostic::new(code, at, message);
+    let values = |key: &'static str| {
+        let entries = tensor.extra().external.iter().filter(move |entry| model.text(entry.key) == key);
+        entries.map(|entry| model.text(entry.value))
+    };
+    let mut found = Vec::new();
+    if values("location").next().is_none_or(str::is_empty) {
+        let message = format!("{subject} does not say in which file its data is");
+        found.push(new(&code::LOCATION_MISSING, message).help("add a `location`"));
+    }
+    // Whichever of several a reader takes.
+    for path in values("location") {
+        if let Some(what) = leads_out(path) {
+            found.push(new(&code::LOCATION_OUTSIDE, format!("location `{path}` of {subject} {what}")));
+        }
+    }
+    for key in KEYS {
+        let first = values(key).next();
+        if let Some(other) = values(key).find(|&other| Some(other) != first) {
+            let first = first.unwrap_or("");
+            let message = format!("{subject} has two entries `{key}`: `{first}` and `{other}`");
+            found.push(new(&code::EXTERNAL_KEY_TWICE, message).help("keep the one that is right"));
+        }
+    }
+    found
 }
 
 /// A decimal number without sign.
@@ -260,6 +290,12 @@ mod tests {
         assert_eq!(external(&[location, ("offset", "4")]), ["W0609 offset 4 of `w` is no multiple of 4096"]);
         assert_eq!(external(&[location, ("ofset", "4")]), ["W0611 `w` has the unknown entry `ofset`"]);
         assert_eq!(external(&[location, location]), ["W0611 `w` has two entries `location`"]);
+        assert_eq!(
+            external(&[location, ("location", "v")]),
+            ["E0614 `w` has two entries `location`: `w` and `v`"]
+        );
+        let found = external(&[location, ("location", "../v")]);
+        assert_eq!(found[0], "E0602 location `../v` of `w` leads out of the model's folder");
     }
 
     #[test]

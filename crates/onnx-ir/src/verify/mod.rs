@@ -21,7 +21,7 @@
 //!
 //! **Tensors** (`tensors`, `payload`, `sparse`, `external`). A stored tensor has a type, a shape, and in one field, the
 //! one for its type, as many values as the shape asks for, each in range (T01–T11). Sparse tensors have sorted indices
-//! within their shape (P01–P04). External data names a place below the model's folder (X01–X13).
+//! within their shape (P01–P04). External data names a place below the model's folder (X01–X14).
 //!
 //! **Types** (`types`, `declarations`). What the main graph takes and returns has a type and a rank; types are complete;
 //! initializers fit their declarations and a symbol stands for one number (Y01–Y10, G09).
@@ -66,7 +66,7 @@ mod versions;
 
 pub use crate::diag::Level;
 pub use data::verify_data;
-pub use external::{FileFacts, check_file};
+pub use external::{FileFacts, check_file, check_location};
 pub use opset::verify_operator_set;
 
 use crate::diag::Diagnostic;

@@ -7,8 +7,19 @@ use crate::show::tensor_text;
 use crate::tensor::{Payload, SparseTensor, Tensor};
 use crate::types::ElemType;
 
-/// Reports the first thing that is wrong with a sparse tensor.
+/// Reports what is wrong with the files that parts of a sparse tensor are in, and else the first thing that is wrong with
+/// it.
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTensor) {
+    for part in sparse.values.into_iter().chain(sparse.indices) {
+        let tensor = &at.body.tensors[part];
+        if tensor.is_external() {
+            dense(scene, found, at, tensor);
+        }
+    }
+    parts(scene, found, at, sparse);
+}
+
+fn parts(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTensor) {
     let values = sparse.values.map(|t| &at.body.tensors[t]);
     let subject = at.subject(scene, values.unwrap_or(&Tensor::default())).replacen(
         "the tensor",
@@ -35,7 +46,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse:
         }
         (Some(size), None) => size,
     };
-    if !dense(scene, found, at, values) {
+    if !values.is_external() && !dense(scene, found, at, values) {
         return;
     }
     let mut fail = |code, message: String| found.push(Diagnostic::new(code, at.place, message));
@@ -61,7 +72,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse:
         );
         return fail(&code::SPARSE_INDICES_FORM, message);
     };
-    if dense(scene, found, at, indices) && scene.options.payloads {
+    if !indices.is_external() && dense(scene, found, at, indices) && scene.options.payloads {
         let limits: &[i64] = &sparse.dims;
         let is_linear = indices.dims.len() == 1;
         let linear = [i64::try_from(size).unwrap_or(i64::MAX)];

@@ -1,15 +1,20 @@
 //! The files below a model's folder, and no others.
 //!
 //! A model may come from a stranger, and its locations are paths. What is read lies below the folder, is a regular
-//! file, and is reached without a link.
+//! file, and is reached without a link. Only the path of the model itself may be a link: it is resolved once, and the
+//! folder is that of what it leads to.
+//!
+//! On Unix each part of a location is opened below the one before without following links, and what is open decides:
+//! a folder that is exchanged for a link meanwhile changes nothing. Elsewhere paths are looked at before they are opened.
 
 use crate::file;
 use bytes::Bytes;
 use onnx_ir::diag::{Entity, code};
-use onnx_ir::verify::{FileFacts, check_file};
+use onnx_ir::verify::{FileFacts, check_file, check_location};
 use onnx_ir::{Diagnostic, Model, Tensor};
 use sha1::{Digest as _, Sha1};
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -24,6 +29,7 @@ pub struct Folder {
 struct Entry {
     facts: FileFacts,
     content: Option<Bytes>,
+    metadata: Option<Metadata>,
 }
 
 impl Folder {
@@ -33,9 +39,15 @@ impl Folder {
         Folder { path: path.to_owned(), files: HashMap::new() }
     }
 
-    /// The folder that the model at `path` is in.
+    /// The folder that the model at `path` is in, or that of the file that `path` is a link to.
     pub fn of(path: &Path) -> Folder {
-        Folder::new(path.parent().unwrap_or(Path::new("")))
+        let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Folder::new(place.parent().unwrap_or(Path::new("")))
+    }
+
+    /// The files that were read.
+    pub fn read(&self) -> impl Iterator<Item = (&str, &Metadata)> {
+        self.files.iter().filter_map(|(location, entry)| Some((location.as_str(), entry.metadata.as_ref()?)))
     }
 
     /// What is at a location. One that leads out of the folder does not exist.
@@ -56,7 +68,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file, as seen from the tensor.
+    /// What is wrong with what the tensor says of its file, or with the file as seen from the tensor.
     pub fn load(
         &mut self,
         model: &Model,
@@ -64,22 +76,25 @@ impl Folder {
         entity: Entity,
         checksums: bool,
     ) -> Result<Bytes, Vec<Diagnostic>> {
-        let location = tensor.external(&model.names, "location").map_or("", |name| &model.names[name]);
-        let found = self.check(model, tensor, entity, checksums);
+        let mut found = check_location(model, tensor, entity);
+        if found.is_empty() {
+            found = self.check(model, tensor, entity, checksums);
+        }
         if !found.is_empty() {
             return Err(found);
         }
+        let location = location(model, tensor);
         match self.entry(location).map(|entry| entry.content.clone()) {
             Ok(Some(content)) => Ok(content),
             Ok(None) | Err(_) => {
-                let message = format!("`{location}` is no file below the folder of the model");
+                let message = format!("`{location}` is not a file below the folder of the model");
                 Err(vec![Diagnostic::new(&code::LOCATION_NOT_A_FILE, entity, message)])
             }
         }
     }
 
-    /// What is wrong with the file that a tensor names. Of a location that cannot be a file below the folder nothing is
-    /// said here: `verify` does.
+    /// What is wrong with the file that a tensor names. Where the tensor does not name one place below the folder,
+    /// nothing is said here: `verify` does, by [`check_location`].
     pub fn check(
         &mut self,
         model: &Model,
@@ -87,8 +102,8 @@ impl Folder {
         entity: Entity,
         checksums: bool,
     ) -> Vec<Diagnostic> {
-        let location = tensor.external(&model.names, "location").map_or("", |name| &model.names[name]);
-        if !is_below(location) {
+        let location = location(model, tensor);
+        if !is_below(location) || !check_location(model, tensor, entity).is_empty() {
             return Vec::new();
         }
         let is_summed = checksums && tensor.external(&model.names, "checksum").is_some();
@@ -111,6 +126,10 @@ impl Folder {
     }
 }
 
+fn location<'m>(model: &'m Model, tensor: &Tensor) -> &'m str {
+    tensor.external(&model.names, "location").map_or("", |name| &model.names[name])
+}
+
 /// Whether a location can only be a place below the folder it is relative to.
 fn is_below(location: &str) -> bool {
     // A backslash is a separator on some systems, and no part of a portable name.
@@ -122,69 +141,129 @@ fn is_below(location: &str) -> bool {
 }
 
 const NOTHING: FileFacts = FileFacts { exists: false, regular: false, linked: false, size: 0, sha1: None };
+const A_LINK: FileFacts = FileFacts { exists: true, linked: true, ..NOTHING };
+const NOT_REGULAR: FileFacts = FileFacts { exists: true, ..NOTHING };
 
 fn open(folder: &Path, location: &str) -> io::Result<Entry> {
-    let nothing = |facts| Ok(Entry { facts, content: None });
+    let nothing = |facts| Ok(Entry { facts, content: None, metadata: None });
     if !is_below(location) {
         return nothing(NOTHING);
     }
-    let mut path = folder.to_owned();
-    let mut metadata = None;
-    for part in Path::new(location).components() {
-        path.push(part);
-        let found = match path.symlink_metadata() {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing(NOTHING),
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return nothing(NOTHING),
-            Err(error) => return Err(error),
-        };
-        if found.is_symlink() {
-            return nothing(FileFacts { exists: true, linked: true, ..NOTHING });
+    let (file, metadata) = match below::open(folder, Path::new(location))? {
+        Ok(file) => {
+            let metadata = file.metadata()?;
+            (file, metadata)
         }
-        metadata = Some(found);
-    }
-    let Some(metadata) = metadata else { return nothing(NOTHING) };
-    let facts = FileFacts {
-        exists: true,
-        regular: metadata.is_file(),
-        linked: metadata.is_file() && has_links(&metadata),
-        size: metadata.len(),
-        sha1: None,
+        Err(facts) => return nothing(facts),
     };
-    if !facts.regular || facts.linked {
-        return nothing(facts);
+    if !metadata.is_file() {
+        return nothing(NOT_REGULAR);
     }
-    // A path that was exchanged for another since is seen here: what is open decides.
-    let is_same = |opened: &std::fs::Metadata| opened.is_file() && same(opened, &metadata);
-    match file::open_if(&path, &is_same)? {
-        Some(content) => {
-            let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
-            Ok(Entry { facts: FileFacts { size, ..facts }, content: Some(content) })
+    if has_links(&metadata) {
+        return nothing(FileFacts { regular: true, ..A_LINK });
+    }
+    let content = file::content(file, &metadata, &folder.join(location))?;
+    let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
+    let facts = FileFacts { exists: true, regular: true, linked: false, size, sha1: None };
+    Ok(Entry { facts, content: Some(content), metadata: Some(metadata) })
+}
+
+#[cfg(unix)]
+mod below {
+    use super::{A_LINK, FileFacts, NOT_REGULAR, NOTHING};
+    use rustix::fd::OwnedFd;
+    use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+    use rustix::io::Errno;
+    use std::ffi::OsStr;
+    use std::fs::File;
+    use std::io;
+    use std::path::{Component, Path};
+
+    /// To go through a folder needs no right to list it, where a system tells the two apart.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const THROUGH: OFlags = OFlags::PATH;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const THROUGH: OFlags = OFlags::RDONLY;
+
+    /// Opens a file below a folder, or says what is there instead. The caller looks at what is open once more.
+    pub(super) fn open(folder: &Path, location: &Path) -> io::Result<Result<File, FileFacts>> {
+        let through = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut parts = location.components().filter_map(|part| match part {
+            Component::Normal(part) => Some(part),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
+        });
+        let Some(last) = parts.next_back() else { return Ok(Err(NOT_REGULAR)) };
+        let mut at: OwnedFd = openat(CWD, folder, through, Mode::empty())?;
+        for part in parts {
+            at = match openat(&at, part, through | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(next) => next,
+                Err(error) => return instead(&at, part, error).map(Err),
+            };
         }
-        None => nothing(FileFacts { linked: true, ..facts }),
+        // Opening a device can do something, so only what seems to be a file is opened.
+        match statat(&at, last, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            Ok(FileType::RegularFile) => {}
+            Ok(FileType::Symlink) => return Ok(Err(A_LINK)),
+            Ok(_) => return Ok(Err(NOT_REGULAR)),
+            Err(error) => return instead(&at, last, error).map(Err),
+        }
+        // It may be a pipe by now: that is not waited for.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        match openat(&at, last, flags, Mode::empty()) {
+            Ok(file) => Ok(Ok(file.into())),
+            Err(error) => instead(&at, last, error).map(Err),
+        }
+    }
+
+    /// What is where a part of a path could not be opened.
+    fn instead(at: &OwnedFd, part: &OsStr, error: Errno) -> io::Result<FileFacts> {
+        match statat(at, part, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            Ok(FileType::Symlink) => Ok(A_LINK),
+            // A folder or file was meant to be opened.
+            _ if error == Errno::NOENT || error == Errno::NOTDIR => Ok(NOTHING),
+            _ if error == Errno::NXIO => Ok(NOT_REGULAR),
+            Ok(_) | Err(_) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod below {
+    use super::{A_LINK, FileFacts, NOT_REGULAR, NOTHING};
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    /// Opens a file below a folder, or says what is there instead. Without calls that open one name below a folder,
+    /// paths are looked at first; who can exchange folders meanwhile could have files opened that lie elsewhere.
+    pub(super) fn open(folder: &Path, location: &Path) -> io::Result<Result<File, FileFacts>> {
+        let mut path = folder.to_owned();
+        for part in location.components() {
+            path.push(part);
+            match path.symlink_metadata() {
+                Ok(found) if found.is_symlink() => return Ok(Err(A_LINK)),
+                Ok(_) => {}
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+                {
+                    return Ok(Err(NOTHING));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if path.is_file() { File::open(path).map(Ok) } else { Ok(Err(NOT_REGULAR)) }
     }
 }
 
 #[cfg(unix)]
-fn has_links(metadata: &std::fs::Metadata) -> bool {
+fn has_links(metadata: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(metadata) > 1
-}
-
-#[cfg(unix)]
-fn same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 /// The standard library does not count links on this system.
 #[cfg(not(unix))]
-fn has_links(_: &std::fs::Metadata) -> bool {
+fn has_links(_: &Metadata) -> bool {
     false
-}
-
-#[cfg(not(unix))]
-fn same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
-    a.len() == b.len() && a.modified().ok() == b.modified().ok()
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use super::places;
 use bytes::Bytes;
 use onnx_ir::diag::{Entity, code};
 use onnx_ir::{BodyId, DataLocation, Diagnostic, ElemType, Field, Model, Payload, Tensor, TensorId};
+use sha1::{Digest as _, Sha1};
 use smallvec::SmallVec;
+use std::io;
 
 /// The entry that says where the data of an external tensor was: see the [module](super).
 pub const MARK: &str = "onnxtxt.inline";
@@ -28,6 +30,51 @@ pub struct DataFile {
     pub location: String,
     /// What, in ascending order; there may be gaps, which hold zeros.
     pub chunks: Vec<Chunk>,
+    /// The SHA-1 of the whole file, which the first tensor in it states as its `checksum`.
+    pub sha1: [u8; 20],
+}
+
+impl DataFile {
+    /// Gives the content to `out` piece by piece.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut at = 0;
+        for chunk in &self.chunks {
+            let gap = chunk.offset.saturating_sub(at);
+            io::copy(&mut io::Read::take(io::repeat(0), gap), out)?;
+            out.write_all(&chunk.bytes)?;
+            at = chunk.offset + size(&chunk.bytes);
+        }
+        Ok(())
+    }
+
+    /// Whether the content of another file is the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file.
+    pub fn is_content(&self, mut other: impl io::Read) -> io::Result<bool> {
+        let mut summed = Summed(Sha1::new());
+        io::copy(&mut other, &mut summed)?;
+        Ok(self.sha1 == <[u8; 20]>::from(summed.0.finalize()))
+    }
+}
+
+/// What is written to it is part of a checksum.
+struct Summed(Sha1);
+
+impl io::Write for Summed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Consecutive bytes of a [`DataFile`].
@@ -40,12 +87,14 @@ pub struct Chunk {
 }
 
 /// Lets every tensor of at least `at_least` bytes point into files that are yet to be written; with `mark`, so that
-/// [`internalize`] can put them back as they were.
+/// [`internalize`] can put them back as they were. The first tensor of each file states the checksum of the file, so that
+/// a model with the file of another is found out.
 ///
 /// Tensors stay inline that are external already, whose data does not have the size that their shape asks for, or is
 /// stored in another form than a file has (strings, narrow integers in `int32_data`).
 pub fn externalize(model: &mut Model, at_least: u64, layout: Layout<'_>, mark: bool) -> Vec<DataFile> {
     let mut files: Vec<DataFile> = Vec::new();
+    let mut firsts: Vec<(BodyId, TensorId)> = Vec::new();
     let mut end = 0;
     for (body, id, _) in places::tensors(model) {
         let tensor = &model.bodies[body].tensors[id];
@@ -79,8 +128,24 @@ pub fn externalize(model: &mut Model, at_least: u64, layout: Layout<'_>, mark: b
         let chunk = Chunk { offset, bytes };
         match files.last_mut().filter(|file| file.location == location) {
             Some(file) => file.chunks.push(chunk),
-            None => files.push(DataFile { location, chunks: vec![chunk] }),
+            None => {
+                files.push(DataFile { location, chunks: vec![chunk], sha1: [0; 20] });
+                firsts.push((body, id));
+            }
         }
+    }
+    for (file, (body, id)) in files.iter_mut().zip(firsts) {
+        let mut summed = Summed(Sha1::new());
+        // A checksum takes whatever it is given.
+        _ = file.write(&mut summed);
+        file.sha1 = summed.0.finalize().into();
+        let hex: String = file.sha1.iter().map(|byte| format!("{byte:02x}")).collect();
+        let checksum = onnx_ir::Entry {
+            key: Some(model.names.intern("checksum")),
+            value: Some(model.names.intern(&hex)),
+        };
+        // Behind location, offset and length.
+        model.bodies[body].tensors[id].extra_mut().external.insert(3, checksum);
     }
     files
 }
@@ -245,10 +310,8 @@ mod tests {
     /// What a file with these chunks holds.
     fn content(file: &DataFile) -> Bytes {
         let mut content = Vec::new();
-        for chunk in &file.chunks {
-            content.resize(usize::try_from(chunk.offset).unwrap(), 0);
-            content.extend_from_slice(&chunk.bytes);
-        }
+        file.write(&mut content).unwrap();
+        assert_eq!(file.sha1, <[u8; 20]>::from(Sha1::digest(&content)));
         content.into()
     }
 

@@ -1,9 +1,9 @@
 //! The tensors of a model that may be external, with their places.
 
 use onnx_ir::diag::Entity;
-use onnx_ir::{AttrValue, Body, BodyId, EntityId as _, Model, Tensor, TensorId};
+use onnx_ir::{AttrValue, Body, BodyId, EntityId as _, Model, SparseTensor, Tensor, TensorId};
 
-/// The tensors that initializers and attributes hold, each with what to point at.
+/// The tensors that initializers and attributes hold, the parts of sparse ones too, each with what to point at.
 pub(super) fn tensors(model: &Model) -> Vec<(BodyId, TensorId, Entity)> {
     let mut found = Vec::new();
     for (id, body) in model.bodies.iter() {
@@ -11,11 +11,15 @@ pub(super) fn tensors(model: &Model) -> Vec<(BodyId, TensorId, Entity)> {
             for (index, initializer) in (0..).zip(&graph.initializers) {
                 found.push((id, initializer.tensor, Entity::Initializer(id, graph_id, index)));
             }
+            for (index, initializer) in (0..).zip(&graph.sparse_initializers) {
+                let entity = Entity::SparseInitializer(id, graph_id, index);
+                found.extend(parts(&initializer.tensor).map(|tensor| (id, tensor, entity)));
+            }
         }
         for (node_id, node) in body.nodes.iter() {
             for (index, attr) in (0..).zip(&node.attrs) {
                 let entity = Entity::Attr(id, node_id, index);
-                found.extend(attr.values.iter().flat_map(of_value).map(|&tensor| (id, tensor, entity)));
+                found.extend(attr.values.iter().flat_map(of_value).map(|tensor| (id, tensor, entity)));
             }
         }
     }
@@ -23,7 +27,7 @@ pub(super) fn tensors(model: &Model) -> Vec<(BodyId, TensorId, Entity)> {
         for (index, attr) in (0..).zip(&function.attribute_defaults) {
             let entity = Entity::FunctionAttributeDefault(function_id, index);
             let tensors = attr.values.iter().flat_map(of_value);
-            found.extend(tensors.map(|&tensor| (function.body, tensor, entity)));
+            found.extend(tensors.map(|tensor| (function.body, tensor, entity)));
         }
     }
     found.sort_by_key(|&(body, tensor, _)| (body.index(), tensor.index()));
@@ -31,10 +35,16 @@ pub(super) fn tensors(model: &Model) -> Vec<(BodyId, TensorId, Entity)> {
     found
 }
 
-fn of_value(value: &AttrValue) -> &[TensorId] {
-    match value {
-        AttrValue::Tensor(tensor) => std::slice::from_ref(tensor),
-        AttrValue::Tensors(tensors) => tensors,
+fn parts(tensor: &SparseTensor) -> impl Iterator<Item = TensorId> + use<> {
+    tensor.values.into_iter().chain(tensor.indices)
+}
+
+fn of_value(value: &AttrValue) -> impl Iterator<Item = TensorId> + '_ {
+    let (dense, sparse): (&[TensorId], &[SparseTensor]) = match value {
+        AttrValue::Tensor(tensor) => (std::slice::from_ref(tensor), &[]),
+        AttrValue::Tensors(tensors) => (tensors, &[]),
+        AttrValue::SparseTensor(tensor) => (&[], std::slice::from_ref(&**tensor)),
+        AttrValue::SparseTensors(tensors) => (&[], tensors),
         AttrValue::Float(_)
         | AttrValue::Int(_)
         | AttrValue::String(_)
@@ -44,10 +54,9 @@ fn of_value(value: &AttrValue) -> &[TensorId] {
         | AttrValue::Strings(_)
         | AttrValue::Graphs(_)
         | AttrValue::Type(_)
-        | AttrValue::Types(_)
-        | AttrValue::SparseTensor(_)
-        | AttrValue::SparseTensors(_) => &[],
-    }
+        | AttrValue::Types(_) => (&[], &[]),
+    };
+    dense.iter().copied().chain(sparse.iter().flat_map(parts))
 }
 
 /// Every external tensor with its place, in the order of the model.

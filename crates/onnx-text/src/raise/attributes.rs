@@ -230,8 +230,8 @@ impl<'m> Raiser<'m> {
 
     fn string_span(&mut self, bytes: &[u8]) -> Span {
         match std::str::from_utf8(bytes) {
-            Ok(text) if !bytes.contains(&0) => self.out.string(text),
-            _ if self.extend(|| "a string that is not UTF-8, or has a NUL".to_owned()) => {
+            Ok(text) if self.is_literal(text) => self.out.string(text),
+            _ if self.may_escape(|| "a string that is not UTF-8, or has a NUL".to_owned()) => {
                 self.out.bytes(bytes)
             }
             _ => self.out.string(&String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}")),

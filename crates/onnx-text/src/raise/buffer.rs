@@ -1,6 +1,7 @@
 //! The text that a raised tree points into: one spelling after the other, in document order.
 
 use crate::ast::ELIDED;
+use crate::visible::is_active;
 use onnx_ir::diag::Span;
 use std::fmt::Write;
 
@@ -104,12 +105,13 @@ impl Buffer {
     pub(super) fn escaped(&mut self, text: &str) -> Span {
         let start = self.start();
         self.text.push('"');
-        let special = |c: char| c < ' ' || matches!(c, '"' | '\\' | '\x7f');
+        let special = |c: char| c < ' ' || matches!(c, '"' | '\\') || is_active(c);
         let mut rest = text;
-        while let Some(at) = rest.find(special) {
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| special(*c)) {
             self.text.push_str(&rest[..at]);
-            self.escape(rest.as_bytes()[at]);
-            rest = &rest[at + 1..];
+            let end = at + c.len_utf8();
+            rest.as_bytes()[at..end].iter().for_each(|&byte| self.escape(byte));
+            rest = &rest[end..];
         }
         self.text.push_str(rest);
         self.text.push('"');

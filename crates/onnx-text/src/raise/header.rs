@@ -66,11 +66,11 @@ impl Raiser<'_> {
     pub(super) fn quoted(&mut self, name: Name) -> Span {
         let names = &self.model.names;
         let text = &names[name];
-        if names.is_utf8(name) && !text.contains('\0') {
+        if names.is_utf8(name) && self.is_literal(text) {
             return self.out.string(text);
         }
         let bytes = names.bytes(name);
-        if self.extend(|| format!("the text {text:?} is not UTF-8, or has a NUL")) {
+        if self.may_escape(|| format!("the text {text:?} is not UTF-8, or has a NUL")) {
             self.out.bytes(bytes)
         } else {
             self.out.string(&text.replace('\0', "\u{fffd}"))

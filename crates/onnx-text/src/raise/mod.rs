@@ -54,11 +54,14 @@ pub struct RaiseOptions {
     pub elide: Option<usize>,
     /// Whether `metadata_props` and documentation of nodes, values and tensors are shown.
     pub metadata: bool,
+    /// Whether people will read it: strings with characters that act instead of being seen, or with lines that a CI
+    /// system obeys, are byte strings with escapes, in every profile. It is the same model.
+    pub visible: bool,
 }
 
 impl Default for RaiseOptions {
     fn default() -> Self {
-        RaiseOptions { profile: Profile::Onnx, elide: None, metadata: true }
+        RaiseOptions { profile: Profile::Onnx, elide: None, metadata: true, visible: false }
     }
 }
 

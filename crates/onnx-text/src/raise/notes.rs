@@ -3,6 +3,7 @@
 use super::{Profile, Raiser};
 use crate::ast::{Element, Field, FieldValue, List, NoteLine, Notes};
 use crate::lower::{Storage, keys};
+use crate::visible::is_active;
 use onnx_ir::{DimValue, Entry, Name, NodeDeviceConfiguration, NodeExtra, OpsetImport, TypeId, TypeKind};
 
 impl Raiser<'_> {
@@ -105,7 +106,7 @@ impl Raiser<'_> {
         let text = &names[doc];
         let fits = names.is_utf8(doc)
             && !text.is_empty()
-            && text.split('\n').all(|l| !l.ends_with(char::is_whitespace) && !l.contains(['\r', '\0']));
+            && text.split('\n').all(|l| !l.ends_with(char::is_whitespace) && !l.contains(is_active));
         if !fits || !self.defaults.is_annotated {
             self.note(notes, keys::DOC, |this| this.text_value(Some(doc)));
             return;

@@ -3,10 +3,25 @@
 use super::buffer::is_identifier;
 use super::{Profile, Raiser};
 use crate::ast::{Dim, List, Name as Spelling, Type, TypeArg};
+use crate::visible::is_active_text;
 use onnx_ir::diag::Span;
 use onnx_ir::{DimValue, ElemType, Name, TensorType, TypeId, TypeKind};
 
 impl Raiser<'_> {
+    /// Whether a string can stand in quotes as it is.
+    pub(super) fn is_literal(&self, text: &str) -> bool {
+        !text.contains('\0') && !(self.options.visible && is_active_text(text))
+    }
+
+    /// Whether a string can have escapes, which is an extended form; if not, what is lost is listed.
+    pub(super) fn may_escape(&mut self, what: impl FnOnce() -> String) -> bool {
+        if self.options.visible {
+            self.is_extended = true;
+            return true;
+        }
+        self.extend(what)
+    }
+
     /// A name, quoted if it has to be.
     pub(super) fn name(&mut self, name: Name) -> Spelling {
         let names = &self.model.names;
@@ -14,11 +29,11 @@ impl Raiser<'_> {
         if is_identifier(text) {
             return self.out.put(text);
         }
-        if names.is_utf8(name) && !text.contains('\0') {
+        if names.is_utf8(name) && self.is_literal(text) {
             return self.out.string(text);
         }
         let bytes = names.bytes(name);
-        if self.extend(|| format!("the name {text:?} is not UTF-8 text")) {
+        if self.may_escape(|| format!("the name {text:?} is not UTF-8 text")) {
             self.out.bytes(bytes)
         } else {
             self.out.string(&text.replace('\0', "\u{fffd}"))

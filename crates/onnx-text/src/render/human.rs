@@ -30,8 +30,8 @@ pub fn human(diagnostic: &Diagnostic, source: &Source<'_>, style: Style) -> Stri
     let labels = labels(diagnostic, source);
     if labels.is_empty() {
         match source.spot(diagnostic.primary.place) {
-            Spot::Byte(byte) => _ = writeln!(out, "   in {}, at byte {byte}", source.name()),
-            Spot::Text(_) | Spot::Nowhere => _ = writeln!(out, "   in {}", source.name()),
+            Spot::Byte(byte) => _ = writeln!(out, "   in {}, at byte {byte}", clean(source.name())),
+            Spot::Text(_) | Spot::Nowhere => _ = writeln!(out, "   in {}", clean(source.name())),
         }
     } else {
         out += &snippet(&labels, *severity, source, style);
@@ -96,7 +96,7 @@ fn snippet(labels: &[(Span, &str, bool)], severity: Severity, source: &Source<'_
             let index = window.marks.iter().map(|(index, _)| *index).min().unwrap_or(0);
             let position = source.position(spans[index].start);
             let printed = if source.of == Of::Binary { ", printed" } else { "" };
-            format!("{}{printed}:{}:{}", source.name(), position.line, position.column)
+            format!("{}{printed}:{}:{}", clean(source.name()), position.line, position.column)
         })
         .collect();
     renumber(&String::from_utf8_lossy(&drawn), &windows, &places)

@@ -1,6 +1,7 @@
 //! One line for each finding, for editors and for the log of a build.
 
 use super::{Source, Spot};
+use crate::visible::{is_active, visible};
 use onnx_ir::Diagnostic;
 
 /// `m.onnxtxt:3:7: error[E0203]: use of undefined value`, without a line break.
@@ -14,13 +15,14 @@ pub fn short(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
         Spot::Byte(byte) => format!(": byte {byte}"),
         Spot::Nowhere => String::new(),
     };
-    one_line(&format!("{}{place}: {}[{}]: {message}", source.name(), severity.name(), code.id))
+    let line = one_line(&format!("{}{place}: {}[{}]: {message}", source.name(), severity.name(), code.id));
+    visible(&line).into_owned()
 }
 
 /// `::error file=m.onnxtxt,line=3,col=7,title=E0203::use of undefined value`: an annotation of a GitHub workflow.
 pub fn github(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let Diagnostic { code, severity, message, .. } = diagnostic;
-    let mut out = format!("::{} file={}", severity.name(), property(source.name()));
+    let mut out = format!("::{} file={}", severity.name(), property(&one_line(source.name())));
     let mut message = one_line(message);
     match source.spot(diagnostic.primary.place) {
         Spot::Text(span) => {
@@ -46,7 +48,11 @@ const LONGEST: usize = 1000;
 /// On one line, and not too long. Control characters become spaces: a name in a message must not break the line, or
 /// reach the terminal as a command.
 pub(super) fn one_line(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    let visible = |c: char| match c {
+        c if c.is_control() => ' ',
+        c if is_active(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
     let Some((head, _)) = text.char_indices().nth(LONGEST / 2) else {
         return text.chars().map(visible).collect();
     };

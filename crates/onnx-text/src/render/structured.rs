@@ -1,6 +1,7 @@
 //! Findings as JSON: one object a line, or one SARIF 2.1.0 document for a run.
 
 use super::{Source, Spot};
+use crate::visible::visible;
 use onnx_ir::diag::{Code, Fix, Label, Span};
 use onnx_ir::{Diagnostic, Severity};
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
             json!({ "title": fix.title, "safe": fix.safe, "edits": edits.collect::<Vec<_>>() })
         })
         .collect();
-    json!({
+    let finding = json!({
         "code": code.id,
         "name": code.name,
         "rule": code.rule,
@@ -40,8 +41,8 @@ pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
         "labels": labels,
         "help": diagnostic.help,
         "fixes": fixes,
-    })
-    .to_string()
+    });
+    visible(&finding.to_string()).into_owned()
 }
 
 fn place(label: &Label, source: &Source<'_>) -> Value {
@@ -118,7 +119,7 @@ impl Sarif {
                 "results": self.results,
             }],
         });
-        format!("{log:#}\n")
+        visible(&format!("{log:#}\n")).into_owned()
     }
 }
 

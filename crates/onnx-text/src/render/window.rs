@@ -4,6 +4,7 @@
 //! obey, or that would break a line, are replaced by visible ones.
 
 use super::Source;
+use crate::visible::is_active;
 use onnx_ir::diag::Span;
 use std::ops::Range;
 
@@ -131,13 +132,8 @@ fn visible(c: char) -> char {
         '\t' => c,
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
         '\u{7f}' => '\u{2421}',
-        // Control characters, line separators, and what turns the direction of writing.
-        '\u{80}'..='\u{9f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{feff}' => char::REPLACEMENT_CHARACTER,
+        '\u{feff}' => char::REPLACEMENT_CHARACTER,
+        _ if is_active(c) => char::REPLACEMENT_CHARACTER,
         _ => c,
     }
 }

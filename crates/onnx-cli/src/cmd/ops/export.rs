@@ -49,7 +49,7 @@ pub(super) fn export(
             Ok(content) => content,
             Err(diagnostic) => bail!("{}", diagnostic.message),
         };
-        put(&target, &[], |out| out.write_all(&content))?;
+        put(&target, None, &[], |out| out.write_all(&content))?;
         if let Target::File(path) = &target {
             session.note(&format!("wrote {}", path.display()));
         }

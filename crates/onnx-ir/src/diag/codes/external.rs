@@ -132,4 +132,17 @@ super::codes! { EXTERNAL, Spec:
     /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin"]> { y = Add(x, w) }
     /// ```
     Warning LOCATION_PORTABILITY = "W0613", "location-portability", "X13";
+
+    /// An entry of external data is given twice, with two values.
+    ///
+    /// Some readers take the first one and some the last one, so that a model could show one file and use another.
+    /// Keep the one that is right. Source: ExternalData.md.
+    ///
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "location": "v.bin"]> { y = Add(x, w) }
+    /// ```
+    /// ```text
+    /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin"]> { y = Add(x, w) }
+    /// ```
+    Error EXTERNAL_KEY_TWICE = "E0614", "external-key-twice", "X14";
 }

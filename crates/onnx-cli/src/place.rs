@@ -1,0 +1,295 @@
+//! Names in an open folder. What the program makes there, it makes without following links.
+//!
+//! Only a path that the user typed may be a link; [`resolve`] says where it leads, once. On Unix the folder is a descriptor
+//! and every call is relative to it; elsewhere it is a path, and a link that is made meanwhile could be followed.
+
+use crate::reads::{self, FileId};
+use anyhow::{Context as _, bail};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Links that are followed before they are a circle.
+const LINKS: usize = 40;
+
+/// Where a path leads, through all links: the file need not exist, its folder must.
+pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
+            Err(_) => {
+                let folder = match path.parent() {
+                    Some(folder) if !folder.as_os_str().is_empty() => folder,
+                    Some(_) | None => Path::new("."),
+                };
+                return match path.file_name() {
+                    Some(name) => Ok(folder.canonicalize()?.join(name)),
+                    None => path.canonicalize(),
+                };
+            }
+        }
+    }
+    Err(io::Error::other("the links form a circle"))
+}
+
+/// A name in a folder, of something that may be there or not.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) folder: Folder,
+    pub(crate) name: OsString,
+    /// What to call it.
+    pub(crate) shown: String,
+}
+
+/// What is at a place.
+pub(crate) struct Found {
+    pub(crate) kind: Kind,
+    pub(crate) permissions: u32,
+    pub(crate) file: FileId,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    File,
+    Folder,
+    Link,
+    Other,
+}
+
+impl Place {
+    /// Where a path leads that the user typed.
+    pub(crate) fn of(path: &Path) -> anyhow::Result<Place> {
+        let shown = path.display().to_string();
+        let resolved = resolve(path).with_context(|| format!("cannot write {shown}"))?;
+        let (Some(folder), Some(name)) = (resolved.parent(), resolved.file_name()) else {
+            bail!("{shown} is not the name of a file")
+        };
+        let folder = Folder::open(folder).with_context(|| format!("cannot write {shown}"))?;
+        Ok(Place { folder, name: name.to_owned(), shown })
+    }
+
+    /// A place whose name relative to this one's folder is `location`: a name, or a name in a folder, which is made.
+    pub(crate) fn beside(&self, location: &str) -> anyhow::Result<Place> {
+        let shown = Path::new(&self.shown).with_file_name(location).display().to_string();
+        let (folder, name) = match location.split_once('/') {
+            None => (self.folder.clone(), location),
+            Some((folder, name)) => {
+                let called = Path::new(&self.shown).with_file_name(folder);
+                let cannot = || format!("cannot write into {}", called.display());
+                match self.folder.look(OsStr::new(folder)).with_context(cannot)?.map(|found| found.kind) {
+                    None => self.folder.make(OsStr::new(folder)).with_context(cannot)?,
+                    Some(Kind::Folder) => {}
+                    Some(Kind::Link) => bail!("{} is a link, which is not followed", called.display()),
+                    Some(Kind::File | Kind::Other) => bail!("{} is not a folder", called.display()),
+                }
+                (self.folder.sub(OsStr::new(folder)).with_context(cannot)?, name)
+            }
+        };
+        Ok(Place { folder, name: name.into(), shown })
+    }
+
+    pub(crate) fn look(&self) -> io::Result<Option<Found>> {
+        self.folder.look(&self.name)
+    }
+}
+
+#[cfg(unix)]
+pub(crate) use descriptors::Folder;
+#[cfg(not(unix))]
+pub(crate) use paths::Folder;
+
+#[cfg(unix)]
+mod descriptors {
+    use super::*;
+    use rustix::fd::OwnedFd;
+    use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
+    use rustix::io::Errno;
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    /// A folder that is open.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Folder(Arc<OwnedFd>);
+
+    /// While it lives, no other run of this program replaces several files of the folder.
+    #[derive(Debug)]
+    pub(crate) struct Lock(Folder);
+
+    /// A lock is held while files are renamed; who holds it longer has stopped.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+    impl Folder {
+        pub(crate) fn open(path: &Path) -> io::Result<Folder> {
+            Ok(Folder(rustix::fs::openat(CWD, path, FOLDER, Mode::empty())?.into()))
+        }
+
+        pub(crate) fn sub(&self, name: &OsStr) -> io::Result<Folder> {
+            Ok(Folder(rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?.into()))
+        }
+
+        pub(crate) fn make(&self, name: &OsStr) -> io::Result<()> {
+            match rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
+                // Another run was faster; what it is is seen when it is opened.
+                Ok(()) | Err(Errno::EXIST) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        }
+
+        pub(crate) fn look(&self, name: &OsStr) -> io::Result<Option<Found>> {
+            let stat = match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            let kind = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => Kind::File,
+                FileType::Directory => Kind::Folder,
+                FileType::Symlink => Kind::Link,
+                _ => Kind::Other,
+            };
+            #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "the types differ by system")]
+            let file = Some((stat.st_dev as u64, stat.st_ino as u64));
+            Ok(Some(Found { kind, permissions: u32::from(Mode::from_raw_mode(stat.st_mode).bits()), file }))
+        }
+
+        /// Makes a file that is not there yet.
+        pub(crate) fn create(&self, name: &OsStr, permissions: u32) -> io::Result<File> {
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mode = Mode::from_bits_truncate((permissions & 0o777) as rustix::fs::RawMode);
+            Ok(rustix::fs::openat(&self.0, name, flags, mode)?.into())
+        }
+
+        /// Opens a file to read it, if it is one.
+        pub(crate) fn read(&self, name: &OsStr) -> io::Result<File> {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            Ok(rustix::fs::openat(&self.0, name, flags, Mode::empty())?.into())
+        }
+
+        pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+            Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+        }
+
+        /// Gives a file a second name.
+        pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+            Ok(rustix::fs::linkat(&self.0, from, &self.0, to, AtFlags::empty())?)
+        }
+
+        pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+            Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+        }
+
+        /// New names are on the disk when the folder is; a system that cannot do that has other ways.
+        pub(crate) fn sync(&self) {
+            _ = rustix::fs::fsync(&self.0);
+        }
+
+        /// `Ok(None)`: folders cannot be locked here; checksums still tell when files do not belong together.
+        pub(crate) fn lock(&self) -> io::Result<Option<Lock>> {
+            let start = Instant::now();
+            loop {
+                match rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
+                    Ok(()) => return Ok(Some(Lock(self.clone()))),
+                    Err(Errno::AGAIN | Errno::INTR) if start.elapsed() < PATIENCE => {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    Err(Errno::AGAIN) => {
+                        return Err(io::Error::other("another run of onnxtxt has locked the folder"));
+                    }
+                    Err(_) => return Ok(None),
+                }
+            }
+        }
+    }
+
+    impl Drop for Lock {
+        fn drop(&mut self) {
+            _ = rustix::fs::flock(&self.0.0, FlockOperation::Unlock);
+        }
+    }
+}
+
+/// The same by paths.
+#[cfg(not(unix))]
+mod paths {
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    pub(crate) struct Folder(PathBuf);
+
+    #[derive(Debug)]
+    pub(crate) struct Lock;
+
+    impl Folder {
+        pub(crate) fn open(path: &Path) -> io::Result<Folder> {
+            Ok(Folder(path.to_owned()))
+        }
+
+        pub(crate) fn sub(&self, name: &OsStr) -> io::Result<Folder> {
+            Ok(Folder(self.0.join(name)))
+        }
+
+        pub(crate) fn make(&self, name: &OsStr) -> io::Result<()> {
+            fs::create_dir_all(self.0.join(name))
+        }
+
+        pub(crate) fn look(&self, name: &OsStr) -> io::Result<Option<Found>> {
+            match fs::symlink_metadata(self.0.join(name)) {
+                Ok(metadata) => Ok(Some(Found::of(&metadata))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        }
+
+        pub(crate) fn create(&self, name: &OsStr, _: u32) -> io::Result<File> {
+            File::options().read(true).write(true).create_new(true).open(self.0.join(name))
+        }
+
+        pub(crate) fn read(&self, name: &OsStr) -> io::Result<File> {
+            File::open(self.0.join(name))
+        }
+
+        pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+            fs::rename(self.0.join(from), self.0.join(to))
+        }
+
+        pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+            fs::hard_link(self.0.join(from), self.0.join(to))
+        }
+
+        pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+            fs::remove_file(self.0.join(name))
+        }
+
+        pub(crate) fn sync(&self) {}
+
+        pub(crate) fn lock(&self) -> io::Result<Option<Lock>> {
+            Ok(None)
+        }
+    }
+}
+
+impl Found {
+    /// What metadata say.
+    pub(crate) fn of(metadata: &Metadata) -> Found {
+        let kind = match () {
+            () if metadata.is_symlink() => Kind::Link,
+            () if metadata.is_dir() => Kind::Folder,
+            () if metadata.is_file() => Kind::File,
+            () => Kind::Other,
+        };
+        #[cfg(unix)]
+        let permissions = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions());
+        #[cfg(not(unix))]
+        let permissions = if metadata.permissions().readonly() { 0o444 } else { 0o666 };
+        Found { kind, permissions, file: reads::id(metadata) }
+    }
+
+    /// Whether nobody may write it.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.permissions & 0o222 == 0
+    }
+}

@@ -1,0 +1,135 @@
+//! Files that are written under another name first, and what becomes of them when the program is ended.
+//!
+//! Whoever ends the program with INT, TERM or HUP (a signal that is ignored stays so), by a limit on the size of files, or
+//! by cutting a mapped file short, finds no such file afterwards. KILL cannot be handled: then one may stay.
+
+use crate::place::Folder;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+
+/// A name in a folder that goes when this does.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    folder: Folder,
+    name: OsString,
+    number: u64,
+}
+
+type List = Vec<(u64, Folder, OsString)>;
+
+static TEMPORARY: Mutex<List> = Mutex::new(Vec::new());
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+static WATCH: Once = Once::new();
+
+fn list() -> MutexGuard<'static, List> {
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Temporary {
+    /// Makes a file.
+    pub(crate) fn create(folder: &Folder, permissions: u32) -> io::Result<(Temporary, File)> {
+        Temporary::new(folder, |name| folder.create(name, permissions))
+    }
+
+    /// Gives a file a second name, by which it can be put back.
+    pub(crate) fn link(folder: &Folder, from: &OsStr) -> io::Result<Temporary> {
+        Temporary::new(folder, |name| folder.link(from, name)).map(|(temporary, ())| temporary)
+    }
+
+    fn new<T>(folder: &Folder, make: impl Fn(&OsStr) -> io::Result<T>) -> io::Result<(Temporary, T)> {
+        WATCH.call_once(watch);
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = OsString::from(format!(".onnxtxt-{}-{number}.tmp", std::process::id()));
+            // A signal waits until the file is in the list.
+            let mut list = list();
+            match make(&name) {
+                Ok(made) => {
+                    list.push((number, folder.clone(), name.clone()));
+                    return Ok((Temporary { folder: folder.clone(), name, number }, made));
+                }
+                // Of a program that was killed, or in a folder that other machines write to.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Puts the file into its place.
+    pub(crate) fn rename(&self, to: &OsStr, held: &mut Held) -> io::Result<()> {
+        self.folder.rename(&self.name, to)?;
+        held.0.retain(|(number, ..)| *number != self.number);
+        Ok(())
+    }
+}
+
+/// While it lives, whoever ends the program with a signal that can be handled waits; so several files get their places or
+/// none does.
+pub(crate) struct Held(MutexGuard<'static, List>);
+
+/// See [`Held`].
+pub(crate) fn hold() -> Held {
+    Held(list())
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let mut list = list();
+        if list.iter().any(|(number, ..)| *number == self.number) {
+            _ = self.folder.remove(&self.name);
+            list.retain(|(number, ..)| *number != self.number);
+        }
+    }
+}
+
+/// Removes all files, and lets nobody make or keep one until the program ends.
+fn remove_all() -> Option<MutexGuard<'static, List>> {
+    // One that is about to be renamed has its lock for a moment; who was interrupted by a signal may have it for ever.
+    for _ in 0..1000 {
+        let list = match TEMPORARY.try_lock() {
+            Ok(list) => list,
+            Err(TryLockError::Poisoned(list)) => list.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                continue;
+            }
+        };
+        for (_, folder, name) in list.iter() {
+            _ = folder.remove(name);
+        }
+        return Some(list);
+    }
+    None
+}
+
+#[cfg(unix)]
+fn watch() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    onnx_proto::file::when_cut_short(|| std::mem::forget(remove_all()));
+    // Writing beyond the limit then fails, as on a disk that is full.
+    _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
+    let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(ends) else { return };
+    let end = move || {
+        if let Some(signal) = signals.forever().next() {
+            let _list = remove_all();
+            _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    };
+    _ = std::thread::Builder::new().name("signals".to_owned()).spawn(end);
+}
+
+#[cfg(not(unix))]
+fn watch() {}
+
+/// Whether a signal is ignored, as `nohup` has it. Where the system does not say, it is not.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
+    ignored >> (signal - 1) & 1 != 0
+}

@@ -1,0 +1,111 @@
+//! What is left behind by a program that is ended.
+
+use crate::{Folder, binary, long_model, weighty};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Whether a temporary file is there.
+fn is_writing(folder: &Folder) -> bool {
+    folder.names().iter().any(|name| name.starts_with('.'))
+}
+
+#[cfg(unix)]
+#[test]
+fn temporary_files_go_when_the_program_is_ended() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let folder = Folder::new(&[("m.onnxtxt", long_model(30_000).as_bytes())]);
+    folder.run(&["convert", "m.onnxtxt", "-o", "out.json"]).expect(0);
+    let new = folder.read("out.json");
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let mut seen = 0;
+        // The file exists for a short time: some runs are over before the signal comes.
+        for _ in 0..30 {
+            folder.write("out.json", b"old");
+            let mut child = folder
+                .command(&["convert", "m.onnxtxt", "-o", "out.json"])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let start = Instant::now();
+            while !is_writing(&folder) && child.try_wait().unwrap().is_none() {
+                assert!(start.elapsed() < Duration::from_secs(60));
+            }
+            Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+            let status = child.wait().unwrap();
+            assert_eq!(folder.names(), ["m.onnxtxt", "out.json"], "{signal}");
+            let content = folder.read("out.json");
+            assert!(content == b"old" || content == new);
+            if status.signal() == Some(number) {
+                seen += usize::from(content == b"old");
+            } else {
+                assert_eq!(status.code(), Some(0));
+            }
+            if seen == 2 {
+                break;
+            }
+        }
+        assert!(seen > 0, "no run was ended by {signal} in time");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_at_every_size() {
+    let model = binary(&weighty(0, 10_000));
+    let folder = Folder::new(&[("m.onnx", &model)]);
+    folder.run(&["convert", "m.onnx", "-o", "out.onnxtxt"]).expect(0);
+    let old = (folder.read("out.onnxtxt"), folder.read("out.onnxtxt.data"));
+    folder.write("n.onnx", &binary(&weighty(7, 10_000)));
+    let names = folder.names();
+    let program = env!("CARGO_BIN_EXE_onnxtxt");
+    // Blocks of 512 or 1024 bytes; the weights have 40,000 bytes.
+    for blocks in [0, 1, 8, 16, 32] {
+        for command in
+            ["convert n.onnx -o out.onnxtxt", "convert n.onnx -o new.json", "convert n.onnx -o new.onnx"]
+        {
+            let script = format!("ulimit -f {blocks}; exec {program} {command} 2>/dev/null");
+            let mut shell = Command::new("sh");
+            let status = shell.arg("-c").arg(script).current_dir(folder.path("")).status().unwrap();
+            assert_eq!(status.code(), Some(2), "{blocks} {command}");
+            assert_eq!(folder.names(), names, "{blocks} {command}");
+            assert!((folder.read("out.onnxtxt"), folder.read("out.onnxtxt.data")) == old);
+        }
+    }
+}
+
+/// A file is mapped, and cut short while the program works on it.
+#[cfg(unix)]
+#[test]
+fn a_file_that_shrinks_is_an_error() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let folder = Folder::new(&[("small.onnx", &binary(&weighty(0, 10_000)))]);
+    let many: Vec<u8> = vec![7; 64 << 20];
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (uint8[N] x) => (uint8[N] y)\n<uint8[67108864] big = [\"location\": \"big.bin\"]>\n\
+        {\n    y = Identity(x)\n}\n";
+    folder.write("m.onnxtxt", text.as_bytes());
+    let mut seen = 0;
+    for delay in 0..30 {
+        folder.write("big.bin", &many);
+        let child = folder
+            .command(&["convert", "m.onnxtxt", "-o", "out.json", "--weights", "inline"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(20 * delay));
+        let file = std::fs::File::options().write(true).open(folder.path("big.bin")).unwrap();
+        file.set_len(4096).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), None, "{stderr}");
+        assert!(!is_writing(&folder), "{:?}", folder.names());
+        seen += usize::from(output.status.code() == Some(2) && stderr.contains("big.bin"));
+        if seen == 2 {
+            return;
+        }
+        _ = std::fs::remove_file(folder.path("out.json"));
+    }
+    assert!(seen > 0, "no file was cut short in time");
+}

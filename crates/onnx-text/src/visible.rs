@@ -1,0 +1,70 @@
+//! What people read, without characters that act instead of being seen.
+//!
+//! Names, documentation and strings of a model are written by strangers. Shown as they are, they could give commands to a
+//! terminal (C0 and C1 control characters), change the order in which the rest of a line is read (bidirectional marks),
+//! or give commands to a CI system (a line that begins with `::`).
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Whether a character does something instead of being seen. Line breaks and tabs are not among them.
+pub fn is_active(c: char) -> bool {
+    let is_bidirectional = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    let is_separator = matches!(c, '\u{2028}' | '\u{2029}');
+    (c.is_control() && c != '\n' && c != '\t') || is_bidirectional || is_separator
+}
+
+/// Whether a text has an active character, or a line behind the first one that begins with `::`.
+pub(crate) fn is_active_text(text: &str) -> bool {
+    let is_command = |line: &str| line.trim_start().starts_with(COMMAND);
+    text.contains(is_active) || (text.contains(COMMAND) && text.split('\n').skip(1).any(is_command))
+}
+
+/// The text with escapes in place of what is active, such as `\u001b`. Where a text is JSON it stays the same JSON.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_command = |line: &str| line.trim_start().starts_with(COMMAND);
+    if !text.contains(is_active) && !(text.contains(COMMAND) && text.split('\n').any(is_command)) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    for line in text.split_inclusive('\n') {
+        let mut rest = line;
+        if is_command(line) {
+            let (space, command) = line.split_at(line.len() - line.trim_start().len());
+            push(&mut out, space);
+            out.push_str("\\u003a");
+            rest = &command[1..];
+        }
+        push(&mut out, rest);
+    }
+    out.into()
+}
+
+fn push(out: &mut String, text: &str) {
+    for c in text.chars() {
+        if is_active(c) {
+            _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+}
+
+/// How a line of a GitHub workflow begins that is a command, behind any white space.
+const COMMAND: &str = "::";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_active_is_escaped_and_nothing_else() {
+        assert!(matches!(visible("ä ::\n\tb\u{200d}"), Cow::Borrowed(_)));
+        assert_eq!(visible("\x1b[1m\u{9b}\r\u{202e}\u{2028}"), r"\u001b[1m\u009b\u000d\u202e\u2028");
+        assert_eq!(visible("::a ::\n  ::b\n"), "\\u003a:a ::\n  \\u003a:b\n");
+        assert!(is_active_text("a\n ::b") && !is_active_text("::b\n : :") && is_active_text("\x7f"));
+    }
+}
