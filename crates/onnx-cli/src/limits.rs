@@ -1,7 +1,7 @@
 //! How much a run may take.
 
 use anyhow::{Context as _, bail};
-use onnx_exec::RunOptions;
+use onnx_exec::{Memory, RunOptions};
 
 /// What commands that run models take.
 #[derive(clap::Args)]
@@ -22,7 +22,8 @@ impl LimitArgs {
     pub(crate) fn options(&self, seed: u64) -> RunOptions<'static> {
         let most = self.max_memory.or_else(spare).unwrap_or(usize::MAX);
         let threads = self.threads.map_or_else(|| RunOptions::default().threads, usize::from);
-        RunOptions { seed, max_memory: most, fuel: self.fuel, threads, ..RunOptions::default() }
+        let memory = Some(Memory::new(most));
+        RunOptions { seed, max_memory: most, memory, fuel: self.fuel, threads, ..RunOptions::default() }
     }
 }
 
@@ -42,8 +43,7 @@ fn size(text: &str) -> anyhow::Result<usize> {
     number.checked_mul(1 << shift).with_context(|| format!("`{text}` is too large"))
 }
 
-/// Three quarters of the memory that the system says is there, where it says so: kernels have lists of their own beside their
-/// tensors.
+/// Three quarters of the memory that the system says is there, where it says so: allocators and other programs need some.
 fn spare() -> Option<usize> {
     let least = [available(), of_group()].into_iter().flatten().min()?;
     Some(least / 4 * 3)

@@ -95,7 +95,8 @@ fn compute(
         Ok(executable) => executable,
         Err(found) => return Ok(Err(found)),
     };
-    let inputs = match args.feed.values(ready, &executable, session)? {
+    let mut options: RunOptions<'_> = args.limits.options(args.feed.seed);
+    let inputs = match options.within(|| args.feed.values(ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(Err(found)),
     };
@@ -108,7 +109,6 @@ fn compute(
         seen: RefCell::default(),
     };
     let observe = |name: &str, value: &Value| watch.see(name, value);
-    let mut options: RunOptions<'_> = args.limits.options(args.feed.seed);
     options.cancel = Some(Arc::clone(&watch.end));
     if watch.checks_nan || !watch.wanted.is_empty() {
         options.observe = Some(&observe);

@@ -89,7 +89,7 @@ fn evaluated(formula: &Formula, slots: &[Slot]) -> Option<Tensor> {
     let nest = Nest::of(formula, &types(slots))?;
     (nest.steps() <= MOST_STEPS).then_some(())?;
     let mut result = Tensor::zeros(formula.elem, &formula.dims).ok()?;
-    nest.run_all(&views, result.bytes_mut()).ok()?;
+    nest.run_all(&views, result.bytes_mut().ok()?).ok()?;
     Some(result)
 }
 
