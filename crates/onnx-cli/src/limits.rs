@@ -9,7 +9,7 @@ pub(crate) struct LimitArgs {
     /// The most memory that tensors may take, such as 512M or 2G; default: three quarters of what the system has to spare
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_memory: Option<usize>,
-    /// The most nodes that may be run, each iteration of a loop counted, and a million steps of each on average
+    /// The most nodes that may be run, each iteration of a loop counted as eight, and a million steps of each on average
     #[arg(long, value_name = "N", default_value_t = RunOptions::default().fuel)]
     fuel: u64,
     /// The threads that compute; default: one for each core. Results do not depend on it

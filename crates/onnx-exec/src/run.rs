@@ -31,7 +31,7 @@ pub struct RunOptions<'o> {
     /// What the memory is charged to, in the place of `max_memory`: for inputs that are charged before the run, see
     /// [`within`](Self::within).
     pub memory: Option<Memory>,
-    /// The most nodes that are run, each iteration of a loop counted; and all together they take no more than a million steps
+    /// The most nodes that are run, each iteration of a loop counted as eight; and all together they take no more than a million steps
     /// for each of these, a step being an operation on numbers.
     pub fuel: u64,
     /// How many threads compute. What is computed does not depend on it.
@@ -103,6 +103,9 @@ impl RunOptions<'_> {
         }
     }
 }
+
+/// Nodes that an iteration counts as: with it, a loop without end reaches the default fuel within seconds.
+const ITERATION: u64 = 8;
 
 /// Function bodies and graphs in one another that are run.
 const MAX_DEPTH: usize = 200;
@@ -363,8 +366,18 @@ impl<'x, 'r> Run<'x, 'r> {
         self.values[value] = None;
     }
 
+    /// Whether one more node may be run.
     pub(crate) fn limits(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
-        let Some(left) = self.fuel.get().checked_sub(1) else {
+        self.burn(node, 1)
+    }
+
+    /// Whether a node that runs a graph again and again may do so once more: even an empty body takes time.
+    pub(crate) fn iteration(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
+        self.burn(node, ITERATION)
+    }
+
+    fn burn(&mut self, node: NodeId, fuel: u64) -> Result<(), Box<Diagnostic>> {
+        let Some(left) = self.fuel.get().checked_sub(fuel) else {
             let why = format!("the run ends here: it has run {} nodes", self.options.fuel);
             return Err(self.failed(node, &code::RUN_LIMIT, &why));
         };

@@ -33,8 +33,7 @@ pub(super) fn run(
     let mut scanned: Vec<List<Value>> = (0..kept).map(|_| List::new()).collect();
     let mut i = 0usize;
     while goes_on && most.is_none_or(|most| i < most) {
-        // Even an empty body is a step.
-        run.limits(site.node)?;
+        run.iteration(site.node)?;
         let mut given =
             vec![site.told(run, number(i))?, site.told(run, Tensor::of_bools(&[], [true]))?.into()];
         given.append(&mut carried);

@@ -114,7 +114,7 @@ fn map(run: &mut Run<'_, '_>, site: Site, inputs: &[Option<Value>]) -> Result<Ve
     let outputs = run.executable.body().graphs[graph].outputs.len();
     let mut results: Vec<List<Value>> = (0..outputs).map(|_| List::new()).collect();
     for i in 0..first.len() {
-        run.limits(site.node)?;
+        run.iteration(site.node)?;
         let given = inputs.iter().flatten().map(|input| match input {
             Value::Sequence(all) => {
                 let short = || {

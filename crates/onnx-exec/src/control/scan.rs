@@ -111,8 +111,7 @@ fn scan(
     let ports = &run.executable.body().graphs[graph].outputs;
     let mut kept: Vec<List<Value>> = (0..ports.len().saturating_sub(states)).map(|_| List::new()).collect();
     for i in 0..steps {
-        // Even an empty body is a step.
-        run.limits(site.node)?;
+        run.iteration(site.node)?;
         let mut given = std::mem::take(&mut carried);
         for ((tensor, axis), is_backward) in scanned.iter().zip(backward) {
             let at = if *is_backward { steps - 1 - i } else { i };

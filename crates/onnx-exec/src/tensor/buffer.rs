@@ -19,16 +19,20 @@ pub(super) struct Made {
     _charge: Charge,
 }
 
+/// So many bytes may not be there.
+const LARGE: usize = 1 << 20;
+
 impl Made {
     fn zeroed(bytes: usize) -> Result<Made, Failure> {
         let charge = Charge::of(bytes.saturating_add(budget::TENSOR))?;
         let count = bytes.div_ceil(size_of::<u128>());
-        // Zeroed pages come from the system untouched, so that nothing is written twice; what cannot be had is an error.
-        let mut words: Vec<u128> = Vec::new();
-        let refused = |_| Failure::new(format!("not enough memory: {bytes} bytes are needed"));
-        words.try_reserve_exact(count).map_err(refused)?;
-        words.resize(count, 0);
-        Ok(Made { words, bytes, _charge: charge })
+        if bytes >= LARGE {
+            // What the system refuses is an error: asked for, given back, and asked for again as zeros below.
+            let refused = |_| Failure::limit(format!("not enough memory: {bytes} bytes are needed"));
+            Vec::<u128>::new().try_reserve_exact(count).map_err(refused)?;
+        }
+        // Zeroed pages come from the system untouched, so that nothing is written twice.
+        Ok(Made { words: vec![0; count], bytes, _charge: charge })
     }
 }
 

@@ -159,6 +159,21 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_bytes_that_wraps_around_is_refused() {
+        for (elem, extent) in [
+            (ElemType::FLOAT, (1 << 62) + 4),
+            (ElemType::DOUBLE, (1 << 61) + 2),
+            (ElemType::INT4, i64::MAX),
+            (ElemType::FLOAT6E2M3, (1 << 62) + 4),
+        ] {
+            let mut stored = ir::Tensor { elem: Some(elem), ..ir::Tensor::default() };
+            stored.dims.push(extent);
+            stored.data.push(Payload::Entries { field: Field::Raw, bytes: vec![0; 16].into() });
+            assert!(Tensor::stored(&stored).is_err(), "{elem:?}");
+        }
+    }
+
+    #[test]
     fn typed_fields_are_read_at_their_width() {
         let mut stored = ir::Tensor { elem: Some(ElemType::INT8), ..ir::Tensor::default() };
         stored.dims.push(2);
