@@ -3,6 +3,7 @@
 //! A rule is a function over the files that git knows; it gives findings with file and line. What a rule reads of a
 //! Rust file is the code: comments, strings and test modules are blanked first (see [`source`]).
 
+mod charged;
 mod layout;
 mod libraries;
 mod source;
@@ -50,6 +51,7 @@ pub(crate) fn run(_: &Args) -> Result<()> {
         layout::no_unwrap(&files),
         layout::no_ignored_test(&files),
         layout::unsafe_is_listed(&files),
+        charged::lists_are_charged(&files),
         text::no_machine_paths(&files),
         text::known_hosts(&files),
     ]

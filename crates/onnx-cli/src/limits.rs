@@ -1,7 +1,7 @@
 //! How much a run may take.
 
 use anyhow::{Context as _, bail};
-use onnx_exec::RunOptions;
+use onnx_exec::{Memory, RunOptions};
 
 /// What commands that run models take.
 #[derive(clap::Args)]
@@ -9,7 +9,7 @@ pub(crate) struct LimitArgs {
     /// The most memory that tensors may take, such as 512M or 2G; default: three quarters of what the system has to spare
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_memory: Option<usize>,
-    /// The most nodes that may be run, each iteration of a loop counted, and a million steps of each on average
+    /// The most nodes that may be run, each iteration of a loop counted as eight, and a million steps of each on average
     #[arg(long, value_name = "N", default_value_t = RunOptions::default().fuel)]
     fuel: u64,
     /// The threads that compute; default: one for each core. Results do not depend on it
@@ -22,7 +22,8 @@ impl LimitArgs {
     pub(crate) fn options(&self, seed: u64) -> RunOptions<'static> {
         let most = self.max_memory.or_else(spare).unwrap_or(usize::MAX);
         let threads = self.threads.map_or_else(|| RunOptions::default().threads, usize::from);
-        RunOptions { seed, max_memory: most, fuel: self.fuel, threads, ..RunOptions::default() }
+        let memory = Some(Memory::new(most));
+        RunOptions { seed, max_memory: most, memory, fuel: self.fuel, threads, ..RunOptions::default() }
     }
 }
 
@@ -42,8 +43,7 @@ fn size(text: &str) -> anyhow::Result<usize> {
     number.checked_mul(1 << shift).with_context(|| format!("`{text}` is too large"))
 }
 
-/// Three quarters of the memory that the system says is there, where it says so: kernels have lists of their own beside their
-/// tensors.
+/// Three quarters of the memory that the system says is there, where it says so: allocators and other programs need some.
 fn spare() -> Option<usize> {
     let least = [available(), of_group()].into_iter().flatten().min()?;
     Some(least / 4 * 3)

@@ -4,6 +4,7 @@
 //! stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
 
 mod args;
+mod bug;
 mod change;
 mod close;
 mod cmd;
@@ -34,12 +35,7 @@ use session::{Session, Status};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|info| {
-        let message =
-            "this is a bug in onnxtxt. Please report it, with the command and, if you can, the file";
-        // A closed stderr must not panic again.
-        _ = session::to_stderr(&format!("{info}\n{message}\n"));
-    }));
+    bug::report_panics();
     let cli = Cli::parse();
     let mut session = Session::new(&cli.global);
     let done = run(&cli.command, &mut session);

@@ -7,7 +7,7 @@ use crate::reads;
 use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_exec::{CompileOptions, Executable, compile};
-use onnx_ir::Diagnostic;
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use std::path::Path;
@@ -61,6 +61,19 @@ impl Ready {
     pub(crate) fn executable(&self) -> Result<Executable<'_>, Vec<Diagnostic>> {
         let model = &self.loaded.model;
         compile(model, self.operators.of(model), &CompileOptions::default())
+    }
+
+    /// What `check` calls errors.
+    pub(crate) fn errors(&self) -> Vec<Diagnostic> {
+        let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
+        let judge = |model: &Model| onnx_ops::check::check(model, self.operators.of(model), &options);
+        let mut found = match self.input.form {
+            // Comments of a text may allow what would be an error.
+            Form::Text => onnx_text::check_with(self.input.text(), Level::Types, judge).diagnostics,
+            Form::Binary | Form::Json | Form::Textproto => judge(&self.loaded.model),
+        };
+        found.retain(Diagnostic::is_error);
+        found
     }
 
     /// Shows what stands in the way at its places in the file.

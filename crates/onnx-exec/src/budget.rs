@@ -1,19 +1,46 @@
 //! How much a run may take: the memory of all tensors together, and the steps of long nodes.
 //!
 //! Who runs a model enters a [`Budget`] on the threads that compute; every buffer that is made there is charged to it
-//! until it is dropped, wherever that happens. What takes long says so with [`spend`], and ends where it is cancelled.
+//! until it is dropped, wherever that happens, and so is every [`List`](crate::List). What takes long says so with [`spend`],
+//! and ends where it is cancelled.
 
 use crate::Failure;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Bytes that may be in use and those that are; steps that are left.
+/// The memory of a run: what it may use, and what is in use.
+///
+/// [`RunOptions::memory`](crate::RunOptions::memory) takes one where something is to be charged before the run begins, such as
+/// its inputs.
+#[derive(Clone, Debug)]
+pub struct Memory(Arc<Account>);
+
+impl Memory {
+    /// At most so many bytes at a time.
+    pub fn new(most: usize) -> Memory {
+        let most = most.min(isize::MAX as usize);
+        Memory(Arc::new(Account { most, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) }))
+    }
+
+    /// Charges the tensors that `work` makes on this thread, until they are dropped.
+    pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        Budget::with_memory(self, u64::MAX, None).enter(work)
+    }
+}
+
+/// Bytes that may be in use, those that are, and the most that were.
 #[derive(Debug)]
-pub(crate) struct Budget {
+struct Account {
     most: usize,
     used: AtomicUsize,
     peak: AtomicUsize,
+}
+
+/// Memory, and steps that are left.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    account: Arc<Account>,
     steps: AtomicU64,
     cancel: Option<Arc<AtomicBool>>,
 }
@@ -25,11 +52,30 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
 
+impl Account {
+    fn charge(&self, bytes: usize) -> Result<(), Failure> {
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let now = before.saturating_add(bytes);
+        if now > self.most {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(too_large(bytes, self.most.saturating_sub(before), self.most));
+        }
+        self.peak.fetch_max(now, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
 impl Budget {
     /// So many bytes, and so many steps; `cancel` ends what is asked whether it may go on.
     pub(crate) fn new(most: usize, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Arc<Self> {
-        let (used, peak) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Budget { most, used, peak, steps: AtomicU64::new(steps), cancel })
+        Budget::with_memory(&Memory::new(most), steps, cancel)
+    }
+
+    /// The memory is one of which something may be in use already.
+    pub(crate) fn with_memory(memory: &Memory, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Arc<Self> {
+        let account = Arc::clone(&memory.0);
+        account.peak.store(account.used.load(Ordering::Relaxed), Ordering::Relaxed);
+        Arc::new(Budget { account, steps: AtomicU64::new(steps), cancel })
     }
 
     /// The one that this thread is in.
@@ -39,7 +85,7 @@ impl Budget {
 
     /// The most bytes that were in use at a time.
     pub(crate) fn peak(&self) -> usize {
-        self.peak.load(Ordering::Relaxed)
+        self.account.peak.load(Ordering::Relaxed)
     }
 
     /// Steps that have not been taken.
@@ -52,17 +98,6 @@ impl Budget {
         let outer = CURRENT.replace(Some(Arc::clone(self)));
         let _leave = Leave(outer);
         work()
-    }
-
-    fn charge(self: &Arc<Self>, bytes: usize) -> Result<(), Failure> {
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        let now = before.saturating_add(bytes);
-        if now > self.most {
-            self.used.fetch_sub(bytes, Ordering::Relaxed);
-            return Err(too_large(bytes, self.most.saturating_sub(before)));
-        }
-        self.peak.fetch_max(now, Ordering::Relaxed);
-        Ok(())
     }
 
     fn spend(&self, steps: usize) -> Result<(), Failure> {
@@ -92,8 +127,23 @@ pub(crate) fn spend(steps: usize) -> Result<(), Failure> {
     })
 }
 
-fn too_large(bytes: usize, left: usize) -> Failure {
-    Failure::limit(format!("{bytes} bytes are needed, and {left} are left of what the run may take"))
+fn too_large(bytes: usize, left: usize, most: usize) -> Failure {
+    let [needed, left, most] = [bytes, left, most].map(size);
+    Failure::limit(format!("not enough memory: {needed} are needed, but {left} of {most} are left"))
+}
+
+/// `12 bytes`, `1.5 GiB`
+fn size(bytes: usize) -> String {
+    let mut size = bytes as f64;
+    let mut unit = "bytes";
+    for larger in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
+        if size < 1024.0 {
+            break;
+        }
+        size /= 1024.0;
+        unit = larger;
+    }
+    if unit == "bytes" { format!("{bytes} bytes") } else { format!("{size:.1} {unit}") }
 }
 
 struct Leave(Option<Arc<Budget>>);
@@ -104,56 +154,59 @@ impl Drop for Leave {
     }
 }
 
-/// Bytes that are charged to a budget.
+/// Bytes that are charged to the memory of a run.
 #[derive(Debug)]
-pub(crate) struct Charge(Option<(Arc<Budget>, usize)>);
+pub(crate) struct Charge(Option<(Arc<Account>, usize)>);
 
 impl Charge {
+    /// Nothing.
+    pub(crate) fn none() -> Charge {
+        Charge(None)
+    }
+
     /// Charges the budget of this thread; without one, everything fits.
     pub(crate) fn of(bytes: usize) -> Result<Charge, Failure> {
         CURRENT.with_borrow(|current| match current {
             None => Ok(Charge(None)),
             Some(budget) => {
-                budget.charge(bytes)?;
-                Ok(Charge(Some((Arc::clone(budget), bytes))))
+                budget.account.charge(bytes)?;
+                Ok(Charge(Some((Arc::clone(&budget.account), bytes))))
             }
         })
+    }
+
+    /// How many there are.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |(_, bytes)| *bytes)
+    }
+
+    /// Charges more, or gives some back; what is not charged to anything yet is charged to the budget of this thread.
+    pub(crate) fn set(&mut self, to: usize) -> Result<(), Failure> {
+        match &mut self.0 {
+            None => *self = Charge::of(to)?,
+            Some((account, bytes)) => {
+                match to.checked_sub(*bytes) {
+                    Some(more) => account.charge(more)?,
+                    None => _ = account.used.fetch_sub(*bytes - to, Ordering::Relaxed),
+                }
+                *bytes = to;
+            }
+        }
+        Ok(())
     }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        if let Some((budget, bytes)) = &self.0 {
-            budget.used.fetch_sub(*bytes, Ordering::Relaxed);
+        if let Some((account, bytes)) = &self.0 {
+            account.used.fetch_sub(*bytes, Ordering::Relaxed);
         }
     }
-}
-
-/// An empty list with room for so many; how many was said by data, and need not be true of any memory.
-pub(crate) fn room_for<T>(count: usize) -> Result<Vec<T>, Failure> {
-    let bytes = count.saturating_mul(size_of::<T>());
-    has_room(bytes)?;
-    let mut list = Vec::new();
-    let refused = |_| Failure::new(format!("{bytes} bytes of memory cannot be had"));
-    list.try_reserve_exact(count).map_err(refused)?;
-    Ok(list)
-}
-
-/// A list of so many equal numbers, see [`room_for`].
-pub(crate) fn filled<T: Copy>(count: usize, with: T) -> Result<Vec<T>, Failure> {
-    let mut list = room_for(count)?;
-    list.resize(count, with);
-    Ok(list)
 }
 
 /// Whether so many bytes are left; what is about to be made by a library can be asked for first.
 pub(crate) fn has_room(bytes: usize) -> Result<(), Failure> {
     Charge::of(bytes).map(drop)
-}
-
-/// Whether there is room for copies of these strings.
-pub(crate) fn has_room_for_strings<'s>(strings: impl Iterator<Item = &'s String>) -> Result<(), Failure> {
-    has_room(strings.map(|s| size_of::<String>() + s.len()).fold(0, usize::saturating_add))
 }
 
 #[cfg(test)]

@@ -254,7 +254,7 @@ impl Executable<'_> {
         let mut arena = kept.unwrap_or_default();
         if arena.len() < words {
             arena = Vec::new();
-            let refused = |_| Failure::new(format!("{bytes} bytes of memory cannot be had"));
+            let refused = |_| Failure::new(format!("{bytes} bytes of memory are not there"));
             arena.try_reserve_exact(words).map_err(refused)?;
             arena.resize(words, 0);
         }

@@ -1,6 +1,7 @@
 //! Values in files of their own (`input_0.pb`), and back.
 
 use crate::failure::{Failure, fail};
+use crate::list::{Listed as _, Strings};
 use crate::tensor::Tensor;
 use crate::value::{Map, Value};
 use bytes::Bytes;
@@ -28,7 +29,7 @@ impl Value {
                         data.string_keys =
                             keys.iter().map(|k| Bytes::copy_from_slice(k.as_bytes())).collect();
                     }
-                    Err(_) => data.keys = map.keys.ints().unwrap_or_default(),
+                    Err(_) => data.keys = map.keys.ints().unwrap_or_default().to_vec(),
                 }
                 data.values = Some(sequence(&map.values));
                 Data::Map(data)
@@ -71,20 +72,20 @@ fn stored(data: ir::Held<'_>, depth: usize) -> Result<Value, Failure> {
             };
             Value::Tensor(dense(&part(&sparse.values)?, &part(&sparse.indices)?, &sparse.dims)?)
         }
-        ir::Held::Sequence(sequence) => Value::sequence(
-            sequence.elements().map(|held| stored(held, depth + 1)).collect::<Result<_, _>>()?,
-        ),
+        ir::Held::Sequence(sequence) => {
+            Value::list(sequence.elements().map(|held| stored(held, depth + 1)).try_listed()?)
+        }
         ir::Held::Map(map) => {
             let keys = match map.key {
                 Some(ElemType::STRING) => {
-                    let text = |s: &Bytes| String::from_utf8_lossy(s).into_owned();
-                    Tensor::of_strings(&[map.string_keys.len()], map.string_keys.iter().map(text).collect())?
+                    let texts = map.string_keys.iter().map(|s| String::from_utf8_lossy(s));
+                    Tensor::of_texts(&[map.string_keys.len()], Strings::all(texts)?)?
                 }
                 Some(key) => integers(key, &map.keys)?,
                 None => fail!("a map has no type of keys"),
             };
             let elements = map.values.iter().flat_map(ir::Sequence::elements);
-            let values = elements.map(|held| stored(held, depth + 1)).collect::<Result<Vec<_>, _>>()?;
+            let values = elements.map(|held| stored(held, depth + 1)).try_listed()?;
             if values.len() != keys.len() {
                 fail!("a map has {} keys and {} values", keys.len(), values.len());
             }
@@ -102,7 +103,7 @@ fn integers(elem: ElemType, numbers: &[i64]) -> Result<Tensor, Failure> {
     let mut tensor = Tensor::zeros(elem, &[numbers.len()])?;
     let width = tensor.bytes().len().checked_div(numbers.len()).unwrap_or(0);
     if width > 0 {
-        for (to, n) in tensor.bytes_mut().chunks_exact_mut(width).zip(numbers) {
+        for (to, n) in tensor.bytes_mut()?.chunks_exact_mut(width).zip(numbers) {
             to.copy_from_slice(&n.to_le_bytes()[..width]);
         }
     }
@@ -129,7 +130,7 @@ pub(crate) fn dense(values: &Tensor, indices: &Tensor, dims: &[i64]) -> Result<T
             _ => fits((&index[0], &count)),
         };
         let Some(at) = at else { fail!("an index of a sparse tensor lies outside of it") };
-        tensor.bytes_mut()[at * width..][..width].copy_from_slice(value);
+        tensor.bytes_mut()?[at * width..][..width].copy_from_slice(value);
     }
     Ok(tensor)
 }

@@ -21,13 +21,13 @@ impl Failure {
         Failure { why: why.into(), is_limit: true }
     }
 
-    /// Whether it is one of those.
-    pub(crate) fn is_limit(&self) -> bool {
+    /// Whether more was needed than the run may take.
+    pub fn is_limit(&self) -> bool {
         self.is_limit
     }
 
     /// What kind of finding it is.
-    pub(crate) fn code(&self) -> &'static Code {
+    pub fn code(&self) -> &'static Code {
         if self.is_limit { &code::RUN_LIMIT } else { &code::RUN_FAILED }
     }
 }

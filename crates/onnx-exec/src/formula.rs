@@ -3,6 +3,7 @@
 use crate::budget::{self, Charge};
 use crate::compile::Executable;
 use crate::failure::{Failure, fail};
+use crate::list::Strings;
 use crate::loops::{self, Nest, Packed, View};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
@@ -207,7 +208,7 @@ impl Prepared {
                     let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
                     let loads: Vec<Option<View<'_>>> =
                         tensors.iter().map(|t| t.as_ref().map(View::of)).collect();
-                    nest.run_all(&loads, result.bytes_mut())?;
+                    nest.run_all(&loads, result.bytes_mut()?)?;
                     if is_checked && effort(formula) <= MOST_CHECKED {
                         loops::agree(&result, &evaluated(formula, &tensors)?)?;
                     }
@@ -260,7 +261,7 @@ fn write(to: &mut Tensor, from: &Dense) -> Result<(), Failure> {
     let elem = to.elem();
     let width = width(elem).unwrap_or(1);
     let is_signed = matches!(elem, ElemType::INT4 | ElemType::INT2);
-    for (to, number) in to.bytes_mut().chunks_exact_mut(width).zip(&from.numbers) {
+    for (to, number) in to.bytes_mut()?.chunks_exact_mut(width).zip(&from.numbers) {
         let Some(bits) = number.to_bits(elem) else { fail!("a result is no number of its type") };
         let bits = match (is_signed, number) {
             // The sign fills the byte.
@@ -284,23 +285,21 @@ fn moved(
         Some(None) | None => fail!("an input is left out"),
     };
     if elem == ElemType::STRING {
-        let found = |source: &Source| match source {
-            Source::Element(input, at) => of(*input).ok()?.string_slice().ok()?.get(*at),
-            Source::Number(_) => None,
-        };
-        budget::has_room_for_strings(sources.iter().filter_map(found))?;
-        let string = |source: &Source| match source {
-            Source::Element(input, at) => match of(*input)?.string_slice()?.get(*at) {
-                Some(string) => Ok(string.clone()),
-                None => fail!("an index is out of bounds"),
-            },
-            Source::Number(_) => Ok(String::new()),
-        };
-        return Tensor::of_strings(dims, sources.iter().map(string).collect::<Result<_, _>>()?);
+        let mut strings = Strings::with_room(sources.len())?;
+        for source in sources {
+            match source {
+                Source::Element(input, at) => match of(*input)?.string_slice()?.get(*at) {
+                    Some(string) => strings.push_copy(string)?,
+                    None => fail!("an index is out of bounds"),
+                },
+                Source::Number(_) => strings.push_copy("")?,
+            }
+        }
+        return Tensor::of_texts(dims, strings);
     }
     let mut moved = Tensor::zeros(elem, dims)?;
     let width = width(elem).unwrap_or(1);
-    for (to, source) in moved.bytes_mut().chunks_exact_mut(width).zip(sources) {
+    for (to, source) in moved.bytes_mut()?.chunks_exact_mut(width).zip(sources) {
         if let Source::Element(input, at) = source {
             let Some(bytes) = of(*input)?.bytes().get(at * width..(at + 1) * width) else {
                 fail!("an index is out of bounds")

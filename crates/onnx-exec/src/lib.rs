@@ -22,6 +22,7 @@ mod facts;
 mod failure;
 mod formula;
 mod kernels;
+mod list;
 mod liveness;
 mod loops;
 mod plan;
@@ -31,8 +32,10 @@ mod run;
 mod tensor;
 mod value;
 
+pub use budget::Memory;
 pub use compile::{CompileOptions, Executable, compile};
 pub use failure::Failure;
+pub use list::List;
 pub use plan::{Schedule, Stats};
 pub use random::Random;
 pub use run::{Observe, RunOptions, Step, Time};

@@ -1,5 +1,6 @@
 //! How long values are needed.
 
+use foldhash::HashSet;
 use onnx_ir::{Body, GraphId, NodeId, SecondaryMap, ValueDef, ValueId};
 
 /// Who reads values, and until when.
@@ -8,6 +9,9 @@ pub(crate) struct Liveness {
     /// For each node the values of its own graph that nothing reads behind it: neither a later node, nor what is nested in
     /// one, nor an output of the graph.
     pub(crate) dead_after: SecondaryMap<NodeId, Vec<ValueId>>,
+    /// For each graph and each of its outputs, whether nothing else has the value when the graph is done: it is one of the
+    /// graph's own, and no later output.
+    pub(crate) is_last_output: SecondaryMap<GraphId, Vec<bool>>,
     /// For each graph the values that it reads of the graphs around it.
     captured: Captured,
 }
@@ -20,25 +24,39 @@ impl Liveness {
     }
 
     pub(crate) fn of(body: &Body) -> Liveness {
-        let (dead_after, captured) = dead_after(body);
-        Liveness { dead_after, captured }
+        let mut graph_of: SecondaryMap<NodeId, Option<GraphId>> = SecondaryMap::default();
+        for (id, graph) in body.graphs.iter() {
+            for &node in &graph.nodes {
+                graph_of[node] = Some(id);
+            }
+        }
+        let home = |value: ValueId| match body.values[value].def {
+            ValueDef::Output(by, _) => graph_of[by],
+            ValueDef::Input(graph) => Some(graph),
+            ValueDef::Initializer(_) | ValueDef::Unbound(_) => None,
+        };
+        let mut is_last_output = SecondaryMap::default();
+        for (id, graph) in body.graphs.iter() {
+            let mut later: HashSet<ValueId> = HashSet::default();
+            let is_last = |value: Option<ValueId>| {
+                value.is_some_and(|value| later.insert(value) && home(value) == Some(id))
+            };
+            let mut all: Vec<bool> = graph.outputs.iter().rev().map(|port| port.value).map(is_last).collect();
+            all.reverse();
+            is_last_output[id] = all;
+        }
+        let (dead_after, captured) = dead_after(body, home);
+        Liveness { dead_after, is_last_output, captured }
     }
 }
 
 type Captured = SecondaryMap<GraphId, Vec<ValueId>>;
 
-fn dead_after(body: &Body) -> (SecondaryMap<NodeId, Vec<ValueId>>, Captured) {
-    let mut graph_of: SecondaryMap<NodeId, Option<GraphId>> = SecondaryMap::default();
-    for (id, graph) in body.graphs.iter() {
-        for &node in &graph.nodes {
-            graph_of[node] = Some(id);
-        }
-    }
-    let home = |value: ValueId| match body.values[value].def {
-        ValueDef::Output(by, _) => graph_of[by],
-        ValueDef::Input(graph) => Some(graph),
-        ValueDef::Initializer(_) | ValueDef::Unbound(_) => None,
-    };
+/// `home` is the graph that a value is one of.
+fn dead_after(
+    body: &Body,
+    home: impl Fn(ValueId) -> Option<GraphId>,
+) -> (SecondaryMap<NodeId, Vec<ValueId>>, Captured) {
     let mut captured = Captured::default();
     let mut dead: SecondaryMap<NodeId, Vec<ValueId>> = SecondaryMap::default();
     let mut is_read: SecondaryMap<ValueId, bool> = SecondaryMap::default();

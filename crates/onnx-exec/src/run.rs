@@ -1,6 +1,6 @@
 //! Runs a prepared model, plan by plan or node by node.
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Memory};
 use crate::compile::{Action, Executable, compile_function, lock_of};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
@@ -26,9 +26,12 @@ use std::time::{Duration, Instant};
 pub struct RunOptions<'o> {
     /// What random operators without a seed of their own draw from.
     pub seed: u64,
-    /// The most bytes that tensors may take at a time.
+    /// The most bytes that tensors, and what is computed with, may take at a time.
     pub max_memory: usize,
-    /// The most nodes that are run, each iteration of a loop counted; and all together they take no more than a million steps
+    /// What the memory is charged to, in the place of `max_memory`: for inputs that are charged before the run, see
+    /// [`within`](Self::within).
+    pub memory: Option<Memory>,
+    /// The most nodes that are run, each iteration of a loop counted as eight; and all together they take no more than a million steps
     /// for each of these, a step being an operation on numbers.
     pub fuel: u64,
     /// How many threads compute. What is computed does not depend on it.
@@ -71,6 +74,7 @@ impl Default for RunOptions<'_> {
         RunOptions {
             seed: 0,
             max_memory: usize::MAX,
+            memory: None,
             fuel: 20_000_000,
             threads: pool::cores(),
             cancel: None,
@@ -90,10 +94,25 @@ impl RunOptions<'_> {
         self.fuel.saturating_mul(STEPS)
     }
 
+    /// Charges the tensors that `work` makes to the memory of the run, until they are dropped.
+    pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.memory {
+            Some(memory) => memory.within(work),
+            None => work(),
+        }
+    }
+
     fn budget(&self) -> Arc<Budget> {
-        Budget::new(self.max_memory, self.steps_at_most(), self.cancel.clone())
+        let (steps, cancel) = (self.steps_at_most(), self.cancel.clone());
+        match &self.memory {
+            Some(memory) => Budget::with_memory(memory, steps, cancel),
+            None => Budget::new(self.max_memory, steps, cancel),
+        }
     }
 }
+
+/// Nodes that an iteration counts as: with it, a loop without end reaches the default fuel within seconds.
+const ITERATION: u64 = 8;
 
 /// Function bodies and graphs in one another that are run.
 const MAX_DEPTH: usize = 200;
@@ -129,6 +148,8 @@ pub(crate) struct Run<'x, 'r> {
     depth: usize,
     /// How often nodes have drawn: what tells the random numbers of one from those of another.
     drawn: HashMap<NodeId, u64>,
+    /// The last node that has taken a sequence for itself, so that none before it can be run again.
+    taken: Option<NodeId>,
     /// What infers its nodes, once it has been asked to.
     stepwise: RefCell<Option<Stepwise<'x>>>,
 }
@@ -147,6 +168,7 @@ impl<'x, 'r> Run<'x, 'r> {
             fuel,
             depth,
             drawn: HashMap::default(),
+            taken: None,
             stepwise: RefCell::new(None),
         }
     }
@@ -215,17 +237,22 @@ impl<'x, 'r> Run<'x, 'r> {
         self.outputs(graph)
     }
 
-    fn outputs(&self, graph: GraphId) -> Result<Vec<Value>, Box<Diagnostic>> {
-        let ports = &self.executable.body().graphs[graph].outputs;
-        let output = |port: &onnx_ir::Port| match port.value.and_then(|value| self.get(value)) {
-            Some(value) => Ok(value.clone()),
-            None => {
-                let name = self.executable.model.text(port.name);
+    fn outputs(&mut self, graph: GraphId) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let executable = self.executable;
+        let ports = &executable.body().graphs[graph].outputs;
+        let output = |(port, is_last): (&onnx_ir::Port, &bool)| {
+            let value = port.value.and_then(|value| {
+                // Nobody else has it then, and whoever changes it need not copy it.
+                let taken = if *is_last { self.values[value].take() } else { None };
+                taken.or_else(|| self.get(value).cloned())
+            });
+            value.ok_or_else(|| {
+                let name = executable.model.text(port.name);
                 let why = format!("nothing computes the output `{name}`");
-                Err(Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why)))
-            }
+                Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why))
+            })
         };
-        ports.iter().map(output).collect()
+        ports.iter().zip(&executable.liveness.is_last_output[graph]).map(output).collect()
     }
 
     /// The value of a name, if it has one by now.
@@ -245,11 +272,17 @@ impl<'x, 'r> Run<'x, 'r> {
             let Some(plan) = self.plan(graph, at)? else {
                 return self.plain(graph, at..count);
             };
-            match plan.run(self) {
+            let before = self.taken.take();
+            let done = plan.run(self);
+            let taken = std::mem::replace(&mut self.taken, before);
+            match done {
                 Ok(()) => {}
                 Err(Stopped::Told(finding)) => return Err(finding),
                 // What was there before is there still, and the plain way tells which node it is.
                 Err(Stopped::Failed(why)) => {
+                    if let Some(node) = taken {
+                        return Err(self.failed(node, why.code(), &format!("a node behind it fails: {why}")));
+                    }
                     self.plain(graph, plan.nodes.clone())?;
                     debug_assert!(why.is_limit(), "a plan has failed, its nodes have not: {why}");
                 }
@@ -348,8 +381,18 @@ impl<'x, 'r> Run<'x, 'r> {
         self.values[value] = None;
     }
 
+    /// Whether one more node may be run.
     pub(crate) fn limits(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
-        let Some(left) = self.fuel.get().checked_sub(1) else {
+        self.burn(node, 1)
+    }
+
+    /// Whether a node that runs a graph again and again may do so once more: even an empty body takes time.
+    pub(crate) fn iteration(&mut self, node: NodeId) -> Result<(), Box<Diagnostic>> {
+        self.burn(node, ITERATION)
+    }
+
+    fn burn(&mut self, node: NodeId, fuel: u64) -> Result<(), Box<Diagnostic>> {
+        let Some(left) = self.fuel.get().checked_sub(fuel) else {
             let why = format!("the run ends here: it has run {} nodes", self.options.fuel);
             return Err(self.failed(node, &code::RUN_LIMIT, &why));
         };
@@ -391,7 +434,19 @@ impl<'x, 'r> Run<'x, 'r> {
             Some(Action::Control(control)) => control.run(self, node),
             Some(Action::Kernel(..) | Action::Formula(_)) => {
                 let inputs = self.inputs(node)?;
+                self.release_sequences(node);
                 self.apply(node, inputs)
+            }
+        }
+    }
+
+    /// Leaves sequences that nobody reads behind a node to the node alone, which can change them without a copy.
+    fn release_sequences(&mut self, node: NodeId) {
+        let executable = self.executable;
+        for &value in &executable.liveness.dead_after[node] {
+            if matches!(self.values[value], Some(Value::Sequence(_))) {
+                self.values[value] = None;
+                self.taken = Some(node);
             }
         }
     }

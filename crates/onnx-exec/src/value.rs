@@ -1,6 +1,7 @@
 //! What a name stands for while a model runs.
 
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ pub enum Value {
     /// A tensor; a sparse one is held as the dense one that it stands for.
     Tensor(Tensor),
     /// A sequence of values of one type.
-    Sequence(Arc<Vec<Value>>),
+    Sequence(Arc<List<Value>>),
     /// Keys with values.
     Map(Arc<Map>),
     /// A value or none.
@@ -19,12 +20,12 @@ pub enum Value {
 }
 
 /// Keys with values, in the order in which they were given.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Map {
     /// Integers or strings, of rank 1.
     pub keys: Tensor,
     /// As many values.
-    pub values: Vec<Value>,
+    pub values: List<Value>,
 }
 
 impl From<Tensor> for Value {
@@ -36,6 +37,11 @@ impl From<Tensor> for Value {
 impl Value {
     /// A sequence of these.
     pub fn sequence(values: Vec<Value>) -> Value {
+        Value::list(values.into())
+    }
+
+    /// A sequence of these.
+    pub(crate) fn list(values: List<Value>) -> Value {
         Value::Sequence(Arc::new(values))
     }
 

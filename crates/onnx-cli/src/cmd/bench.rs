@@ -101,12 +101,13 @@ fn measure(
         Err(found) => return Ok(Err(found)),
     };
     let prepare = start.elapsed();
-    let inputs = match args.feed.or_random().values(ready, &executable, session)? {
+    let options = args.limits.options(args.feed.seed);
+    let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(Err(found)),
     };
     let peak = AtomicUsize::new(0);
-    let options = RunOptions { peak: Some(&peak), ..args.limits.options(args.feed.seed) };
+    let options = RunOptions { peak: Some(&peak), ..options };
     let first = match once(&executable, &inputs, &options) {
         Ok(first) => first,
         Err(finding) => return Ok(Err(vec![*finding])),
@@ -127,7 +128,7 @@ fn measure(
     let mut steps = None;
     if args.per_kernel || args.trace.is_some() {
         // Runs that are watched are no figures.
-        match Steps::of(&executable, &inputs, &args.limits.options(args.feed.seed)) {
+        match Steps::of(&executable, &inputs, &RunOptions { peak: None, ..options.clone() }) {
             Ok(found) => steps = Some(found),
             Err(finding) => return Ok(Err(vec![*finding])),
         }

@@ -7,12 +7,13 @@ use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use crate::{files, locate, output};
 use anyhow::{bail, ensure};
-use onnx_ir::diag::{self, Code};
+use onnx_ir::diag::{self, Code, Place};
 use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
 use onnx_ops::targets::{self, Target};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
 use onnx_text::{Fixes, mend};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Find everything that is wrong with models
@@ -104,7 +105,18 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(operators) => operators,
         Err(status) => return Ok(status),
     };
-    let files = files::expand(&args.files, EXTENSIONS)?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        let found = files::expand(std::slice::from_ref(path), EXTENSIONS)?;
+        // Nothing was checked, which nobody should take for a folder without findings.
+        ensure!(
+            !found.is_empty(),
+            "folder {} has no models: no file in it ends in {}",
+            path.display(),
+            EXTENSIONS.iter().map(|extension| format!(".{extension}")).collect::<Vec<_>>().join(", ")
+        );
+        files.extend(found);
+    }
     let work = Work::begin(session, "checking");
     let mut status = Status::Clean;
     for path in &files {
@@ -158,7 +170,7 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
         }
         loaded
     };
-    let found = asked_for(args, loaded.diagnostics.clone());
+    let found = bounded(asked_for(args, loaded.diagnostics.clone()));
     (loaded, found)
 }
 
@@ -191,6 +203,33 @@ fn asked_for(args: &Args, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// Findings of one kind in a file that are shown; the others are counted.
+const MOST_OF_A_KIND: usize = 100;
+
+/// The first findings of each kind, and how many more of it there are.
+fn bounded(found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut counts: HashMap<(&str, bool), usize> = HashMap::new();
+    let mut shown = Vec::new();
+    let mut more: Vec<(&'static Code, Severity)> = Vec::new();
+    for diagnostic in found {
+        let count = counts.entry((diagnostic.code.id, diagnostic.is_error())).or_default();
+        *count += 1;
+        match *count {
+            ..=MOST_OF_A_KIND => shown.push(diagnostic),
+            _ if *count == MOST_OF_A_KIND + 1 => more.push((diagnostic.code, diagnostic.severity)),
+            _ => {}
+        }
+    }
+    for (code, severity) in more {
+        let rest = counts[&(code.id, severity == Severity::Error)] - MOST_OF_A_KIND;
+        let message = format!("{} of this kind", count(rest, "more finding"));
+        let mut diagnostic = Diagnostic::new(code, Place::Nowhere, message);
+        diagnostic.severity = severity;
+        shown.push(diagnostic);
+    }
+    shown
 }
 
 /// A message that is neither model nor value: whether it can be read.
@@ -268,6 +307,18 @@ fn fix(
 mod tests {
     use super::*;
     use onnx_ir::diag::code;
+
+    #[test]
+    fn findings_of_one_kind_are_counted_beyond_a_hundred() {
+        let one = |code: &'static Code| Diagnostic::new(code, Place::Nowhere, "x");
+        let mut found: Vec<Diagnostic> = (0..100_000).map(|_| one(&code::VALUE_UNDEFINED)).collect();
+        found.push(one(&code::RUN_FAILED));
+        let shown = bounded(found);
+        assert_eq!(shown.len(), 102);
+        assert_eq!(shown[100].code.id, code::RUN_FAILED.id);
+        assert_eq!(shown[101].message, "99,900 more findings of this kind");
+        assert!(shown[101].is_error());
+    }
 
     #[test]
     fn codes_are_meant_by_id_name_rule_and_prefix() {

@@ -53,11 +53,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let inputs = match args.feed.or_random().values(&ready, &executable, session)? {
+    let options = args.limits.options(args.feed.seed);
+    let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let options = args.limits.options(args.feed.seed);
     let results = match all(&executable, inputs.clone(), &options) {
         Ok(results) => results,
         Err(finding) => return Ok(ready.report(session, &[*finding])),

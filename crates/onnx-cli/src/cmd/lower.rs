@@ -54,11 +54,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let inputs = match args.feed.or_random().values(&ready, &executable, session)? {
+    let options = args.limits.options(args.feed.seed);
+    let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let options = args.limits.options(args.feed.seed);
     let schedule = match executable.schedule(inputs, &options) {
         Ok(schedule) => schedule,
         Err(finding) => return Ok(ready.report(session, &[*finding])),

@@ -47,6 +47,9 @@ pub(crate) struct Args {
     /// Write binary data to a terminal
     #[arg(long)]
     force: bool,
+    /// Run the model even if `check` finds errors in it
+    #[arg(long)]
+    unchecked: bool,
     /// Fail at the first result that has a NaN
     #[arg(long)]
     check_nan: bool,
@@ -65,6 +68,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(ready) => ready,
         Err(status) => return Ok(status),
     };
+    if !args.unchecked {
+        let found = ready.errors();
+        if !found.is_empty() {
+            let status = ready.report(session, &found);
+            session.note("`--unchecked` runs a model in spite of its errors");
+            return Ok(status);
+        }
+    }
     args.dump.iter().try_for_each(|selection| selection.ensure_some(&ready.loaded.model))?;
     work.now("preparing the model");
     let results = compute(args, &ready, session, &work)?;
@@ -95,7 +106,8 @@ fn compute(
         Ok(executable) => executable,
         Err(found) => return Ok(Err(found)),
     };
-    let inputs = match args.feed.values(ready, &executable, session)? {
+    let mut options: RunOptions<'_> = args.limits.options(args.feed.seed);
+    let inputs = match options.within(|| args.feed.values(ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(Err(found)),
     };
@@ -108,7 +120,6 @@ fn compute(
         seen: RefCell::default(),
     };
     let observe = |name: &str, value: &Value| watch.see(name, value);
-    let mut options: RunOptions<'_> = args.limits.options(args.feed.seed);
     options.cancel = Some(Arc::clone(&watch.end));
     if watch.checks_nan || !watch.wanted.is_empty() {
         options.observe = Some(&observe);

@@ -55,12 +55,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let (a, b) = (first.outputs().len(), second.outputs().len());
     ensure!(a == b, "{} has {a} outputs, {} has {b}", one.input.name, other.input.name);
-    let inputs = match args.feed.or_random().values(&one, &first, session)? {
+    let options = args.limits.options(args.feed.seed);
+    let inputs = match options.within(|| args.feed.or_random().values(&one, &first, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(one.report(session, &found)),
     };
     let again = feed::again(&first, &inputs, &second)?;
-    let options = args.limits.options(args.feed.seed);
     let results = match first.run(inputs, &options) {
         Ok(results) => results,
         Err(finding) => return Ok(one.report(session, &[*finding])),

@@ -11,7 +11,7 @@ use crate::ready::Ready;
 use crate::session::Session;
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
-use onnx_exec::{Executable, Random, Value};
+use onnx_exec::{Executable, Failure, Random, Value};
 use onnx_ir::diag::{Entity, Place, code, did_you_mean};
 use onnx_ir::{Diagnostic, DimValue, Model, Port};
 use std::path::Path;
@@ -57,7 +57,9 @@ impl FeedArgs {
             values: vec![None; executable.inputs().len()],
         };
         for given in &self.inputs {
-            feed.take(given, session)?;
+            if let Err(error) = feed.take(given, session) {
+                return Ok(Err(vec![beyond(error, Place::Nowhere)?]));
+            }
         }
         let mut extents = Extents::default();
         for dim in &self.dims {
@@ -74,11 +76,21 @@ impl FeedArgs {
         if !found.is_empty() {
             return Ok(Err(found));
         }
-        if self.random {
-            feed.make_up(&extents, &mut Random::new(self.seed))?;
+        if self.random
+            && let Err((i, error)) = feed.make_up(&extents, &mut Random::new(self.seed))
+        {
+            return Ok(Err(vec![beyond(error, place(ready, i))?]));
         }
         let missing = feed.missing(ready);
         Ok(if missing.is_empty() { Ok(feed.values) } else { Err(missing) })
+    }
+}
+
+/// The finding for an input that takes more memory than the run may.
+fn beyond(error: anyhow::Error, place: Place) -> anyhow::Result<Diagnostic> {
+    match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+        Some(why) if why.is_limit() => Ok(Diagnostic::new(why.code(), place, format!("{error:#}"))),
+        Some(_) | None => Err(error),
     }
 }
 
@@ -213,7 +225,7 @@ impl<'m> Feed<'m> {
     }
 
     /// Fills in what is missing.
-    fn make_up(&mut self, extents: &Extents, random: &mut Random) -> anyhow::Result<()> {
+    fn make_up(&mut self, extents: &Extents, random: &mut Random) -> Result<(), (usize, anyhow::Error)> {
         for i in 0..self.ports.len() {
             if self.values[i].is_some() || self.has_default[i] {
                 continue;
@@ -232,7 +244,8 @@ impl<'m> Feed<'m> {
                 Some(ty) => random::value(self.model, ty, all, random),
                 None => Err(anyhow::anyhow!("it has no type: give it with -i {name}=FILE")),
             };
-            self.values[i] = Some(value.with_context(|| format!("input `{name}`"))?);
+            let value = value.with_context(|| format!("input `{name}`")).map_err(|error| (i, error))?;
+            self.values[i] = Some(value);
         }
         Ok(())
     }

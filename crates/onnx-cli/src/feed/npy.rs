@@ -1,15 +1,16 @@
 //! Arrays of NumPy: `.npy`, and `.npz`, which is a zip file of such.
 //!
-//! The header is a dictionary that Python writes, of three entries of a fixed form; so it is read as that and not as Python.
 //! NumPy has no bfloat16, no numbers of 8 bits with a point and none of 4 bits: it stores their bytes, as `V1`, `V2` or
 //! integers, and the type that the model declares says what they are.
 //! Format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+
+mod header;
 
 use anyhow::{Context as _, bail, ensure};
 use onnx_exec::Tensor;
 use onnx_ir::ElemType;
 use onnx_text::is_active;
-use std::io::{self, Cursor, Read as _, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -32,75 +33,99 @@ struct Header {
 
 /// Reads an array; `wanted` is the element type that is declared for it.
 pub(crate) fn read(bytes: &[u8], wanted: Option<ElemType>) -> anyhow::Result<Tensor> {
-    let rest = bytes.strip_prefix(MAGIC).context("this is no .npy file")?;
-    let [major, _, rest @ ..] = rest else { bail!("the header is cut off") };
-    let (length, rest) = match (major, rest) {
-        (1, [a, b, rest @ ..]) => (usize::from(u16::from_le_bytes([*a, *b])), rest),
-        (2 | 3, [a, b, c, d, rest @ ..]) => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
-        (1..=3, _) => bail!("the header is cut off"),
-        (major, _) => bail!("version {major} of .npy files is not known"),
+    let mut rest = bytes;
+    read_from(&mut rest, bytes.len() as u64, wanted)
+}
+
+/// Reads an array from something that says that it has so many bytes.
+fn read_from(source: &mut dyn Read, length: u64, wanted: Option<ElemType>) -> anyhow::Result<Tensor> {
+    let mut start = [0; 8];
+    source.read_exact(&mut start[..MAGIC.len()]).context("this is not a .npy file")?;
+    ensure!(start.starts_with(MAGIC), "this is not a .npy file");
+    let cut_off = "the header is cut off";
+    source.read_exact(&mut start[MAGIC.len()..]).context(cut_off)?;
+    let (wide, size) = match start[MAGIC.len()] {
+        1 => (false, 2),
+        2 | 3 => (true, 4),
+        major => bail!("version {major} of .npy files is not known"),
     };
-    ensure!(length <= MOST_HEADER, "the header has {length} bytes");
-    let header = rest.get(..length).context("the header is cut off")?;
-    let header = Header::parse(std::str::from_utf8(header).context("the header is not UTF-8")?)?;
+    let mut bytes = [0; 4];
+    source.read_exact(&mut bytes[..size]).context(cut_off)?;
+    let header_length = if wide {
+        u32::from_le_bytes(bytes) as usize
+    } else {
+        usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
+    };
+    ensure!(header_length <= MOST_HEADER, "the header has {header_length} bytes");
+    let mut header = vec![0; header_length];
+    source.read_exact(&mut header).context(cut_off)?;
+    let header = header::parse(std::str::from_utf8(&header).context("the header is not UTF-8")?)?;
+    let there = length.saturating_sub((start.len() + size + header_length) as u64);
+    array(&header, source, there, wanted)
+}
+
+/// The array behind a header, of which so many bytes are there.
+fn array(
+    header: &Header,
+    source: &mut dyn Read,
+    there: u64,
+    wanted: Option<ElemType>,
+) -> anyhow::Result<Tensor> {
+    let cut_off = "the array is cut off";
     let elem = header.elem(wanted)?;
-    let width = header.size * if header.kind == 'U' { 4 } else { 1 };
+    let width = header.size.checked_mul(if header.kind == 'U' { 4 } else { 1 }).context(cut_off)?;
     let count = header.dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
     let size = count.and_then(|count| count.checked_mul(width));
-    let data = size.and_then(|size| rest[length..].get(..size)).context("the array is cut off")?;
-    // Elements without bytes are empty strings.
+    let size = size.filter(|size| *size as u64 <= there).context(cut_off)?;
     let count = count.unwrap_or(0);
-    ensure!(width > 0 || count <= bytes.len(), "the array has more elements than the file has bytes");
-    let order = header.order(count);
-    let element = |i: usize| &data[order.as_ref().map_or(i, |order| order[i]) * width..][..width];
-    if elem == ElemType::STRING {
-        let strings = (0..count).map(|i| header.string(element(i))).collect::<anyhow::Result<_>>()?;
-        return Ok(Tensor::of_strings(&header.dims, strings)?);
-    }
-    let word = if header.kind == 'c' { width / 2 } else { width };
-    let mut numbers = match &order {
-        None => data.to_vec(),
-        Some(_) => (0..count).flat_map(element).copied().collect(),
+    // Elements without bytes are empty strings.
+    ensure!(width > 0 || count as u64 <= there, "the array has more elements than the file has bytes");
+    let is_turned = header.is_fortran && header.dims.len() > 1;
+    let mut tensor = if elem == ElemType::STRING || is_turned {
+        // Whatever is made of these bytes, they take memory as well.
+        let mut bytes = Tensor::zeros(ElemType::UINT8, &[size])?;
+        source.read_exact(bytes.bytes_mut()?).context(cut_off)?;
+        let element = |i: usize| {
+            let at = if is_turned { header.place(i, count) } else { i };
+            &bytes.bytes()[at * width..][..width]
+        };
+        if elem == ElemType::STRING {
+            return strings(header, (0..count).map(element));
+        }
+        let mut tensor = Tensor::zeros(elem, &header.dims)?;
+        for (i, to) in tensor.bytes_mut()?.chunks_exact_mut(width.max(1)).enumerate() {
+            to.copy_from_slice(element(i));
+        }
+        tensor
+    } else {
+        let mut tensor = Tensor::zeros(elem, &header.dims)?;
+        source.read_exact(tensor.bytes_mut()?).context(cut_off)?;
+        tensor
     };
+    let word = if header.kind == 'c' { width / 2 } else { width };
     if header.is_big {
-        numbers.chunks_exact_mut(word).for_each(<[u8]>::reverse);
+        tensor.bytes_mut()?.chunks_exact_mut(word.max(1)).for_each(<[u8]>::reverse);
     }
     if elem == ElemType::BOOL {
-        numbers.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+        tensor.bytes_mut()?.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
     }
-    Ok(Tensor::of_raw(elem, &header.dims, &numbers)?)
+    Ok(tensor)
+}
+
+fn strings<'b>(header: &Header, elements: impl Iterator<Item = &'b [u8]>) -> anyhow::Result<Tensor> {
+    let mut wrong = None;
+    let texts = elements.map_while(|bytes| match header.string(bytes) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            wrong = Some(error);
+            None
+        }
+    });
+    let tensor = Tensor::from_strings(&header.dims, texts);
+    wrong.map_or_else(|| Ok(tensor?), Err)
 }
 
 impl Header {
-    fn parse(text: &str) -> anyhow::Result<Header> {
-        let value = |key: &str| {
-            let (_, rest) =
-                text.split_once(&format!("'{key}':")).with_context(|| format!("the header has no {key}"))?;
-            anyhow::Ok(rest.trim_start())
-        };
-        let descr = value("descr")?.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
-        let (descr, _) = descr.context("arrays of records are not read")?;
-        let mut chars = descr.chars();
-        let (order, kind) = (chars.next(), chars.next());
-        let (Some(order @ ('<' | '>' | '|' | '=')), Some(kind)) = (order, kind) else {
-            bail!("`{descr}` is no type of elements");
-        };
-        ensure!(kind != 'O', "the array holds Python objects, which are not read: save strings as dtype=str");
-        let size = chars.as_str().parse().with_context(|| format!("`{descr}` is no type of elements"))?;
-        let is_fortran = value("fortran_order")?.starts_with("True");
-        let shape = value("shape")?.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-        let (shape, _) = shape.context("the header has no shape")?;
-        let extents = shape.split(',').map(str::trim).filter(|extent| !extent.is_empty());
-        let dims = extents.map(|e| e.trim_end_matches('L').parse()).collect::<Result<_, _>>();
-        Ok(Header {
-            is_big: order == '>',
-            kind,
-            size,
-            is_fortran,
-            dims: dims.context("the header has no shape")?,
-        })
-    }
-
     /// The element type; bytes that NumPy has no type for are of the wanted one.
     fn elem(&self, wanted: Option<ElemType>) -> anyhow::Result<ElemType> {
         use ElemType as E;
@@ -131,21 +156,15 @@ impl Header {
         })
     }
 
-    /// Where each element in row-major order is, if that is not its number.
-    fn order(&self, count: usize) -> Option<Vec<usize>> {
-        if !self.is_fortran || self.dims.len() < 2 {
-            return None;
+    /// Where an element in row-major order is among `count` in column-major order.
+    fn place(&self, mut at: usize, count: usize) -> usize {
+        let (mut place, mut stride) = (0, count);
+        for &d in self.dims.iter().rev() {
+            stride /= d.max(1);
+            place += at % d.max(1) * stride;
+            at /= d.max(1);
         }
-        let place = |mut at: usize| {
-            let (mut place, mut stride) = (0, count);
-            for &d in self.dims.iter().rev() {
-                stride /= d.max(1);
-                place += at % d.max(1) * stride;
-                at /= d.max(1);
-            }
-            place
-        };
-        Some((0..count).map(place).collect())
+        place
     }
 
     /// A string, which NumPy fills up with zeros.
@@ -215,9 +234,12 @@ pub(crate) fn read_all(
         let mut entry = archive.by_index(i).context("the archive is broken")?;
         let name = entry.name().context("the archive is broken")?.into_owned();
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
-        let mut content = Vec::new();
-        entry.read_to_end(&mut content).with_context(|| format!("cannot unpack `{name}`"))?;
-        let tensor = read(&content, wanted(&name)).with_context(|| format!("array `{name}`"))?;
+        // What it says of its size need not be so: memory is asked for before it is read.
+        let length = entry.size();
+        let array = || format!("array `{name}`");
+        let tensor = read_from(&mut entry, length, wanted(&name)).with_context(array)?;
+        // At the end the archive's checksum is compared.
+        _ = entry.read(&mut [0]).with_context(|| format!("cannot unpack `{name}`"))?;
         arrays.push((name, tensor));
     }
     Ok(arrays)
@@ -319,7 +341,8 @@ mod tests {
             ("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", &[], "Python objects"),
             ("{'descr': '<f3', 'fortran_order': False, 'shape': (2,), }", &[], "f3"),
             ("{'descr': '<U0', 'fortran_order': False, 'shape': (99999999999,), }", &[], "more elements"),
-            ("{'fortran_order': False, 'shape': (2,), }", &[], "no descr"),
+            ("{'fortran_order': False, 'shape': (2,), }", &[], "no `descr`"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } 7", &[0; 4], "behind"),
         ] {
             let error = format!("{:#}", read(&file(header, data), None).unwrap_err());
             assert!(error.contains(why), "{error}");

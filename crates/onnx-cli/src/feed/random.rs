@@ -2,7 +2,7 @@
 //!
 //! Floats lie between 0 and 1, integers are 0 or 1, so that they are good as indices.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use onnx_exec::{Random, Tensor, Value};
 use onnx_ir::{ElemType, Model, TypeId, TypeKind};
 
@@ -30,22 +30,18 @@ pub(super) fn value(
 
 fn tensor_of(elem: ElemType, dims: &[usize], random: &mut Random) -> anyhow::Result<Tensor> {
     use ElemType as E;
-    let zeros = Tensor::zeros(elem, dims)?;
-    let count = zeros.len();
+    let is_empty = dims.contains(&0);
+    let count = dims.iter().try_fold(usize::from(!is_empty), |n, &d| n.checked_mul(d));
+    let count = count.with_context(|| format!("a tensor of shape {dims:?} has too many elements"))?;
     Ok(match elem {
         E::FLOAT | E::DOUBLE | E::FLOAT16 | E::BFLOAT16 => {
-            let numbers: Vec<f64> = (0..count).map(|_| random.uniform()).collect();
-            Tensor::of_floats(elem, dims, &numbers)?
+            Tensor::from_floats(elem, dims, (0..count).map(|_| random.uniform()))?
         }
-        E::STRING => {
-            let word = |random: &mut Random| format!("s{}", random.bits() % 100);
-            Tensor::of_strings(dims, (0..count).map(|_| word(random)).collect())?
-        }
+        E::STRING => Tensor::from_strings(dims, (0..count).map(|_| format!("s{}", random.bits() % 100)))?,
         E::INT64 | E::INT32 | E::INT16 | E::INT8 | E::UINT64 | E::UINT32 | E::UINT16 | E::UINT8 | E::BOOL => {
-            let numbers: Vec<f64> = (0..count).map(|_| (random.bits() % 2) as f64).collect();
-            Tensor::of_floats(elem, dims, &numbers)?
+            Tensor::from_floats(elem, dims, (0..count).map(|_| (random.bits() % 2) as f64))?
         }
         // Types of few bits: 0 is a number in each.
-        _ => zeros,
+        _ => Tensor::zeros(elem, dims)?,
     })
 }

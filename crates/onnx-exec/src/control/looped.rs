@@ -3,6 +3,7 @@
 use super::stack::stack;
 use super::{Site, number, truth};
 use crate::failure::Failure;
+use crate::list::List;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -29,18 +30,17 @@ pub(super) fn run(
             "the body has fewer outputs than the loop carries values",
         ));
     };
-    let mut scanned: Vec<Vec<Value>> = vec![Vec::new(); kept];
+    let mut scanned: Vec<List<Value>> = (0..kept).map(|_| List::new()).collect();
     let mut i = 0usize;
     while goes_on && most.is_none_or(|most| i < most) {
-        // Even an empty body is a step.
-        run.limits(site.node)?;
+        run.iteration(site.node)?;
         let mut given =
             vec![site.told(run, number(i))?, site.told(run, Tensor::of_bools(&[], [true]))?.into()];
         given.append(&mut carried);
         let mut results = run.graph(graph, given)?;
         let more = results.split_off(results.len() - kept);
         for (all, one) in scanned.iter_mut().zip(more) {
-            all.push(one);
+            site.told(run, all.push(one))?;
         }
         carried = results.split_off(1);
         goes_on = match results.first() {

@@ -9,6 +9,7 @@ mod stack;
 
 use crate::failure::Failure;
 use crate::kernels::Attributes;
+use crate::list::List;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -111,9 +112,9 @@ fn map(run: &mut Run<'_, '_>, site: Site, inputs: &[Option<Value>]) -> Result<Ve
     let graph = site.graph(run, "body")?;
     let first = site.told(run, site.input(run, inputs, 0)?.elements())?;
     let outputs = run.executable.body().graphs[graph].outputs.len();
-    let mut results: Vec<Vec<Value>> = vec![Vec::new(); outputs];
+    let mut results: Vec<List<Value>> = (0..outputs).map(|_| List::new()).collect();
     for i in 0..first.len() {
-        run.limits(site.node)?;
+        run.iteration(site.node)?;
         let given = inputs.iter().flatten().map(|input| match input {
             Value::Sequence(all) => {
                 let short = || {
@@ -125,10 +126,10 @@ fn map(run: &mut Run<'_, '_>, site: Site, inputs: &[Option<Value>]) -> Result<Ve
         });
         let given = site.told(run, given.collect())?;
         for (all, one) in results.iter_mut().zip(run.graph(graph, given)?) {
-            all.push(one);
+            site.told(run, all.push(one))?;
         }
     }
-    Ok(results.into_iter().map(Value::sequence).collect())
+    Ok(results.into_iter().map(Value::list).collect())
 }
 
 /// A scalar of 64 bits.

@@ -7,6 +7,7 @@ use super::Site;
 use super::stack::{none, slice, stack};
 use crate::failure::Failure;
 use crate::kernels::resolve_axis;
+use crate::list::List;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -47,15 +48,15 @@ pub(super) fn run(
         Some(Ok(first)) => first.dims().first().copied().unwrap_or(0),
         Some(Err(_)) | None => 0,
     };
-    let mut all: Vec<Vec<Value>> = Vec::new();
+    let mut all: Vec<List<Value>> = Vec::new();
     for b in 0..batch {
         let member = inputs.iter().map(|v| Ok(Value::Tensor(slice(v.tensor()?, 0, b)?)));
         let member: Vec<Value> = site.told(run, member.collect())?;
         let length = lengths.as_ref().and_then(|all| all.get(b).copied());
         let results = scan(run, site, &member, &course, length)?;
-        all.resize(results.len(), Vec::new());
+        all.resize_with(results.len(), List::new);
         for (all, one) in all.iter_mut().zip(results) {
-            all.push(one);
+            site.told(run, all.push(one))?;
         }
     }
     let graph = site.graph(run, "body")?;
@@ -108,10 +109,9 @@ fn scan(
         }
     };
     let ports = &run.executable.body().graphs[graph].outputs;
-    let mut kept: Vec<Vec<Value>> = vec![Vec::new(); ports.len().saturating_sub(states)];
+    let mut kept: Vec<List<Value>> = (0..ports.len().saturating_sub(states)).map(|_| List::new()).collect();
     for i in 0..steps {
-        // Even an empty body is a step.
-        run.limits(site.node)?;
+        run.iteration(site.node)?;
         let mut given = std::mem::take(&mut carried);
         for ((tensor, axis), is_backward) in scanned.iter().zip(backward) {
             let at = if *is_backward { steps - 1 - i } else { i };
@@ -120,13 +120,14 @@ fn scan(
         carried = run.graph(graph, given)?;
         let results = carried.split_off(states.min(carried.len()));
         for (all, one) in kept.iter_mut().zip(results) {
-            all.push(one);
+            site.told(run, all.push(one))?;
         }
     }
     for (i, all) in kept.iter_mut().enumerate() {
         if steps < length {
             let empty = none(run, all, &ports[states + i]);
-            all.resize(length, site.told(run, empty)?.into());
+            let empty = site.told(run, empty)?.into();
+            site.told(run, all.resize(length, empty))?;
         }
         let (axis, is_reversed) = out(i);
         let stacked = stack(run, all, axis, is_reversed, &ports[states + i]);

@@ -1,6 +1,7 @@
 //! Tensors of equal shape as slices of one, and back.
 
 use crate::failure::{Failure, fail};
+use crate::list::{Listed as _, Strings};
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -15,7 +16,7 @@ pub(super) fn stack(
     is_reversed: bool,
     port: &Port,
 ) -> Result<Tensor, Failure> {
-    let slices: Vec<&Tensor> = slices.iter().map(Value::tensor).collect::<Result<_, _>>()?;
+    let slices = slices.iter().map(Value::tensor).try_listed()?;
     let Some(first) = slices.first() else {
         let (elem, mut dims) = declared(run, port);
         dims.insert(place(axis, dims.len())?, 0);
@@ -31,18 +32,19 @@ pub(super) fn stack(
     dims.insert(at, n);
     let order = |i: usize| if is_reversed { n - 1 - i } else { i };
     if first.is_strings() {
-        let all: Vec<&[String]> = slices.iter().map(|t| t.string_slice()).collect::<Result<_, _>>()?;
-        let element = |k: usize| {
+        let mut strings = Strings::with_room(n * len)?;
+        for k in 0..n * len {
             let (outer, rest) = (k / (n * inner).max(1), k % (n * inner).max(1));
-            all[order(rest / inner.max(1))][outer * inner + rest % inner.max(1)].clone()
-        };
-        return Tensor::of_strings(&dims, (0..n * len).map(element).collect());
+            let all = slices[order(rest / inner.max(1))].string_slice()?;
+            strings.push_copy(&all[outer * inner + rest % inner.max(1)])?;
+        }
+        return Tensor::of_texts(&dims, strings);
     }
     let mut stacked = Tensor::zeros(first.elem(), &dims)?;
     let width = stacked.bytes().len().checked_div(n * len).unwrap_or(0);
     let block = inner * width;
     if block > 0 {
-        for (k, to) in stacked.bytes_mut().chunks_exact_mut(block).enumerate() {
+        for (k, to) in stacked.bytes_mut()?.chunks_exact_mut(block).enumerate() {
             let from = slices[order(k % n)].bytes();
             to.copy_from_slice(&from[k / n * block..][..block]);
         }
@@ -70,9 +72,7 @@ pub(super) fn slice(tensor: &Tensor, axis: usize, i: usize) -> Result<Tensor, Fa
     let n = dims.remove(axis);
     let inner: usize = dims[axis..].iter().product();
     let outer: usize = dims[..axis].iter().product();
-    let positions: Vec<usize> =
-        (0..outer).flat_map(|o| (0..inner).map(move |k| (o * n + i) * inner + k)).collect();
-    tensor.picked(&dims, &positions)
+    tensor.picked_runs(&dims, (0..outer).map(|o| (o * n + i) * inner), inner)
 }
 
 /// Where the new axis comes.

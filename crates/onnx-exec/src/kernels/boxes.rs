@@ -3,6 +3,7 @@
 use super::{Call, Row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
@@ -68,26 +69,27 @@ fn non_max_suppression(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let threshold = number(call, 3)?.unwrap_or(0.0);
     let least_score = number(call, 4)?;
     let is_center = call.attrs.flag("center_point_box");
-    let corners: Vec<Corners> = boxes
+    let corners = boxes
         .slice::<f32>()?
         .as_chunks::<4>()
         .0
         .iter()
         .map(|b| if is_center { Corners::of_center(b) } else { Corners::of_corners(b) })
-        .collect();
+        .listed()?;
 
-    let mut selected: Vec<i64> = Vec::new();
+    let mut selected: List<i64> = List::new();
     let long = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-    let mut candidates: Vec<usize> = Vec::new();
-    let mut kept: Vec<Corners> = Vec::new();
+    let mut candidates: List<usize> = List::new();
+    let mut kept: List<Corners> = List::new();
     for (row, scores) in scores.slice::<f32>()?.chunks_exact(count.max(1)).enumerate() {
         let (batch, class) = (row / classes.max(1), row % classes.max(1));
         spend(count)?;
         candidates.clear();
-        candidates.extend((0..count).filter(|&i| least_score.is_none_or(|least| scores[i] > least)));
+        candidates.extend((0..count).filter(|&i| least_score.is_none_or(|least| scores[i] > least)))?;
         // The best first; what is no number is worst.
         let order = |x: f32| if x.is_nan() { f32::NEG_INFINITY } else { x };
-        candidates.sort_by(|&a, &b| order(scores[b]).total_cmp(&order(scores[a])));
+        // By place where they are equal, as a stable sort would have it, which needs memory of its own.
+        candidates.sort_unstable_by(|&a, &b| order(scores[b]).total_cmp(&order(scores[a])).then(a.cmp(&b)));
         kept.clear();
         for &candidate in &candidates {
             if kept.len() >= most {
@@ -96,8 +98,8 @@ fn non_max_suppression(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             spend(kept.len())?;
             let corners = corners[batch * count + candidate];
             if !kept.iter().any(|other| corners.overlaps(*other, threshold)) {
-                kept.push(corners);
-                selected.extend([long(batch), long(class), long(candidate)]);
+                kept.push(corners)?;
+                selected.extend([long(batch), long(class), long(candidate)])?;
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::keep::{self, Keep};
 use crate::budget;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::random::Random;
 use crate::tensor::{Tensor, count_of, width};
 use crate::value::Value;
@@ -68,7 +69,7 @@ impl Call<'_> {
     }
 
     /// The integers of an input, unless it is left out.
-    pub(crate) fn optional_ints(&self, i: usize) -> Result<Option<Vec<i64>>, Failure> {
+    pub(crate) fn optional_ints(&self, i: usize) -> Result<Option<List<i64>>, Failure> {
         self.optional_tensor(i)?.map(Tensor::ints).transpose()
     }
 

@@ -69,18 +69,18 @@ fn col2im(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut y = Tensor::zeros(x.elem(), &dims)?;
     if !x.is_empty() && !y.is_empty() {
         let blocks = Blocks { image, block, counts, strides, dilations, pads };
-        for_elements!(x.elem(), add(x, &mut y, &blocks));
+        for_elements!(x.elem(), add(x, &mut y, &blocks))?;
     }
     Ok(vec![y.into()])
 }
 
-fn add<T: Arithmetic>(x: &Tensor, y: &mut Tensor, blocks: &Blocks) {
+fn add<T: Arithmetic>(x: &Tensor, y: &mut Tensor, blocks: &Blocks) -> Result<(), Failure> {
     let plane: usize = blocks.image.iter().product();
     let elements: usize = blocks.block.iter().product();
     let columns: usize = blocks.counts.iter().product();
     let mut element = vec![0; blocks.block.len()];
     let mut block = vec![0; blocks.block.len()];
-    let planes = y.words_mut::<T>().chunks_exact_mut(plane);
+    let planes = y.words_mut::<T>()?.chunks_exact_mut(plane);
     for (y, x) in planes.zip(x.words::<T>().chunks_exact(elements * columns)) {
         element.fill(0);
         for row in x.chunks_exact(columns) {
@@ -94,4 +94,5 @@ fn add<T: Arithmetic>(x: &Tensor, y: &mut Tensor, blocks: &Blocks) {
             advance(&mut element, &blocks.block);
         }
     }
+    Ok(())
 }

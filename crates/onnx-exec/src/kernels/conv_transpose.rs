@@ -6,8 +6,9 @@
 use super::real::Real;
 use super::window::{dilations, long, longs, output_padding, pads, strides};
 use super::{Call, Row};
-use crate::budget::{filled, room_for, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, filled};
 use crate::tensor::{Tensor, advance, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -167,11 +168,11 @@ fn convolved<T: Real>(
 }
 
 /// The weights that each tap of each channel of the result has for the channels of the input.
-fn rows_of<T: Real>(w: &[T], group: usize, steps: usize) -> Result<Vec<T>, Failure> {
-    let mut rows = room_for(w.len())?;
+fn rows_of<T: Real>(w: &[T], group: usize, steps: usize) -> Result<List<T>, Failure> {
+    let mut rows = List::with_room(w.len())?;
     let each = w.len() / (group * steps);
     for w in w.chunks_exact(steps * each) {
-        (0..each).for_each(|at| rows.extend(w.iter().skip(at).step_by(each)));
+        (0..each).try_for_each(|at| rows.extend(w.iter().skip(at).step_by(each).copied()))?;
     }
     Ok(rows)
 }

@@ -26,16 +26,22 @@ fn cumulate(call: &mut Call<'_>, way: Way) -> Result<Vec<Value>, Failure> {
     let around = Around::of(x.dims(), axis)?;
     let mut result = x.clone();
     let (is_exclusive, is_reverse) = (call.attrs.flag("exclusive"), call.attrs.flag("reverse"));
-    for_elements!(x.elem(), along(&mut result, around, way, is_exclusive, is_reverse));
+    for_elements!(x.elem(), along(&mut result, around, way, is_exclusive, is_reverse))?;
     Ok(vec![result.into()])
 }
 
-fn along<T: Arithmetic>(x: &mut Tensor, around: Around, way: Way, is_exclusive: bool, is_reverse: bool) {
+fn along<T: Arithmetic>(
+    x: &mut Tensor,
+    around: Around,
+    way: Way,
+    is_exclusive: bool,
+    is_reverse: bool,
+) -> Result<(), Failure> {
     let (none, combine) = match way {
         Way::Sum => (T::ZERO, T::plus as fn(T, T) -> T),
         Way::Product => (T::ONE, T::times as fn(T, T) -> T),
     };
-    let elements = x.words_mut::<T>();
+    let elements = x.words_mut::<T>()?;
     for start in around.lines() {
         let mut kept = none;
         for i in 0..around.extent {
@@ -46,4 +52,5 @@ fn along<T: Arithmetic>(x: &mut Tensor, around: Around, way: Way, is_exclusive: 
             kept = next;
         }
     }
+    Ok(())
 }

@@ -2,8 +2,9 @@
 
 use super::window::{dilations, long, longs, pads, strides};
 use super::{Call, Row};
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::filled;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 

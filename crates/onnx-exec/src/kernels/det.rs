@@ -3,6 +3,7 @@
 use super::{Call, Row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::Listed as _;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
@@ -16,11 +17,10 @@ fn det(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     if *n == 0 {
         let count = call.has_room(x.elem(), outer)?;
-        return Ok(vec![Tensor::of_floats(x.elem(), outer, &crate::budget::filled(count, 1.0)?)?.into()]);
+        return Ok(vec![Tensor::of_floats(x.elem(), outer, &crate::list::filled(count, 1.0)?)?.into()]);
     }
     let mut matrices = x.floats()?;
-    let found: Vec<f64> =
-        matrices.chunks_exact_mut(n * n).map(|matrix| determinant(matrix, *n)).collect::<Result<_, _>>()?;
+    let found = matrices.chunks_exact_mut(n * n).map(|matrix| determinant(matrix, *n)).try_listed()?;
     Ok(vec![Tensor::of_floats(x.elem(), outer, &found)?.into()])
 }
 

@@ -5,6 +5,7 @@
 
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -37,38 +38,33 @@ fn dropout(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         },
     };
     let mask_elem = if call.since() < 10 { x.elem() } else { ElemType::BOOL };
-    let ones = |dims: &[usize], kept: Vec<bool>| -> Result<Tensor, Failure> {
+    let ones = |dims: &[usize], kept: List<bool>| -> Result<Tensor, Failure> {
         if mask_elem == ElemType::BOOL {
             return Tensor::of_bools(dims, kept);
         }
-        Tensor::of_floats(
-            mask_elem,
-            dims,
-            &kept.into_iter().map(|k| f64::from(u8::from(k))).collect::<Vec<_>>(),
-        )
+        Tensor::from_floats(mask_elem, dims, kept.into_iter().map(|k| f64::from(u8::from(k))))
     };
     if !is_training || ratio == 0.0 {
         let mut outputs = vec![x.clone().into()];
         if call.wants(1) {
-            outputs.push(ones(x.dims(), crate::budget::filled(x.len(), true)?)?.into());
+            outputs.push(ones(x.dims(), crate::list::filled(x.len(), true)?)?.into());
         }
         return Ok(outputs);
     }
-    let mut kept = crate::budget::room_for(x.len())?;
+    let mut kept = List::with_room(x.len())?;
     match call.attrs.int("seed") {
         Some(seed) => {
             let mut twister = Twister::new(seed as u32);
-            kept.extend((0..x.len()).map(|_| twister.uniform() >= ratio));
+            kept.extend((0..x.len()).map(|_| twister.uniform() >= ratio))?;
         }
         None => {
             let mut random: Random = call.random.clone();
-            kept.extend((0..x.len()).map(|_| random.uniform() >= ratio));
+            kept.extend((0..x.len()).map(|_| random.uniform() >= ratio))?;
         }
     }
     let scale = 1.0 / (1.0 - ratio);
-    let numbers: Vec<f64> =
-        x.floats()?.iter().zip(&kept).map(|(x, &k)| if k { x * scale } else { 0.0 }).collect();
-    let y = Tensor::of_floats(x.elem(), x.dims(), &numbers)?;
+    let numbers = x.floats()?.into_iter().zip(&kept).map(|(x, &k)| if k { x * scale } else { 0.0 });
+    let y = Tensor::from_floats(x.elem(), x.dims(), numbers)?;
     Ok(vec![y.into(), ones(x.dims(), kept)?.into()])
 }
 

@@ -1,8 +1,9 @@
 //! GridSample: an image at places between its pixels, which data says.
 
 use super::{Call, Row};
-use crate::budget::{room_for, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::tensor::{NOWHERE, Tensor, advance, count_of, strides};
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -173,7 +174,7 @@ fn grid_sample(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let plane: usize = spatial.iter().product();
     let per_image = numbers.len() / batch;
     if mode == Mode::Nearest {
-        let mut positions = room_for(count_of(&dims)?)?;
+        let mut positions = List::with_room(count_of(&dims)?)?;
         for image in 0..batch {
             let grid = &numbers[image * per_image..][..per_image];
             for channel in 0..channels {
@@ -182,14 +183,14 @@ fn grid_sample(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                     // Thrown back, it may lie between two pixels again: the first one counts.
                     let pixel = |i: usize| axes[i].pixel(place(at, i).trunc()).map(|p| p * strides[i]);
                     (0..axes.len()).try_fold(start, |sum, i| Some(sum + pixel(i)?)).unwrap_or(NOWHERE)
-                }));
+                }))?;
             }
         }
         let zero = Tensor::zeros(x.elem(), &[1])?;
         return Ok(vec![x.picked_or(&zero, &dims, &positions)?.into()]);
     }
     let pixels = x.floats()?;
-    let mut y = crate::budget::filled(count_of(&dims)?, 0.0)?;
+    let mut y = crate::list::filled(count_of(&dims)?, 0.0)?;
     let per_plane = per_image / axes.len();
     let mut index = vec![0; axes.len()];
     for image in 0..batch {

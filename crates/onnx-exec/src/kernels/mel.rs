@@ -1,8 +1,8 @@
 //! MelWeightMatrix: how much of each frequency of a spectrum is in each band of the mel scale.
 
 use super::{Call, Row};
-use crate::budget::filled;
 use crate::failure::{Failure, fail};
+use crate::list::filled;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;

@@ -6,6 +6,7 @@
 use super::{Call, Row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::HashMap;
@@ -112,11 +113,11 @@ impl<'a> Pool<'a> {
     }
 }
 
-fn items(tensor: &Tensor) -> Result<Vec<Item<'_>>, Failure> {
+fn items(tensor: &Tensor) -> Result<List<Item<'_>>, Failure> {
     if tensor.is_strings() {
-        return Ok(tensor.string_slice()?.iter().map(|text| Item::Text(text)).collect());
+        return tensor.string_slice()?.iter().map(|text| Item::Text(text)).listed();
     }
-    Ok(tensor.ints()?.into_iter().map(Item::Int).collect())
+    tensor.ints()?.into_iter().map(Item::Int).listed()
 }
 
 fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -166,7 +167,7 @@ fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         _ => fail!("`mode` is `{mode}`, not TF, IDF or TFIDF"),
     };
     let all = items(x)?;
-    for (row, counts) in counts.words_mut::<f32>().chunks_exact_mut(width).enumerate() {
+    for (row, counts) in counts.words_mut::<f32>()?.chunks_exact_mut(width).enumerate() {
         pool.count(&all[row * len..][..len], &lengths, tally, counts)?;
     }
     Ok(vec![counts.into()])

@@ -2,8 +2,8 @@
 
 use super::around::Around;
 use super::{Call, Row};
-use crate::budget::filled;
 use crate::failure::{Failure, fail};
+use crate::list::filled;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
@@ -75,10 +75,9 @@ fn batch_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         }
     }
     let running = |input: usize, kept: &[f64], new: &[f64]| {
-        let mixed: Vec<f64> =
-            kept.iter().zip(new).map(|(kept, new)| kept * momentum + new * (1.0 - momentum)).collect();
+        let mixed = kept.iter().zip(new).map(|(kept, new)| kept * momentum + new * (1.0 - momentum));
         let tensor = call.tensor(input)?;
-        Tensor::of_floats(tensor.elem(), tensor.dims(), &mixed).map(Value::from)
+        Tensor::from_floats(tensor.elem(), tensor.dims(), mixed).map(Value::from)
     };
     let saved = |input: usize, all: &[f64]| {
         let tensor = call.tensor(input)?;

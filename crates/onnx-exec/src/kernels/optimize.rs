@@ -5,6 +5,7 @@
 
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
@@ -40,7 +41,7 @@ fn step<const N: usize>(call: &Call<'_>, update: impl Fn(&mut Element<N>)) -> Re
         };
         let mut x = tensor(0)?.floats()?;
         let gradients = tensor(1)?.floats()?;
-        let mut states: Vec<Vec<f64>> = (0..N).map(|k| tensor(2 + k)?.floats()).collect::<Result<_, _>>()?;
+        let mut states: Vec<List<f64>> = (0..N).map(|k| tensor(2 + k)?.floats()).collect::<Result<_, _>>()?;
         for (at, x) in x.iter_mut().enumerate() {
             let mut element =
                 Element { x: *x, gradient: gradients[at], states: std::array::from_fn(|k| states[k][at]) };

@@ -1,16 +1,18 @@
 //! Elements in order, whatever their type.
 
 use crate::failure::Failure;
+use crate::list::{List, Listed as _};
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
+use onnx_ops::meaning::Number;
 use std::cmp::Ordering;
 
 /// The elements of a tensor as they are compared.
 pub(super) enum Keys<'t> {
-    Integers(Vec<i64>),
-    Floats(Vec<f64>),
+    Integers(List<i64>),
+    Floats(List<f64>),
     /// Real and imaginary parts.
-    Complex(Vec<[f64; 2]>),
+    Complex(List<[f64; 2]>),
     Strings(&'t [String]),
 }
 
@@ -22,17 +24,15 @@ impl<'t> Keys<'t> {
             // The same order, shifted.
             E::UINT64 => {
                 let shifted = |&x: &u64| (x ^ (1 << 63)) as i64;
-                Keys::Integers(tensor.words::<u64>().iter().map(shifted).collect())
+                Keys::Integers(tensor.words::<u64>().iter().map(shifted).listed()?)
             }
             E::COMPLEX64 => {
                 let parts = tensor.words::<[f32; 2]>().iter();
-                Keys::Complex(parts.map(|part| part.map(f64::from)).collect())
+                Keys::Complex(parts.map(|part| part.map(f64::from)).listed()?)
             }
-            E::COMPLEX128 => Keys::Complex(tensor.words::<[f64; 2]>().to_vec()),
-            _ => match tensor.ints() {
-                Ok(integers) => Keys::Integers(integers),
-                Err(_) => Keys::Floats(tensor.floats()?),
-            },
+            E::COMPLEX128 => Keys::Complex(List::copied(tensor.words::<[f64; 2]>())?),
+            _ if is_integer(tensor.elem()) => Keys::Integers(tensor.ints()?),
+            _ => Keys::Floats(tensor.floats()?),
         })
     }
 
@@ -48,6 +48,11 @@ impl<'t> Keys<'t> {
             Keys::Strings(keys) => keys[a].cmp(&keys[b]),
         }
     }
+}
+
+/// Whether the elements are integers or booleans.
+pub(super) fn is_integer(elem: ElemType) -> bool {
+    matches!(Number::from_bits(elem, 0), Some(Number::Int(_)))
 }
 
 fn floats(a: f64, b: f64) -> Ordering {

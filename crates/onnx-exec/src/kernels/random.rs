@@ -4,7 +4,9 @@
 //! seed of the run.
 
 use super::{Call, Row};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _};
 use crate::random::Random;
 use crate::tensor::Tensor;
 use crate::value::Value;
@@ -40,8 +42,7 @@ fn stream(call: &Call<'_>) -> Random {
 fn drawn(call: &Call<'_>, elem: ElemType, dims: &[usize], draw: Draw) -> Result<Vec<Value>, Failure> {
     let count = call.has_room(elem, dims)?;
     let mut random = stream(call);
-    let numbers: Vec<f64> = (0..count).map(|_| draw(call, &mut random)).collect();
-    Ok(vec![Tensor::of_floats(elem, dims, &numbers)?.into()])
+    Ok(vec![Tensor::from_floats(elem, dims, (0..count).map(|_| draw(call, &mut random)))?.into()])
 }
 
 fn of_shape(call: &mut Call<'_>, draw: Draw) -> Result<Vec<Value>, Failure> {
@@ -61,10 +62,9 @@ fn like(call: &mut Call<'_>, draw: Draw) -> Result<Vec<Value>, Failure> {
 fn bernoulli(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let mut random = stream(call);
-    let drawn: Vec<f64> =
-        x.floats()?.into_iter().map(|p| f64::from(u8::from(random.uniform() < p))).collect();
+    let drawn = x.floats()?.into_iter().map(|p| f64::from(u8::from(random.uniform() < p)));
     let elem = call.attrs.elem("dtype").unwrap_or(x.elem());
-    Ok(vec![Tensor::of_floats(elem, x.dims(), &drawn)?.into()])
+    Ok(vec![Tensor::from_floats(elem, x.dims(), drawn)?.into()])
 }
 
 /// Classes drawn by the logarithms of their probabilities, which need not sum to 1.
@@ -75,10 +75,11 @@ fn multinomial(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let elem = call.attrs.elem("dtype").unwrap_or(ElemType::INT32);
     call.has_room(elem, &[rows, samples])?;
     let (logs, mut random) = (x.floats()?, stream(call));
-    let mut drawn = Vec::with_capacity(rows * samples);
+    let mut drawn = List::with_room(rows * samples)?;
     for row in logs.chunks_exact(classes.max(1)) {
         let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let weights: Vec<f64> = row.iter().map(|x| (x - top).exp()).collect();
+        let weights = row.iter().map(|x| (x - top).exp()).listed()?;
+        spend(samples.saturating_mul(classes))?;
         let total: f64 = weights.iter().sum();
         for _ in 0..samples {
             let mut left = random.uniform() * total;
@@ -86,7 +87,7 @@ fn multinomial(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 left -= w;
                 left < 0.0
             });
-            drawn.push(class.unwrap_or(classes - 1) as f64);
+            drawn.push(class.unwrap_or(classes.saturating_sub(1)) as f64)?;
         }
     }
     Ok(vec![Tensor::of_floats(elem, &[rows, samples], &drawn)?.into()])

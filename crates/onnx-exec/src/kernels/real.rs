@@ -1,7 +1,7 @@
 //! The numbers that kernels compute with: double ones for doubles, single ones for all shorter floats.
 
-use crate::budget::room_for;
 use crate::failure::Failure;
+use crate::list::{List, Listed as _};
 use crate::loops::Matrix;
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
@@ -36,7 +36,7 @@ pub(super) trait Real:
     fn of(x: f64) -> Self;
 
     /// The elements of a tensor of numbers.
-    fn numbers(tensor: &Tensor) -> Result<Vec<Self>, Failure>;
+    fn numbers(tensor: &Tensor) -> Result<List<Self>, Failure>;
 
     /// A tensor of numbers that are rounded to the element type.
     fn tensor(elem: ElemType, dims: &[usize], numbers: &[Self]) -> Result<Tensor, Failure>;
@@ -61,10 +61,10 @@ impl Real for f32 {
         x as f32
     }
 
-    fn numbers(tensor: &Tensor) -> Result<Vec<f32>, Failure> {
+    fn numbers(tensor: &Tensor) -> Result<List<f32>, Failure> {
         match tensor.slice::<f32>() {
-            Ok(numbers) => Ok(numbers.to_vec()),
-            Err(_) => Ok(tensor.floats()?.into_iter().map(f32::of).collect()),
+            Ok(numbers) => List::copied(numbers),
+            Err(_) => tensor.floats()?.into_iter().map(f32::of).listed(),
         }
     }
 
@@ -72,27 +72,26 @@ impl Real for f32 {
         if elem == ElemType::FLOAT {
             return Tensor::of(dims, numbers);
         }
-        let numbers: Vec<f64> = numbers.iter().map(|&x| x.into()).collect();
-        Tensor::of_floats(elem, dims, &numbers)
+        Tensor::from_floats(elem, dims, numbers.iter().map(|&x| x.into()))
     }
 }
 
 impl Real for f64 {
     /// Its columns, and how many steps each has.
-    type Matrix = (Vec<f64>, usize);
+    type Matrix = (List<f64>, usize);
 
-    fn matrix(columns: &[f64], steps: usize) -> Result<(Vec<f64>, usize), Failure> {
-        Ok((columns.to_vec(), steps))
+    fn matrix(columns: &[f64], steps: usize) -> Result<(List<f64>, usize), Failure> {
+        Ok((List::copied(columns)?, steps))
     }
 
-    fn matrix_of_rows(rows: &[f64], columns: usize) -> Result<(Vec<f64>, usize), Failure> {
-        let mut all = room_for(rows.len())?;
-        (0..columns).for_each(|column| all.extend(rows.iter().skip(column).step_by(columns)));
+    fn matrix_of_rows(rows: &[f64], columns: usize) -> Result<(List<f64>, usize), Failure> {
+        let mut all = List::with_room(rows.len())?;
+        (0..columns).try_for_each(|column| all.extend(rows.iter().skip(column).step_by(columns).copied()))?;
         Ok((all, rows.len().checked_div(columns).unwrap_or(0)))
     }
 
     fn add_products(
-        (columns, steps): &(Vec<f64>, usize),
+        (columns, steps): &(List<f64>, usize),
         rows: &[f64],
         out: &mut [f64],
     ) -> Result<(), Failure> {
@@ -112,7 +111,7 @@ impl Real for f64 {
         x
     }
 
-    fn numbers(tensor: &Tensor) -> Result<Vec<f64>, Failure> {
+    fn numbers(tensor: &Tensor) -> Result<List<f64>, Failure> {
         tensor.floats()
     }
 

@@ -3,6 +3,7 @@
 use super::{Call, Row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -12,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[("", "MaxRoiPool", max_roi_pool), ("", "RoiAli
 
 /// An image of several channels, in a batch of such.
 struct Images {
-    elements: Vec<f64>,
+    elements: List<f64>,
     batch: usize,
     channels: usize,
     height: usize,
@@ -141,7 +142,7 @@ fn roi_align(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let dims = [numbers.len(), images.channels, h, w];
     call.has_room(x.elem(), &dims)?;
-    let mut y = crate::budget::room_for(crate::tensor::count_of(&dims)?)?;
+    let mut y = List::with_room(crate::tensor::count_of(&dims)?)?;
     if x.is_empty() {
         return Ok(vec![Tensor::zeros(x.elem(), &dims)?.into()]);
     }
@@ -159,7 +160,7 @@ fn roi_align(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                     plane.most(&rows, &columns, i, j)
                 } else {
                     plane.mean(&rows, &columns, i, j)
-                });
+                })?;
             }
         }
     }
@@ -225,7 +226,7 @@ fn max_roi_pool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let single = rounding(x);
     let dims = [count, images.channels, h, w];
     call.has_room(x.elem(), &dims)?;
-    let mut y = crate::budget::room_for(crate::tensor::count_of(&dims)?)?;
+    let mut y = List::with_room(crate::tensor::count_of(&dims)?)?;
     for &[number, corners @ ..] in rois.floats()?.as_chunks::<5>().0 {
         let image = images.image(number as i64)?;
         let [x1, y1, x2, y2] = corners.map(|c| single(c * scale).round());
@@ -238,7 +239,7 @@ fn max_roi_pool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                     spend(rows.len() * columns.len())?;
                     let row = |r: usize| &plane[r * images.width..][..images.width][columns.clone()];
                     let most = rows.clone().flat_map(row).copied().reduce(f64::max);
-                    y.push(most.unwrap_or(0.0));
+                    y.push(most.unwrap_or(0.0))?;
                 }
             }
         }

@@ -3,8 +3,8 @@
 use super::arithmetic::{Arithmetic, for_elements};
 use super::around::Around;
 use super::{Call, Row};
-use crate::budget::room_for;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::tensor::{Tensor, advance, strides};
 use crate::value::Value;
 
@@ -37,7 +37,7 @@ fn reduction(call: &Call<'_>) -> Result<Option<Reduction>, Failure> {
 }
 
 /// Pairs of a position in the data and one in the updates.
-type Pairs = Vec<(usize, usize)>;
+type Pairs = List<(usize, usize)>;
 
 fn scattered(
     data: &Tensor,
@@ -52,21 +52,27 @@ fn scattered(
         fail!("data and updates have different types");
     }
     let mut result = data.clone();
-    for_elements!(data.elem(), reduce(&mut result, updates, pairs, reduction));
+    for_elements!(data.elem(), reduce(&mut result, updates, pairs, reduction))?;
     Ok(vec![result.into()])
 }
 
-fn reduce<T: Arithmetic>(data: &mut Tensor, updates: &Tensor, pairs: &Pairs, reduction: Reduction) {
+fn reduce<T: Arithmetic>(
+    data: &mut Tensor,
+    updates: &Tensor,
+    pairs: &Pairs,
+    reduction: Reduction,
+) -> Result<(), Failure> {
     let combine = match reduction {
         Reduction::Add => T::plus,
         Reduction::Mul => T::times,
         Reduction::Min => T::least,
         Reduction::Max => T::most,
     };
-    let (to, from) = (data.words_mut::<T>(), updates.words::<T>());
+    let (to, from) = (data.words_mut::<T>()?, updates.words::<T>());
     for &(at, update) in pairs {
         to[at] = combine(to[at], from[update]);
     }
+    Ok(())
 }
 
 /// An index of an axis, counted from the end if negative.
@@ -88,13 +94,13 @@ fn scatter_elements(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         fail!("indices of shape {b:?} and updates of shape {c:?} do not fit data of shape {a:?}");
     }
     let strides = strides(data.dims());
-    let mut pairs: Pairs = room_for(indices.len())?;
+    let mut pairs: Pairs = List::with_room(indices.len())?;
     let mut index = vec![0; indices.rank()];
     for (update, at) in indices.ints()?.into_iter().enumerate() {
         let along = resolve(at, data.dims()[axis])?;
         let place =
             |(i, (&at, &stride)): (usize, (&usize, &usize))| stride * if i == axis { along } else { at };
-        pairs.push((index.iter().zip(&strides).enumerate().map(place).sum(), update));
+        pairs.push((index.iter().zip(&strides).enumerate().map(place).sum(), update))?;
         advance(&mut index, indices.dims());
     }
     scattered(data, updates, &pairs, reduction(call)?)
@@ -121,13 +127,13 @@ fn scatter_nd(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let strides = strides(data.dims());
     let slice: usize = data.dims()[depth..].iter().product();
     let indices = indices.ints()?;
-    let mut pairs: Pairs = room_for(updates.len())?;
+    let mut pairs: Pairs = List::with_room(updates.len())?;
     for row in 0..updates.len() / slice {
         let mut start = 0;
         for (axis, &at) in indices[row * depth..][..depth].iter().enumerate() {
             start += resolve(at, data.dims()[axis])? * strides[axis];
         }
-        pairs.extend((0..slice).map(|i| (start + i, row * slice + i)));
+        pairs.extend((0..slice).map(|i| (start + i, row * slice + i)))?;
     }
     scattered(data, updates, &pairs, reduction)
 }
@@ -152,13 +158,13 @@ fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let starts = match call.optional_ints(2)? {
         Some(starts) if starts.len() == batches => starts,
         Some(starts) => fail!("{} write indices are given for {batches} batches", starts.len()),
-        None => crate::budget::filled(batches, 0)?,
+        None => crate::list::filled(batches, 0)?,
     };
     if update.is_empty() {
         return Ok(vec![cache.clone().into()]);
     }
     let (to, from) = (Around::of(cache.dims(), axis)?, Around::of(update.dims(), axis)?);
-    let mut pairs: Pairs = room_for(update.len())?;
+    let mut pairs: Pairs = List::with_room(update.len())?;
     for outer in 0..from.outer {
         let start = starts[outer / (from.outer / batches)];
         for i in 0..from.extent {
@@ -170,7 +176,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             };
             let target = (outer * to.extent + at) * to.inner;
             let source = (outer * from.extent + i) * from.inner;
-            pairs.extend((0..to.inner).map(|i| (target + i, source + i)));
+            pairs.extend((0..to.inner).map(|i| (target + i, source + i)))?;
         }
     }
     scattered(cache, update, &pairs, None)

@@ -1,9 +1,13 @@
 //! Kernels whose results are as large as the data says: NonZero, Compress.
 
 use super::{Call, Row, resolve_axis};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::Listed as _;
 use crate::tensor::Tensor;
 use crate::value::Value;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::Number;
 
 pub(super) const ROWS: &[Row] = &[("", "Compress", compress), ("", "NonZero", non_zero)];
 
@@ -11,27 +15,41 @@ pub(super) const ROWS: &[Row] = &[("", "Compress", compress), ("", "NonZero", no
 fn non_zero(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     // All types have a zero whose bits are all 0, and floats another one.
-    let found: Vec<usize> = match x.floats() {
-        Ok(numbers) => (0..numbers.len()).filter(|&i| numbers[i] != 0.0).collect(),
-        Err(_) if x.is_strings() => {
-            let strings = x.string_slice()?;
-            (0..strings.len()).filter(|&i| !strings[i].is_empty()).collect()
-        }
-        Err(_) => {
-            let width = x.bytes().len().checked_div(x.len()).unwrap_or(1).max(1);
-            let is_zero = |element: &[u8]| element.iter().all(|&byte| byte == 0);
-            x.bytes().chunks_exact(width).enumerate().filter(|(_, e)| !is_zero(e)).map(|(i, _)| i).collect()
-        }
+    let width = x.bytes().len().checked_div(x.len()).unwrap_or(1).max(1);
+    let strings = x.string_slice().ok();
+    let is_zero = |i: usize| match strings {
+        Some(strings) => strings[i].is_empty(),
+        None => is_zero(x.elem(), &x.bytes()[i * width..][..width]),
     };
-    let mut positions = vec![0i64; x.rank() * found.len()];
-    for (column, &at) in found.iter().enumerate() {
+    spend(x.len())?;
+    let count = (0..x.len()).filter(|&i| !is_zero(i)).count();
+    let mut positions = Tensor::zeros(ElemType::INT64, &[x.rank(), count])?;
+    let to = positions.words_mut::<i64>()?;
+    for (column, at) in (0..x.len()).filter(|&i| !is_zero(i)).enumerate() {
         let mut rest = at;
         for (axis, &d) in x.dims().iter().enumerate().rev() {
-            positions[axis * found.len() + column] = i64::try_from(rest % d).unwrap_or(i64::MAX);
+            to[axis * count + column] = i64::try_from(rest % d).unwrap_or(i64::MAX);
             rest /= d;
         }
     }
-    Ok(vec![Tensor::of(&[x.rank(), found.len()], &positions)?.into()])
+    Ok(vec![positions.into()])
+}
+
+/// Whether the bytes of an element are those of a zero.
+fn is_zero(elem: ElemType, bytes: &[u8]) -> bool {
+    match elem {
+        // Of complex numbers, either part may be a negative zero.
+        ElemType::COMPLEX64 => bytes.chunks_exact(4).all(|part| is_zero(ElemType::FLOAT, part)),
+        ElemType::COMPLEX128 => bytes.chunks_exact(8).all(|part| is_zero(ElemType::DOUBLE, part)),
+        _ => {
+            let mut bits = [0; size_of::<u64>()];
+            bits[..bytes.len()].copy_from_slice(bytes);
+            match Number::from_bits(elem, u64::from_le_bytes(bits)) {
+                Some(Number::Float(x)) => x == 0.0,
+                Some(Number::Int(_)) | None => bytes.iter().all(|&byte| byte == 0),
+            }
+        }
+    }
 }
 
 /// The slices for which the condition is true; without an axis, the elements.
@@ -39,7 +57,7 @@ fn compress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (x, condition) = (call.tensor(0)?, call.tensor(1)?.words::<u8>());
     let x = if call.attrs.has("axis") { x.clone() } else { x.reshaped(&[x.len()])? };
     let axis = resolve_axis(call.attrs.int("axis").unwrap_or(0), x.rank())?;
-    let kept: Vec<usize> = (0..condition.len()).filter(|&i| condition[i] != 0).collect();
+    let kept = (0..condition.len()).filter(|&i| condition[i] != 0).listed()?;
     let extent = x.dims()[axis];
     if let Some(outside) = kept.last().filter(|&&i| i >= extent) {
         fail!("slice {outside} is wanted of {extent}");
@@ -48,7 +66,6 @@ fn compress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let outer: usize = x.dims()[..axis].iter().product();
     let mut dims = x.dims().to_vec();
     dims[axis] = kept.len();
-    let slices = (0..outer).flat_map(|o| kept.iter().map(move |&i| (o * extent + i) * inner));
-    let positions: Vec<usize> = slices.flat_map(|start| start..start + inner).collect();
-    Ok(vec![x.picked(&dims, &positions)?.into()])
+    let starts = (0..outer).flat_map(|o| kept.iter().map(move |&i| (o * extent + i) * inner));
+    Ok(vec![x.picked_runs(&dims, starts, inner)?.into()])
 }

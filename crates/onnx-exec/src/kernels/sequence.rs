@@ -6,7 +6,8 @@
 use super::{Call, Row, resolve_axis};
 use crate::budget;
 use crate::failure::{Failure, fail};
-use crate::tensor::Tensor;
+use crate::list::{List, Listed as _, Strings};
+use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn construct(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    Ok(vec![Value::sequence(call.inputs.iter().flatten().cloned().collect())])
+    Ok(vec![Value::list(call.inputs.iter().flatten().cloned().listed()?)])
 }
 
 fn length(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -50,34 +51,46 @@ fn at(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
 }
 
-/// The elements of the first input, to be changed.
-fn copied(call: &Call<'_>) -> Result<Vec<Value>, Failure> {
-    let elements = call.value(0)?.elements()?;
-    budget::spend(elements.len())?;
-    budget::has_room(elements.len().saturating_mul(size_of::<Value>()))?;
-    Ok(elements.to_vec())
+/// Steps that the copy of an element takes.
+const OF_COPY: usize = 64;
+
+/// The elements of the first input, to be changed: they are copied where others have the sequence, too.
+fn taken(call: &mut Call<'_>) -> Result<List<Value>, Failure> {
+    call.value(0)?.elements()?;
+    match call.inputs[0].take() {
+        Some(Value::Sequence(elements)) => match Arc::try_unwrap(elements) {
+            Ok(elements) => Ok(elements),
+            Err(shared) => {
+                budget::spend(shared.len().saturating_mul(OF_COPY))?;
+                List::copied(&shared)
+            }
+        },
+        _ => fail!("a sequence is expected"),
+    }
 }
 
 /// Position -1 without one.
 fn erase(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let mut elements = copied(call)?;
+    let mut elements = taken(call)?;
     let at = position(call, 1, elements.len())?.unwrap_or(elements.len().wrapping_sub(1));
     if at >= elements.len() {
         fail!("the position is outside of a sequence of {} elements", elements.len());
     }
+    budget::spend(elements.len() - at)?;
     elements.remove(at);
-    Ok(vec![Value::sequence(elements)])
+    Ok(vec![Value::list(elements)])
 }
 
 /// Before the element at a position; the position behind the last one, and none, is the end.
 fn insert(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let mut elements = copied(call)?;
+    let mut elements = taken(call)?;
     let at = position(call, 2, elements.len())?.unwrap_or(elements.len());
     if at > elements.len() {
         fail!("the position is outside of a sequence of {} elements", elements.len());
     }
-    elements.insert(at, call.value(1)?.clone());
-    Ok(vec![Value::sequence(elements)])
+    budget::spend(elements.len() - at)?;
+    elements.insert(at, call.value(1)?.clone())?;
+    Ok(vec![Value::list(elements)])
 }
 
 /// A tensor in parts along an axis: of the lengths that are given, of one length (the last may be shorter), or slices.
@@ -90,10 +103,8 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         Ok(n) => Ok(n),
         Err(_) => fail!("a part has length {n}"),
     };
-    let lengths: Vec<usize> = match given {
-        Some(lengths) if lengths.rank() > 0 => {
-            lengths.ints()?.into_iter().map(length).collect::<Result<_, _>>()?
-        }
+    let lengths: List<usize> = match given {
+        Some(lengths) if lengths.rank() > 0 => lengths.ints()?.into_iter().map(length).try_listed()?,
         Some(_) | None => {
             let each = match given {
                 Some(each) => each.ints()?.into_iter().map(length).next().transpose()?.unwrap_or(0),
@@ -108,30 +119,31 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             if count > x.len().max(MOST_EMPTY) {
                 fail!("{count} parts without elements are too many");
             }
-            (0..count).map(|i| each.min(extent - i * each)).collect()
+            (0..count).map(|i| each.min(extent - i * each)).listed()?
         }
     };
     if lengths.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)) != Some(extent) {
-        fail!("parts of lengths {lengths:?} do not make up the extent {extent}");
+        let shown = &lengths[..lengths.len().min(8)];
+        let more = if lengths.len() > shown.len() { " and so on" } else { "" };
+        fail!("parts of lengths {shown:?}{more} do not add up to the extent {extent}");
     }
     let drops_axis = given.is_none() && call.attrs.int("keepdims") == Some(0);
     let (outer, inner): (usize, usize) =
         (x.dims()[..axis].iter().product(), x.dims()[axis + 1..].iter().product());
-    let mut parts = Vec::with_capacity(lengths.len());
+    let mut parts = List::with_room(lengths.len())?;
     let mut start = 0;
     for n in lengths {
         let rows = (0..if n * inner > 0 { outer } else { 0 }).map(|o| (o * extent + start) * inner);
-        let positions: Vec<usize> = rows.flat_map(|from| from..from + n * inner).collect();
         let mut dims = x.dims().to_vec();
         if drops_axis {
             dims.remove(axis);
         } else {
             dims[axis] = n;
         }
-        parts.push(Value::Tensor(x.picked(&dims, &positions)?));
+        parts.push(Value::Tensor(x.picked_runs(&dims, rows, n * inner)?))?;
         start += n;
     }
-    Ok(vec![Value::sequence(parts)])
+    Ok(vec![Value::list(parts)])
 }
 
 /// A tensor without elements can have a huge extent; it is split into no more parts than this.
@@ -139,8 +151,7 @@ const MOST_EMPTY: usize = 1 << 20;
 
 /// All elements along an axis, or along a new one.
 fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let tensors: Vec<&Tensor> =
-        call.value(0)?.elements()?.iter().map(Value::tensor).collect::<Result<_, _>>()?;
+    let tensors = call.value(0)?.elements()?.iter().map(Value::tensor).try_listed()?;
     let Some(first) = tensors.first() else { fail!("a sequence without elements is no tensor") };
     let is_new = call.attrs.flag("new_axis");
     let axis = call.attrs.axis("axis", first.rank() + usize::from(is_new))?;
@@ -152,8 +163,8 @@ fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         dims.insert(axis.min(dims.len()), 1);
         t.reshaped(&dims)
     };
-    let tensors: Vec<Tensor> = tensors.iter().map(with_axis).collect::<Result<_, _>>()?;
-    Ok(vec![join(&tensors.iter().collect::<Vec<_>>(), axis)?.into()])
+    let tensors = tensors.iter().map(with_axis).try_listed()?;
+    Ok(vec![join(&tensors.iter().listed()?, axis)?.into()])
 }
 
 /// Tensors behind one another along an axis that the first one has.
@@ -176,17 +187,18 @@ fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor, Failure> {
     let outer: usize = dims[..axis].iter().product();
     let count = |t: &Tensor| t.len().checked_div(outer).unwrap_or(0);
     if first.is_strings() {
-        let mut strings = Vec::new();
+        let mut strings = Strings::with_room(count_of(&dims)?)?;
         for o in 0..outer {
             for t in tensors {
-                strings.extend_from_slice(&t.string_slice()?[o * count(t)..][..count(t)]);
+                let texts = &t.string_slice()?[o * count(t)..][..count(t)];
+                texts.iter().try_for_each(|text| strings.push_copy(text))?;
             }
         }
-        return Tensor::of_strings(&dims, strings);
+        return Tensor::of_texts(&dims, strings);
     }
     let mut joined = Tensor::zeros(first.elem(), &dims)?;
     let width = joined.bytes().len().checked_div(joined.len()).unwrap_or(0);
-    let mut to = joined.bytes_mut();
+    let mut to = joined.bytes_mut()?;
     for o in 0..if width > 0 { outer } else { 0 } {
         for t in tensors {
             let size = count(t) * width;

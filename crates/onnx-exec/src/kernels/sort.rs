@@ -3,9 +3,10 @@
 use super::around::Around;
 use super::order::Keys;
 use super::{Call, Row, resolve_axis};
-use crate::budget::{filled, room_for, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
-use crate::tensor::{Tensor, count_of};
+use crate::list::{List, Listed as _, filled};
+use crate::tensor::Tensor;
 use crate::value::Value;
 use std::cmp::Ordering;
 
@@ -33,9 +34,9 @@ fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut indices = Tensor::zeros(onnx_ir::ElemType::INT64, &dims)?;
     let count = indices.len();
     let mut positions = filled(count, 0usize)?;
-    let mut line = room_for(around.extent)?;
+    let mut line = List::with_room(around.extent)?;
     let places = Around { extent: k, ..around };
-    let to = indices.words_mut::<i64>();
+    let to = indices.words_mut::<i64>()?;
     for (start, place) in around.lines().zip(places.lines()) {
         let at = |i: usize| start + i * around.inner;
         let compare = |&a: &usize, &b: &usize| {
@@ -44,7 +45,7 @@ fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         };
         spend(around.extent)?;
         line.clear();
-        line.extend(0..around.extent);
+        line.extend(0..around.extent)?;
         if k < line.len() {
             line.select_nth_unstable_by(k, compare);
         }
@@ -74,46 +75,42 @@ fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         elements.map(differ).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
     spend(x.len())?;
-    let mut order: Vec<usize> = room_for(around.extent)?;
-    order.extend(0..around.extent);
-    order.sort_by(compare);
+    let mut order: List<usize> = List::with_room(around.extent)?;
+    order.extend(0..around.extent)?;
+    // By place where they are equal, as a stable sort would have it, which needs memory of its own.
+    order.sort_unstable_by(|a, b| compare(a, b).then(a.cmp(b)));
 
-    // Groups of equal slices, each with the first of them, which a stable sort puts first.
-    let mut groups: Vec<(usize, i64)> = Vec::new();
+    // Groups of equal slices, each with the first of them, which comes first.
+    let mut groups: List<(usize, i64)> = List::new();
     let mut group_of = filled(around.extent, 0usize)?;
     for (i, &slice) in order.iter().enumerate() {
         let is_new = i == 0 || compare(&order[i - 1], &slice).is_ne();
         match groups.last_mut() {
             Some((_, count)) if !is_new => *count += 1,
-            Some(_) | None => groups.push((slice, 1)),
+            Some(_) | None => groups.push((slice, 1))?,
         }
         group_of[slice] = groups.len() - 1;
     }
-    let mut place: Vec<usize> = (0..groups.len()).collect();
+    let mut place = (0..groups.len()).listed()?;
     if call.attrs.int("sorted").unwrap_or(1) == 0 {
         // In the order in which they were met.
-        let mut met: Vec<usize> = (0..groups.len()).collect();
-        met.sort_by_key(|&group| groups[group].0);
+        let mut met = (0..groups.len()).listed()?;
+        met.sort_unstable_by_key(|&group| groups[group].0);
         for (i, &group) in met.iter().enumerate() {
             place[group] = i;
         }
-        groups.sort_by_key(|&(first, _)| first);
+        groups.sort_unstable_by_key(|&(first, _)| first);
     }
 
     let mut dims = x.dims().to_vec();
     dims[axis] = groups.len();
-    let mut positions = room_for(count_of(&dims)?)?;
-    for o in 0..outer {
-        for &(first, _) in &groups {
-            let start = (o * around.extent + first) * inner;
-            positions.extend(start..start + inner);
-        }
-    }
     let long = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-    let firsts: Vec<i64> = groups.iter().map(|&(first, _)| long(first)).collect();
-    let inverse: Vec<i64> = group_of.iter().map(|&group| long(place[group])).collect();
-    let counts: Vec<i64> = groups.iter().map(|&(_, count)| count).collect();
+    let firsts = groups.iter().map(|&(first, _)| long(first)).listed()?;
+    let inverse = group_of.iter().map(|&group| long(place[group])).listed()?;
+    let counts = groups.iter().map(|&(_, count)| count).listed()?;
     let list = |all: &[i64]| Tensor::of(&[all.len()], all);
-    let y = x.picked(&dims, &positions)?;
+    let extent = around.extent;
+    let starts = (0..outer).flat_map(|o| groups.iter().map(move |&(first, _)| (o * extent + first) * inner));
+    let y = x.picked_runs(&dims, starts, inner)?;
     Ok(vec![y.into(), list(&firsts)?.into(), list(&inverse)?.into(), list(&counts)?.into()])
 }

@@ -5,6 +5,7 @@ use super::broadcast::Broadcast;
 use super::{Attributes, Call, Row};
 use crate::budget;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _, Strings};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -41,10 +42,13 @@ fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let shape = Broadcast::of(a, b)?;
     let count = call.has_room(ElemType::STRING, &shape.dims)?;
     let (left, right) = (a.string_slice()?, b.string_slice()?);
-    let lengths = (0..count).map(|at| left[shape.place(a, at)].len() + right[shape.place(b, at)].len());
-    budget::has_room(lengths.fold(0, usize::saturating_add))?;
-    let join = |at: usize| format!("{}{}", left[shape.place(a, at)], right[shape.place(b, at)]);
-    Ok(vec![Tensor::of_strings(&shape.dims, (0..count).map(join).collect())?.into()])
+    let mut joined = Strings::with_room(count)?;
+    for at in 0..count {
+        let (left, right) = (&left[shape.place(a, at)], &right[shape.place(b, at)]);
+        budget::has_room(left.len().saturating_add(right.len()))?;
+        joined.push([&left[..], right].concat())?;
+    }
+    Ok(vec![Tensor::of_texts(&shape.dims, joined)?.into()])
 }
 
 /// What separates words where no delimiter is given.
@@ -53,16 +57,16 @@ fn is_space(c: char) -> bool {
 }
 
 /// The words of a text, of which the last is the rest of the text after so many splits.
-fn words(text: &str, most: usize) -> Vec<&str> {
-    let mut words = Vec::new();
+fn words(text: &str, most: usize) -> Result<List<&str>, Failure> {
+    let mut words = List::new();
     // White space around the text belongs to no word, nor to the rest that is not split.
     let mut rest = text.trim_matches(is_space);
     while !rest.is_empty() {
         let end = rest.find(is_space).filter(|_| words.len() < most).unwrap_or(rest.len());
-        words.push(&rest[..end]);
+        words.push(&rest[..end])?;
         rest = rest[end..].trim_start_matches(is_space);
     }
-    words
+    Ok(words)
 }
 
 /// The parts of each element along a new last axis, filled up with empty strings, and how many there are.
@@ -71,25 +75,28 @@ fn split(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let delimiter = call.attrs.string("delimiter").unwrap_or_default();
     // Without a number, and with a negative one, there is no end.
     let most = call.attrs.int("maxsplit").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
-    let parts: Vec<Vec<&str>> = x
+    let parts: List<List<&str>> = x
         .string_slice()?
         .iter()
         .map(|text| match &delimiter[..] {
             "" => words(text, most),
-            delimiter => text.splitn(most.saturating_add(1), delimiter).collect(),
+            delimiter => text.splitn(most.saturating_add(1), delimiter).listed(),
         })
-        .collect();
-    let widest = parts.iter().map(Vec::len).max().unwrap_or(0);
+        .try_listed()?;
+    let widest = parts.iter().map(|own| own.len()).max().unwrap_or(0);
     let dims = [x.dims(), &[widest]].concat();
     let count = call.has_room(ElemType::STRING, &dims)?;
-    let mut strings = Vec::with_capacity(count);
+    let mut strings = Strings::with_room(count)?;
     for own in &parts {
-        strings.extend(own.iter().map(|part| (*part).to_owned()));
-        strings.extend(std::iter::repeat_n(String::new(), widest - own.len()));
+        own.iter().try_for_each(|part| strings.push_copy(part))?;
+        (own.len()..widest).try_for_each(|_| strings.push_copy(""))?;
     }
-    let counts: Vec<i64> = parts.iter().map(|own| i64::try_from(own.len()).unwrap_or(i64::MAX)).collect();
-    Ok(vec![Tensor::of_strings(&dims, strings)?.into(), Tensor::of(x.dims(), &counts)?.into()])
+    let counts = parts.iter().map(|own| i64::try_from(own.len()).unwrap_or(i64::MAX)).listed()?;
+    Ok(vec![Tensor::of_texts(&dims, strings)?.into(), Tensor::of(x.dims(), &counts)?.into()])
 }
+
+/// The bytes that a byte becomes at most in another case.
+const MOST_CASED: usize = 3;
 
 /// Without the stop words, in upper or lower case. Of nothing, an empty string is left.
 fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -111,11 +118,15 @@ fn normalize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         other => fail!("`case_change_action` is `{other}`, not LOWER, UPPER or NONE"),
     };
     let kept = x.string_slice()?.iter().filter(|text| !stop_words.contains(&folded(text)));
-    let mut strings: Vec<String> = kept.map(|text| change(text)).collect();
-    if strings.is_empty() {
-        strings.push(String::new());
+    let mut strings = Strings::with_room(0)?;
+    for text in kept {
+        budget::has_room(text.len().saturating_mul(MOST_CASED))?;
+        strings.push(change(text))?;
     }
-    Ok(vec![Tensor::of_strings(&[row, &[strings.len()]].concat(), strings)?.into()])
+    if strings.len() == 0 {
+        strings.push(String::new())?;
+    }
+    Ok(vec![Tensor::of_texts(&[row, &[strings.len()]].concat(), strings)?.into()])
 }
 
 /// Numbers as strings: integers in decimal, floats with the fewest digits that tell them from their neighbours in their
@@ -125,13 +136,13 @@ pub(super) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
     if numbers.is_strings() {
         return Ok(numbers.clone());
     }
-    let strings: Vec<String> = match numbers.elem() {
+    let strings = match numbers.elem() {
         E::BOOL => {
-            let name = |&x: &u8| if x == 0 { "False" } else { "True" }.to_owned();
-            numbers.words::<u8>().iter().map(name).collect()
+            let name = |&x: &u8| if x == 0 { "False" } else { "True" };
+            Strings::all(numbers.words::<u8>().iter().map(name))?
         }
-        E::FLOAT => numbers.words::<f32>().iter().map(|&x| shortest(x, format!("{x:e}"))).collect(),
-        E::DOUBLE => numbers.words::<f64>().iter().map(|&x| shortest(x, format!("{x:e}"))).collect(),
+        E::FLOAT => Strings::all(numbers.words::<f32>().iter().map(|&x| shortest(x, format!("{x:e}"))))?,
+        E::DOUBLE => Strings::all(numbers.words::<f64>().iter().map(|&x| shortest(x, format!("{x:e}"))))?,
         E::FLOAT16 => narrow(numbers, |x| half::f16::from_f64(x).to_f64())?,
         E::BFLOAT16 => narrow(numbers, |x| half::bf16::from_f64(x).to_f64())?,
         // Of few digits, all that they have.
@@ -144,22 +155,22 @@ pub(super) fn to_text(numbers: &Tensor) -> Result<Tensor, Failure> {
         | E::FLOAT6E3M2
         | E::FLOAT4E2M1 => {
             let text = |x: f64| shortest(x, format!("{:e}", x as f32));
-            numbers.floats()?.into_iter().map(text).collect()
+            Strings::all(numbers.floats()?.into_iter().map(text))?
         }
-        E::UINT64 => numbers.words::<u64>().iter().map(u64::to_string).collect(),
-        _ => numbers.ints()?.iter().map(i64::to_string).collect(),
+        E::UINT64 => Strings::all(numbers.words::<u64>().iter().map(u64::to_string))?,
+        _ => Strings::all(numbers.ints()?.iter().map(i64::to_string))?,
     };
-    Tensor::of_strings(numbers.dims(), strings)
+    Tensor::of_texts(numbers.dims(), strings)
 }
 
 /// Floats of few digits, whose own rounding is given.
-fn narrow(numbers: &Tensor, round: impl Fn(f64) -> f64) -> Result<Vec<String>, Failure> {
+fn narrow(numbers: &Tensor, round: impl Fn(f64) -> f64) -> Result<Strings, Failure> {
     let text = |x: f64| {
         let tries = (0..17).map(|digits| format!("{x:.digits$e}"));
         let mut exact = tries.filter(|text| text.parse().is_ok_and(|back: f64| round(back) == x));
         shortest(x, exact.next().unwrap_or_else(|| format!("{x:e}")))
     };
-    Ok(numbers.floats()?.into_iter().map(text).collect())
+    Strings::all(numbers.floats()?.into_iter().map(text))
 }
 
 /// A number of which the digits are given as `d.ddde-x`: with an exponent only where it is far from 0.
@@ -200,7 +211,7 @@ pub(super) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Fail
     if is_integer(elem) {
         let mut numbers = Tensor::zeros(elem, strings.dims())?;
         let width = numbers.bytes().len().checked_div(texts.len()).unwrap_or(0);
-        for (text, to) in texts.iter().zip(numbers.bytes_mut().chunks_exact_mut(width.max(1))) {
+        for (text, to) in texts.iter().zip(numbers.bytes_mut()?.chunks_exact_mut(width.max(1))) {
             let Some(bytes) = integer(text).and_then(|n| in_range(n, elem)) else {
                 fail!("{text:?} is no {name}");
             };
@@ -219,7 +230,7 @@ pub(super) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Fail
         let read = text.parse().ok().or_else(|| truth(text));
         read.ok_or_else(|| Failure::new(format!("{text:?} is no {name}")))
     };
-    let numbers: Vec<f64> = texts.iter().map(number).collect::<Result<_, _>>()?;
+    let numbers = texts.iter().map(number).try_listed()?;
     Tensor::of_floats(elem, strings.dims(), &numbers)
 }
 
@@ -287,8 +298,9 @@ mod tests {
 
     #[test]
     fn words_are_what_white_space_separates() {
-        assert_eq!(words("  a b  c ", usize::MAX), ["a", "b", "c"]);
-        assert_eq!(words("  a b  c ", 1), ["a", "b  c"]);
+        let words = |text, most| words(text, most).expect("few");
+        assert_eq!(words("  a b  c ", usize::MAX)[..], ["a", "b", "c"]);
+        assert_eq!(words("  a b  c ", 1)[..], ["a", "b  c"]);
         assert!(words(" ", 3).is_empty());
     }
 }

@@ -5,6 +5,7 @@
 
 use super::{Call, Row, pattern};
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _, Strings, filled};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -34,32 +35,32 @@ impl Way {
     }
 
     /// The parts of a text; empty ones may be among them.
-    fn parts<'t>(&self, text: &'t str) -> Result<Vec<&'t str>, Failure> {
+    fn parts<'t>(&self, text: &'t str) -> Result<List<&'t str>, Failure> {
         // A pattern may match a single byte.
         let part = |start: usize, end: usize| match text.get(start..end) {
             Some(part) => Ok(part),
             None => fail!("a pattern divides a character of {text:?}"),
         };
         match self {
-            Way::Characters => text.char_indices().map(|(at, c)| part(at, at + c.len_utf8())).collect(),
+            Way::Characters => text.char_indices().map(|(at, c)| part(at, at + c.len_utf8())).try_listed(),
             Way::Matches(regex) => {
-                regex.find_iter(text.as_bytes()).map(|found| part(found.start(), found.end())).collect()
+                regex.find_iter(text.as_bytes()).map(|found| part(found.start(), found.end())).try_listed()
             }
             Way::Between(separators) => {
-                let mut parts = vec![(0, text.len())];
+                let mut parts = filled(1, (0, text.len()))?;
                 for separator in separators {
-                    let mut finer = Vec::with_capacity(parts.len());
+                    let mut finer = List::with_room(parts.len())?;
                     for (start, end) in parts {
                         let mut from = start;
                         for found in separator.find_iter(&text.as_bytes()[start..end]) {
-                            finer.push((from, start + found.start()));
+                            finer.push((from, start + found.start()))?;
                             from = start + found.end();
                         }
-                        finer.push((from, end));
+                        finer.push((from, end))?;
                     }
                     parts = finer;
                 }
-                parts.into_iter().map(|(start, end)| part(start, end)).collect()
+                parts.into_iter().map(|(start, end)| part(start, end)).try_listed()
             }
         }
     }
@@ -78,27 +79,27 @@ fn tokenize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let least = usize::try_from(call.attrs.int("mincharnum").unwrap_or(1)).unwrap_or(0).max(1);
     let is_marked = call.attrs.flag("mark");
     let padding = call.attrs.string("pad_value").unwrap_or_default();
-    let mut rows = Vec::with_capacity(x.len());
+    let mut rows = List::with_room(x.len())?;
     for text in x.string_slice()? {
         let mut words = way.parts(text)?;
         words.retain(|word| word.chars().count() >= least);
-        rows.push(words);
+        rows.push(words)?;
     }
-    let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let most = rows.iter().map(|words| words.len()).max().unwrap_or(0);
     // Where there are no words at all, nothing is marked.
     let marks = if is_marked && most > 0 { 2 } else { 0 };
     let dims = [x.dims(), &[most + marks]].concat();
-    let mut tokens: Vec<String> = Vec::with_capacity(call.has_room(ElemType::STRING, &dims)?);
+    let mut tokens = Strings::with_room(call.has_room(ElemType::STRING, &dims)?)?;
     for words in rows {
         let end = tokens.len() + most + marks;
         if marks > 0 {
-            tokens.push("\u{2}".to_owned());
+            tokens.push_copy("\u{2}")?;
         }
-        tokens.extend(words.into_iter().map(str::to_owned));
+        words.into_iter().try_for_each(|word| tokens.push_copy(word))?;
         if marks > 0 {
-            tokens.push("\u{3}".to_owned());
+            tokens.push_copy("\u{3}")?;
         }
-        tokens.resize(end, padding.clone());
+        (tokens.len()..end).try_for_each(|_| tokens.push_copy(&padding))?;
     }
-    Ok(vec![Tensor::of_strings(&dims, tokens)?.into()])
+    Ok(vec![Tensor::of_texts(&dims, tokens)?.into()])
 }

@@ -3,6 +3,7 @@
 use super::window::{longs, pads, strides};
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
+use crate::list::Listed as _;
 use crate::tensor::{NOWHERE, Tensor, count_of};
 use crate::value::Value;
 
@@ -52,7 +53,7 @@ fn max_unpool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         Some(place)
     };
     let y = Tensor::zeros(x.elem(), &dims)?;
-    let places: Vec<usize> = indices.ints()?.into_iter().map(|i| place(i).unwrap_or(NOWHERE)).collect();
+    let places = indices.ints()?.into_iter().map(|i| place(i).unwrap_or(NOWHERE)).listed()?;
     if places.contains(&NOWHERE) {
         fail!("an index is out of bounds of {count} elements");
     }

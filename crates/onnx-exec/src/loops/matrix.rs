@@ -2,8 +2,8 @@
 
 use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
 use super::parallel::{LEAST_PRODUCTS, parallel};
-use crate::budget::filled;
 use crate::failure::Failure;
+use crate::list::{List, filled};
 use crate::pool;
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(crate) struct Matrix {
     micro: Micro<f32>,
     steps: usize,
     columns: usize,
-    numbers: Vec<f32>,
+    numbers: List<f32>,
 }
 
 impl Matrix {

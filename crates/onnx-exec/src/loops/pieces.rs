@@ -14,8 +14,8 @@ use super::program::{Bound, Program};
 use super::run::Worker;
 use super::view::Operands;
 use super::{LANES, Nest};
-use crate::budget::filled;
 use crate::failure::{Failure, fail};
+use crate::list::filled;
 use crate::tensor::count;
 use onnx_ops::meaning::{Binary, Expr, Formula, Index, Number, Unary};
 use std::ops::Range;
@@ -375,7 +375,7 @@ mod tests {
             let pieces = nest.pieces.as_ref().expect("pieces");
             assert!(pieces.pieces.len() == 2 && pieces.pieces[0].nest.moved.is_some(), "{nest:?}");
             let mut result = Tensor::zeros(ElemType::FLOAT, &formula.dims).expect("small");
-            nest.run_all(&operands, result.bytes_mut()).expect("it runs");
+            nest.run_all(&operands, result.bytes_mut().expect("memory")).expect("it runs");
             let loads: [Option<&dyn Elements>; 2] = [Some(&a), Some(&b)];
             let dense = formula.evaluate(&loads, Mode::Reference, usize::MAX).expect("numbers");
             let numbers: Vec<f32> = dense.numbers.iter().map(|n| n.as_float() as f32).collect();

@@ -1,6 +1,6 @@
 //! Memory for what is packed, kept by each thread from one time to the next: new pages cost more than what is done with them.
 
-use crate::budget::{Charge, room_for};
+use crate::budget::Charge;
 use crate::failure::Failure;
 use bytemuck::Pod;
 use std::cell::RefCell;
@@ -37,7 +37,9 @@ pub(super) fn scratch<T: Pod>(count: usize) -> Result<Scratch<T>, Failure> {
     let numbers = match kept {
         Some(numbers) => numbers,
         None => {
-            let mut numbers = room_for(words)?;
+            let mut numbers = Vec::new();
+            let refused = |_| Failure::new(format!("not enough memory: {words} words are needed"));
+            numbers.try_reserve_exact(words).map_err(refused)?;
             numbers.resize(words, 0.0);
             numbers
         }

@@ -79,7 +79,7 @@ fn evaluated(formula: &Formula, slots: &[Slot]) -> Result<Option<Tensor>, Failur
     let Some((nest, views)) = prepared(formula, slots) else { return Ok(None) };
     spend(nest.steps())?;
     let Ok(mut result) = Tensor::zeros(formula.elem, &formula.dims) else { return Ok(None) };
-    let is_done = nest.run_all(&views, result.bytes_mut()).is_ok();
+    let is_done = result.bytes_mut().and_then(|bytes| nest.run_all(&views, bytes)).is_ok();
     Ok(is_done.then_some(result))
 }
 

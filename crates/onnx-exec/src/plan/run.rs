@@ -1,8 +1,9 @@
 //! Plans, run.
 
 use super::{Kernel, Member, Place, Plan, Slot, Source, Step, root};
-use crate::budget::{Charge, filled, spend};
+use crate::budget::{Charge, spend};
 use crate::failure::{Failure, fail};
+use crate::list::filled;
 use crate::loops::{View, Worker, parallel};
 use crate::pool;
 use crate::run::Run;
@@ -134,7 +135,7 @@ impl Plan {
         let mut outs: Vec<Option<&mut [u8]>> = Vec::with_capacity(kernel.members.len());
         for (member, mine) in kernel.members.iter().zip(&mut mine) {
             outs.push(match (mine, member.is_local) {
-                (Some(tensor), _) => Some(tensor.bytes_mut()),
+                (Some(tensor), _) => Some(tensor.bytes_mut()?),
                 (None, true) => None,
                 (None, false) => Some(regions.take(member.assignment.slot)?),
             });

@@ -1,7 +1,7 @@
 //! Bytes of tensors: made here, or a slice of a mapped file.
 
 use crate::budget::{self, Charge};
-use crate::failure::Failure;
+use crate::failure::{Failure, fail};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -19,16 +19,20 @@ pub(super) struct Made {
     _charge: Charge,
 }
 
+/// So many bytes may not be there.
+const LARGE: usize = 1 << 20;
+
 impl Made {
     fn zeroed(bytes: usize) -> Result<Made, Failure> {
         let charge = Charge::of(bytes.saturating_add(budget::TENSOR))?;
         let count = bytes.div_ceil(size_of::<u128>());
-        // Zeroed pages come from the system untouched, so that nothing is written twice; what cannot be had is an error.
-        let mut words: Vec<u128> = Vec::new();
-        let refused = |_| Failure::new(format!("{bytes} bytes of memory cannot be had"));
-        words.try_reserve_exact(count).map_err(refused)?;
-        words.resize(count, 0);
-        Ok(Made { words, bytes, _charge: charge })
+        if bytes >= LARGE {
+            // What the system refuses is an error: asked for, given back, and asked for again as zeros below.
+            let refused = |_| Failure::limit(format!("not enough memory: {bytes} bytes are needed"));
+            Vec::<u128>::new().try_reserve_exact(count).map_err(refused)?;
+        }
+        // Zeroed pages come from the system untouched, so that nothing is written twice.
+        Ok(Made { words: vec![0; count], bytes, _charge: charge })
     }
 }
 
@@ -68,17 +72,17 @@ impl Buffer {
     }
 
     /// The bytes to be written; a buffer that others share is copied.
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(super) fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
         let is_mine = matches!(self, Buffer::Made(made) if Arc::strong_count(made) == 1);
-        if !is_mine && let Ok(copy) = Buffer::copied(self.bytes()) {
-            *self = copy;
+        if !is_mine {
+            *self = Buffer::copied(self.bytes())?;
         }
         match self {
             Buffer::Made(made) => match Arc::get_mut(made) {
-                Some(made) => &mut bytemuck::cast_slice_mut(&mut made.words)[..made.bytes],
-                None => &mut [],
+                Some(made) => Ok(&mut bytemuck::cast_slice_mut(&mut made.words)[..made.bytes]),
+                None => fail!("a buffer that is about to be written is shared"),
             },
-            Buffer::Mapped(_) => &mut [],
+            Buffer::Mapped(_) => fail!("a buffer that is about to be written is mapped"),
         }
     }
 }

@@ -10,8 +10,9 @@ mod store;
 
 pub(crate) use place::NOWHERE;
 
-use crate::budget::{self, Charge};
+use crate::budget::Charge;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _, Strings, heap_of};
 use buffer::Buffer;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
@@ -32,7 +33,7 @@ pub struct Tensor {
 #[derive(Clone, Debug)]
 enum Data {
     Numbers(Buffer),
-    Strings(Arc<(Vec<String>, Charge)>),
+    Strings(Arc<(Vec<String>, [Charge; 2])>),
 }
 
 /// A Rust type that is an element.
@@ -108,10 +109,7 @@ impl Tensor {
         let count = count_of(dims)?;
         let data = match width(elem) {
             Some(width) => Data::Numbers(Buffer::zeroed(count, width)?),
-            None if elem == ElemType::STRING => {
-                let charge = Charge::of(count.saturating_mul(size_of::<String>()))?;
-                Data::Strings(Arc::new((vec![String::new(); count], charge)))
-            }
+            None if elem == ElemType::STRING => return Tensor::of_texts(dims, Strings::empty(count)?),
             None => fail!("there is no element type {}", elem.0),
         };
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
@@ -129,7 +127,7 @@ impl Tensor {
         elements: &[T],
     ) -> Result<Tensor, Failure> {
         let mut tensor = Tensor::zeros(elem, dims)?;
-        let to = tensor.bytes_mut();
+        let to = tensor.bytes_mut()?;
         let from: &[u8] = bytemuck::cast_slice(elements);
         if to.len() != from.len() {
             fail!("a tensor of shape {dims:?} does not have {} elements", elements.len());
@@ -140,17 +138,38 @@ impl Tensor {
 
     /// A tensor of booleans.
     pub fn of_bools(dims: &[usize], elements: impl IntoIterator<Item = bool>) -> Result<Tensor, Failure> {
-        let bytes: Vec<u8> = elements.into_iter().map(u8::from).collect();
-        Tensor::of_raw(ElemType::BOOL, dims, &bytes)
+        let mut tensor = Tensor::zeros(ElemType::BOOL, dims)?;
+        let to = tensor.bytes_mut()?;
+        fill(to, dims, elements.into_iter().map(u8::from))?;
+        Ok(tensor)
     }
 
-    /// A tensor of strings.
+    /// A tensor of strings, which are charged from now on.
     pub fn of_strings(dims: &[usize], strings: Vec<String>) -> Result<Tensor, Failure> {
+        let charge = Charge::of(strings.len().saturating_mul(size_of::<String>()))?;
+        let heap = Charge::of(strings.iter().map(|s| heap_of(s.len())).sum())?;
+        Tensor::of_parts(dims, strings, [charge, heap])
+    }
+
+    /// A tensor of strings, each of which is charged as it comes.
+    pub fn from_strings(
+        dims: &[usize],
+        strings: impl IntoIterator<Item = String>,
+    ) -> Result<Tensor, Failure> {
+        Tensor::of_texts(dims, Strings::all(strings)?)
+    }
+
+    /// A tensor of strings that are charged already.
+    pub(crate) fn of_texts(dims: &[usize], strings: Strings) -> Result<Tensor, Failure> {
+        let (strings, charges) = strings.into_parts()?;
+        Tensor::of_parts(dims, strings, charges)
+    }
+
+    fn of_parts(dims: &[usize], strings: Vec<String>, charges: [Charge; 2]) -> Result<Tensor, Failure> {
         if count(dims) != Some(strings.len()) {
             fail!("a tensor of shape {dims:?} does not have {} strings", strings.len());
         }
-        let bytes = strings.iter().map(|s| size_of::<String>() + s.len()).sum();
-        let data = Data::Strings(Arc::new((strings, Charge::of(bytes)?)));
+        let data = Data::Strings(Arc::new((strings, charges)));
         Ok(Tensor { elem: ElemType::STRING, dims: Dims::from_slice(dims), data })
     }
 
@@ -224,13 +243,14 @@ impl Tensor {
         }
     }
 
-    /// The elements to be written, see [`words`](Self::words); what is shared is copied before.
-    pub(crate) fn words_mut<T: bytemuck::Pod>(&mut self) -> &mut [T] {
+    /// The elements to be written, see [`words`](Self::words); what others share is
+    /// copied before, which fails where there is not enough memory for it.
+    pub(crate) fn words_mut<T: bytemuck::Pod>(&mut self) -> Result<&mut [T], Failure> {
         match &mut self.data {
             Data::Numbers(buffer) if width(self.elem) == Some(size_of::<T>()) => {
-                bytemuck::cast_slice_mut(buffer.bytes_mut())
+                Ok(bytemuck::cast_slice_mut(buffer.bytes_mut()?))
             }
-            Data::Numbers(_) | Data::Strings(_) => &mut [],
+            Data::Numbers(_) | Data::Strings(_) => Ok(&mut []),
         }
     }
 
@@ -242,11 +262,12 @@ impl Tensor {
         }
     }
 
-    /// The bytes to be written, see [`words_mut`](Self::words_mut).
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+    /// The elements as bytes to be written; of strings, nothing. What others share is copied before, which fails where there
+    /// is not enough memory for it.
+    pub fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
         match &mut self.data {
             Data::Numbers(buffer) => buffer.bytes_mut(),
-            Data::Strings(_) => &mut [],
+            Data::Strings(_) => Ok(&mut []),
         }
     }
 
@@ -261,119 +282,211 @@ impl Tensor {
     }
 
     /// The elements as integers, if the type is one of integers or booleans.
-    pub fn ints(&self) -> Result<Vec<i64>, Failure> {
+    pub fn ints(&self) -> Result<List<i64>, Failure> {
         use ElemType as E;
-        fn all<T: bytemuck::Pod + Into<i64>>(tensor: &Tensor) -> Vec<i64> {
-            tensor.words::<T>().iter().map(|&x| x.into()).collect()
+        fn all<T: bytemuck::Pod + Into<i64>>(tensor: &Tensor) -> Result<List<i64>, Failure> {
+            tensor.words::<T>().iter().map(|&x| x.into()).listed()
         }
-        Ok(match self.elem {
-            E::INT64 => self.words::<i64>().to_vec(),
+        match self.elem {
+            E::INT64 => List::copied(self.words::<i64>()),
             E::INT32 => all::<i32>(self),
             E::INT16 => all::<i16>(self),
             E::INT8 | E::INT4 | E::INT2 => all::<i8>(self),
             E::UINT32 => all::<u32>(self),
             E::UINT16 => all::<u16>(self),
             E::UINT8 | E::UINT4 | E::UINT2 | E::BOOL => all::<u8>(self),
-            E::UINT64 => self.words::<u64>().iter().map(|&x| i64::try_from(x).unwrap_or(i64::MAX)).collect(),
+            E::UINT64 => self.words::<u64>().iter().map(|&x| i64::try_from(x).unwrap_or(i64::MAX)).listed(),
             other => fail!("integers are expected, these are of type {}", other.name().unwrap_or("?")),
-        })
+        }
     }
 
     /// The elements as numbers of 64 bits, if the type is one of numbers that these hold exactly, or of integers.
-    pub fn floats(&self) -> Result<Vec<f64>, Failure> {
+    pub fn floats(&self) -> Result<List<f64>, Failure> {
         use ElemType as E;
-        fn all<T: bytemuck::Pod + Into<f64>>(tensor: &Tensor) -> Vec<f64> {
-            tensor.words::<T>().iter().map(|&x| x.into()).collect()
+        fn all<T: bytemuck::Pod + Into<f64>>(tensor: &Tensor) -> Result<List<f64>, Failure> {
+            tensor.words::<T>().iter().map(|&x| x.into()).listed()
         }
-        Ok(match self.elem {
+        match self.elem {
             E::FLOAT => all::<f32>(self),
-            E::DOUBLE => self.words::<f64>().to_vec(),
+            E::DOUBLE => List::copied(self.words::<f64>()),
             E::FLOAT16 => all::<half::f16>(self),
             E::BFLOAT16 => all::<half::bf16>(self),
-            E::UINT64 => self.words::<u64>().iter().map(|&x| x as f64).collect(),
-            _ => match self.ints() {
-                Ok(integers) => integers.into_iter().map(|x| x as f64).collect(),
-                Err(why) => self.small_floats().ok_or(why)?,
-            },
-        })
-    }
-
-    /// The elements, if they are floats of at most 8 bits.
-    fn small_floats(&self) -> Option<Vec<f64>> {
-        let number = |&code: &u8| match Number::from_bits(self.elem, u64::from(code))? {
-            Number::Float(x) => Some(x),
-            Number::Int(_) => None,
-        };
-        (width(self.elem) == Some(1)).then(|| self.words::<u8>().iter().map(number).collect()).flatten()
+            E::INT64 => self.words::<i64>().iter().map(|&x| x as f64).listed(),
+            E::UINT64 => self.words::<u64>().iter().map(|&x| x as f64).listed(),
+            E::INT32 => all::<i32>(self),
+            E::INT16 => all::<i16>(self),
+            E::INT8 | E::INT4 | E::INT2 => all::<i8>(self),
+            E::UINT32 => all::<u32>(self),
+            E::UINT16 => all::<u16>(self),
+            E::UINT8 | E::UINT4 | E::UINT2 | E::BOOL => all::<u8>(self),
+            other if is_small_float(other) => {
+                let number = |&code: &u8| match Number::from_bits(other, u64::from(code)) {
+                    Some(Number::Float(x)) => x,
+                    Some(Number::Int(_)) | None => f64::NAN,
+                };
+                self.words::<u8>().iter().map(number).listed()
+            }
+            other => fail!("numbers are expected, these are of type {}", other.name().unwrap_or("?")),
+        }
     }
 
     /// A tensor of numbers that are rounded to the element type: to nearest for floats, toward zero for integers, which
     /// saturate.
     pub fn of_floats(elem: ElemType, dims: &[usize], numbers: &[f64]) -> Result<Tensor, Failure> {
+        Tensor::from_floats(elem, dims, numbers.iter().copied())
+    }
+
+    /// [`of_floats`](Self::of_floats) of as many numbers as the extents say, which are asked for one by one.
+    pub fn from_floats(
+        elem: ElemType,
+        dims: &[usize],
+        numbers: impl IntoIterator<Item = f64>,
+    ) -> Result<Tensor, Failure> {
         use ElemType as E;
         fn all<T: bytemuck::Pod>(
-            elem: ElemType,
-            dims: &[usize],
-            numbers: &[f64],
+            mut tensor: Tensor,
+            numbers: impl Iterator<Item = f64>,
             convert: impl Fn(f64) -> T,
         ) -> Result<Tensor, Failure> {
-            let words: Vec<T> = numbers.iter().map(|&x| convert(x)).collect();
-            Tensor::of_raw(elem, dims, &words)
+            let dims = tensor.dims.clone();
+            fill(tensor.words_mut::<T>()?, &dims, numbers.map(convert))?;
+            Ok(tensor)
         }
+        let is_number = is_integer_or_float(elem) || is_small_float(elem);
+        if !is_number {
+            fail!("numbers cannot be made elements of type {}", elem.name().unwrap_or("?"));
+        }
+        let (tensor, numbers) = (Tensor::zeros(elem, dims)?, numbers.into_iter());
         match elem {
-            E::FLOAT => all(elem, dims, numbers, |x| x as f32),
-            E::DOUBLE => Tensor::of(dims, numbers),
+            E::FLOAT => all(tensor, numbers, |x| x as f32),
+            E::DOUBLE => all(tensor, numbers, |x| x),
             // `half` looks at the upper half of a double only.
             E::FLOAT16 | E::BFLOAT16 => {
-                all(elem, dims, numbers, |x| Number::Float(x).to_bits(elem).unwrap_or(0) as u16)
+                all(tensor, numbers, |x| Number::Float(x).to_bits(elem).unwrap_or(0) as u16)
             }
-            E::INT64 => all(elem, dims, numbers, |x| x as i64),
-            E::INT32 => all(elem, dims, numbers, |x| x as i32),
-            E::INT16 => all(elem, dims, numbers, |x| x as i16),
-            E::INT8 => all(elem, dims, numbers, |x| x as i8),
-            E::UINT64 => all(elem, dims, numbers, |x| x as u64),
-            E::UINT32 => all(elem, dims, numbers, |x| x as u32),
-            E::UINT16 => all(elem, dims, numbers, |x| x as u16),
-            E::UINT8 => all(elem, dims, numbers, |x| x as u8),
-            E::BOOL => all(elem, dims, numbers, |x| u8::from(x != 0.0)),
+            E::INT64 => all(tensor, numbers, |x| x as i64),
+            E::INT32 => all(tensor, numbers, |x| x as i32),
+            E::INT16 => all(tensor, numbers, |x| x as i16),
+            E::INT8 => all(tensor, numbers, |x| x as i8),
+            E::UINT64 => all(tensor, numbers, |x| x as u64),
+            E::UINT32 => all(tensor, numbers, |x| x as u32),
+            E::UINT16 => all(tensor, numbers, |x| x as u16),
+            E::UINT8 => all(tensor, numbers, |x| x as u8),
+            E::BOOL => all(tensor, numbers, |x| u8::from(x != 0.0)),
             other => {
-                let is_small_float =
-                    width(other) == Some(1) && matches!(Number::from_bits(other, 0), Some(Number::Float(_)));
-                let code = |&x: &f64| u8::try_from(Number::Float(x).to_bits(other)?).ok();
-                match numbers.iter().map(code).collect::<Option<Vec<u8>>>().filter(|_| is_small_float) {
-                    Some(codes) => Tensor::of_raw(other, dims, &codes),
-                    None => fail!("numbers cannot be made elements of type {}", other.name().unwrap_or("?")),
+                let mut tensor = tensor;
+                let mut is_fit = true;
+                let code = |x: f64| match Number::Float(x).to_bits(other).map(u8::try_from) {
+                    Some(Ok(code)) => code,
+                    Some(Err(_)) | None => {
+                        is_fit = false;
+                        0
+                    }
+                };
+                fill(tensor.words_mut::<u8>()?, dims, numbers.map(code))?;
+                if !is_fit {
+                    fail!("a number has no element of type {}", other.name().unwrap_or("?"));
                 }
+                Ok(tensor)
             }
         }
     }
 
     /// The elements at these positions of the row-major order, under new extents. Positions must be there.
     pub(crate) fn picked(&self, dims: &[usize], positions: &[usize]) -> Result<Tensor, Failure> {
+        self.picked_runs(dims, positions.iter().copied(), 1)
+    }
+
+    /// Runs of elements, behind one another under new extents: where each of them begins, and how many elements each has.
+    pub(crate) fn picked_runs(
+        &self,
+        dims: &[usize],
+        starts: impl Iterator<Item = usize>,
+        run: usize,
+    ) -> Result<Tensor, Failure> {
+        let outside = || Failure::new("a position lies outside of the tensor");
+        if let Data::Strings(strings) = &self.data {
+            let mut picked = Strings::with_room(count_of(dims)?)?;
+            for start in starts {
+                let end = start.checked_add(run).ok_or_else(outside)?;
+                let all = strings.0.get(start..end).ok_or_else(outside)?;
+                all.iter().try_for_each(|text| picked.push_copy(text))?;
+            }
+            return Tensor::of_texts(dims, picked);
+        }
         fn all<T: bytemuck::Pod>(
             from: &Tensor,
-            dims: &[usize],
-            positions: &[usize],
-        ) -> Result<Tensor, Failure> {
+            picked: &mut Tensor,
+            starts: impl Iterator<Item = usize>,
+            run: usize,
+        ) -> Result<bool, Failure> {
             let words = from.words::<T>();
-            let picked: Option<Vec<T>> = positions.iter().map(|&i| words.get(i).copied()).collect();
-            let Some(picked) = picked else { fail!("a position lies outside of the tensor") };
-            Tensor::of_raw(from.elem, dims, &picked)
+            let mut to = picked.words_mut::<T>()?.iter_mut();
+            for start in starts {
+                let all = start.checked_add(run).and_then(|end| words.get(start..end));
+                let Some(all) = all else { fail!("a position lies outside of the tensor") };
+                for word in all {
+                    let Some(to) = to.next() else { return Ok(false) };
+                    *to = *word;
+                }
+            }
+            Ok(to.next().is_none())
         }
-        if let Data::Strings(strings) = &self.data {
-            budget::has_room_for_strings(positions.iter().filter_map(|&i| strings.0.get(i)))?;
-            let picked: Option<Vec<String>> = positions.iter().map(|&i| strings.0.get(i).cloned()).collect();
-            let Some(picked) = picked else { fail!("a position lies outside of the tensor") };
-            return Tensor::of_strings(dims, picked);
+        let mut picked = Tensor::zeros(self.elem, dims)?;
+        let is_whole = match width(self.elem) {
+            _ if run == 0 => picked.is_empty(),
+            Some(1) => all::<u8>(self, &mut picked, starts, run)?,
+            Some(2) => all::<u16>(self, &mut picked, starts, run)?,
+            Some(4) => all::<u32>(self, &mut picked, starts, run)?,
+            Some(8) => all::<u64>(self, &mut picked, starts, run)?,
+            _ => all::<u128>(self, &mut picked, starts, run)?,
+        };
+        if !is_whole {
+            fail!("a tensor of shape {dims:?} does not have as many elements as there are positions");
         }
-        match width(self.elem) {
-            Some(1) => all::<u8>(self, dims, positions),
-            Some(2) => all::<u16>(self, dims, positions),
-            Some(4) => all::<u32>(self, dims, positions),
-            Some(8) => all::<u64>(self, dims, positions),
-            _ => all::<u128>(self, dims, positions),
-        }
+        Ok(picked)
     }
+}
+
+/// Writes as many elements as there are places.
+fn fill<T>(to: &mut [T], dims: &[usize], from: impl Iterator<Item = T>) -> Result<(), Failure> {
+    let mut places = to.iter_mut();
+    let mut from = from;
+    for place in places.by_ref() {
+        let Some(element) = from.next() else {
+            fail!("there are fewer elements than the shape {dims:?} has")
+        };
+        *place = element;
+    }
+    if from.next().is_some() {
+        fail!("there are more elements than the shape {dims:?} has");
+    }
+    Ok(())
+}
+
+fn is_integer_or_float(elem: ElemType) -> bool {
+    use ElemType as E;
+    matches!(
+        elem,
+        E::FLOAT
+            | E::DOUBLE
+            | E::FLOAT16
+            | E::BFLOAT16
+            | E::INT64
+            | E::INT32
+            | E::INT16
+            | E::INT8
+            | E::UINT64
+            | E::UINT32
+            | E::UINT16
+            | E::UINT8
+            | E::BOOL
+    )
+}
+
+/// Whether these are floats of at most 8 bits.
+fn is_small_float(elem: ElemType) -> bool {
+    width(elem) == Some(1) && matches!(Number::from_bits(elem, 0), Some(Number::Float(_)))
 }
 
 impl PartialEq for Tensor {

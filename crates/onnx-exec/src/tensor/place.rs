@@ -1,9 +1,8 @@
 //! Elements of any type, moved from one tensor to places of another.
 
 use super::{Data, Tensor};
-use crate::budget::{self, Charge};
 use crate::failure::{Failure, fail};
-use std::sync::Arc;
+use crate::list::Strings;
 
 /// The position of no element.
 pub(crate) const NOWHERE: usize = usize::MAX;
@@ -26,7 +25,7 @@ impl Tensor {
             let words = from.words::<T>();
             let Some(filler) = filler.words::<T>().first() else { fail!("the filler has another type") };
             let mut picked = Tensor::zeros(from.elem, dims)?;
-            for (to, &at) in picked.words_mut::<T>().iter_mut().zip(positions) {
+            for (to, &at) in picked.words_mut::<T>()?.iter_mut().zip(positions) {
                 *to = match words.get(at) {
                     Some(word) => *word,
                     None if at == NOWHERE => *filler,
@@ -40,13 +39,15 @@ impl Tensor {
         }
         if self.is_strings() {
             let (from, filler) = (self.string_slice()?, filler.string_slice()?);
-            budget::has_room_for_strings(positions.iter().filter_map(|&at| from.get(at).or(filler.first())))?;
-            let pick = |&at: &usize| match (from.get(at), filler.first()) {
-                (Some(string), _) => Ok(string.clone()),
-                (None, Some(filler)) if at == NOWHERE => Ok(filler.clone()),
-                (None, _) => fail!("a position lies outside of the tensor"),
-            };
-            return Tensor::of_strings(dims, positions.iter().map(pick).collect::<Result<_, _>>()?);
+            let mut picked = Strings::with_room(positions.len())?;
+            for &at in positions {
+                match (from.get(at), filler.first()) {
+                    (Some(string), _) => picked.push_copy(string)?,
+                    (None, Some(filler)) if at == NOWHERE => picked.push_copy(filler)?,
+                    (None, _) => fail!("a position lies outside of the tensor"),
+                }
+            }
+            return Tensor::of_texts(dims, picked);
         }
         match super::width(self.elem) {
             Some(1) => all::<u8>(self, filler, dims, positions),
@@ -72,20 +73,18 @@ impl Tensor {
         let outside = || Failure::new("a position lies outside of the tensor");
         let mut result = self.clone();
         if let Data::Strings(from) = &other.data {
-            let mut strings = self.string_slice()?.to_vec();
+            let mut strings = Strings::with_room(self.len())?;
+            self.string_slice()?.iter().try_for_each(|text| strings.push_copy(text))?;
             for (to, at) in pairs {
-                let string = from.0.get(at).ok_or_else(outside)?;
-                strings.get_mut(to).ok_or_else(outside)?.clone_from(string);
+                strings.set(to, from.0.get(at).ok_or_else(outside)?)?;
             }
-            let bytes = strings.iter().map(|s| size_of::<String>() + s.len()).sum();
-            result.data = Data::Strings(Arc::new((strings, Charge::of(bytes)?)));
-            return Ok(result);
+            return Tensor::of_texts(&self.dims, strings);
         }
         let Some(width) = super::width(self.elem) else {
             fail!("elements of type {} cannot be moved", self.elem.0)
         };
         let from = other.bytes();
-        let bytes = result.bytes_mut();
+        let bytes = result.bytes_mut()?;
         let range = |at: usize| Some(at.checked_mul(width)?..at.checked_add(1)?.checked_mul(width)?);
         for (to, at) in pairs {
             let source = range(at).and_then(|range| from.get(range)).ok_or_else(outside)?;

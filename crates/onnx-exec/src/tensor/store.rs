@@ -2,6 +2,7 @@
 
 use super::{Buffer, Data, Dims, Tensor, width};
 use crate::failure::{Failure, fail};
+use crate::list::{Listed as _, Strings};
 use bytes::Bytes;
 use onnx_ir::{self as ir, ElemType, Field, Payload};
 
@@ -20,6 +21,8 @@ impl Tensor {
         }
         let dims: Option<Dims> = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect();
         let count = tensor.element_count().and_then(|n| usize::try_from(n).ok());
+        // What wraps around as a number of bytes is not in any file.
+        let count = count.filter(|count| count.checked_mul(width(elem).unwrap_or(1)).is_some());
         let (Some(dims), Some(count)) = (dims, count) else {
             fail!("a stored tensor has extents that cannot be")
         };
@@ -45,7 +48,7 @@ impl Tensor {
             Field::Uint64 => narrowed::<8>(bytes, width)?,
             Field::Int32 if width == 4 => Buffer::stored(bytes, width)?,
             Field::Int32 if matches!(bits, 2 | 4) => {
-                let packed: Vec<u8> = bytes.chunks_exact(4).map(|entry| entry[0]).collect();
+                let packed = bytes.chunks_exact(4).map(|entry| entry[0]).listed()?;
                 unpacked(elem, &packed, count)?
             }
             Field::Int32 => narrowed::<4>(bytes, width)?,
@@ -82,16 +85,19 @@ impl Tensor {
 }
 
 fn strings_of(dims: &[usize], strings: &[Bytes]) -> Result<Tensor, Failure> {
-    let text =
-        |s: &Bytes| String::from_utf8(s.to_vec()).map_err(|_| Failure::new("a stored string is not UTF-8"));
-    Tensor::of_strings(dims, strings.iter().map(text).collect::<Result<_, _>>()?)
+    let mut all = Strings::with_room(strings.len())?;
+    for bytes in strings {
+        let text = std::str::from_utf8(bytes).map_err(|_| Failure::new("a stored string is not UTF-8"))?;
+        all.push_copy(text)?;
+    }
+    Tensor::of_texts(dims, all)
 }
 
 /// The low bytes of wider entries.
 fn narrowed<const N: usize>(bytes: &[u8], width: usize) -> Result<Buffer, Failure> {
     let entries = bytes.as_chunks::<N>().0;
     let mut buffer = Buffer::zeroed(entries.len(), width)?;
-    for (to, from) in buffer.bytes_mut().chunks_exact_mut(width).zip(entries) {
+    for (to, from) in buffer.bytes_mut()?.chunks_exact_mut(width).zip(entries) {
         to.copy_from_slice(&from[..width]);
     }
     Ok(buffer)
@@ -100,12 +106,12 @@ fn narrowed<const N: usize>(bytes: &[u8], width: usize) -> Result<Buffer, Failur
 /// Elements of less than a byte, the first in the lowest bits, each into a byte of its own.
 fn unpacked(elem: ElemType, bytes: &[u8], count: usize) -> Result<Buffer, Failure> {
     let bits = elem.bits().unwrap_or(8) as usize;
-    if bytes.len() < (count * bits).div_ceil(8) {
+    if count.checked_mul(bits).is_none_or(|bits| bytes.len() < bits.div_ceil(8)) {
         fail!("a stored tensor has fewer elements than its shape says");
     }
     let is_signed = matches!(elem, ElemType::INT4 | ElemType::INT2);
     let mut buffer = Buffer::zeroed(count, 1)?;
-    for (i, to) in buffer.bytes_mut().iter_mut().enumerate() {
+    for (i, to) in buffer.bytes_mut()?.iter_mut().enumerate() {
         let at = i * bits;
         let low = u16::from(bytes[at / 8]);
         let high = u16::from(bytes.get(at / 8 + 1).copied().unwrap_or(0));
@@ -149,6 +155,21 @@ mod tests {
             assert_eq!(tensor.bytes(), expected, "{elem:?}");
             let [Payload::Entries { bytes, .. }] = &tensor.to_stored().data[..] else { panic!("numbers") };
             assert_eq!(bytes[..], raw, "{elem:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_bytes_that_wraps_around_is_refused() {
+        for (elem, extent) in [
+            (ElemType::FLOAT, (1 << 62) + 4),
+            (ElemType::DOUBLE, (1 << 61) + 2),
+            (ElemType::INT4, i64::MAX),
+            (ElemType::FLOAT6E2M3, (1 << 62) + 4),
+        ] {
+            let mut stored = ir::Tensor { elem: Some(elem), ..ir::Tensor::default() };
+            stored.dims.push(extent);
+            stored.data.push(Payload::Entries { field: Field::Raw, bytes: vec![0; 16].into() });
+            assert!(Tensor::stored(&stored).is_err(), "{elem:?}");
         }
     }
 

@@ -3,8 +3,9 @@
 use super::super::real::Real;
 use super::super::{Call, Row};
 use super::heads::{Memory, soften};
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _, filled};
 use crate::loops::{Matrix, parallel};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -29,7 +30,7 @@ impl Sizes {
 /// Which positions may be looked at: added to the products before the softmax.
 struct Mask {
     /// One number for each batch, position and position that it looks at, or for less than these.
-    added: Vec<f32>,
+    added: List<f32>,
     per_batch: usize,
     per_row: usize,
 }
@@ -58,11 +59,11 @@ fn mask(call: &Call<'_>, sizes: &Sizes) -> Result<Option<Mask>, Failure> {
             Ok(Some(Mask { added: all, per_batch: total, per_row: 0 }))
         }
         [b, t] if b == batch && t == total => {
-            let added = numbers.into_iter().map(|m| added(m > 0)).collect();
+            let added = numbers.into_iter().map(|m| added(m > 0)).listed()?;
             Ok(Some(Mask { added, per_batch: total, per_row: 0 }))
         }
         [b, s, t] if b == batch && s == length && t == total => {
-            let added = numbers.into_iter().map(|m| added(m > 0)).collect();
+            let added = numbers.into_iter().map(|m| added(m > 0)).listed()?;
             Ok(Some(Mask { added, per_batch: s * t, per_row: t }))
         }
         _ => fail!("a mask of shape {:?} is none of {batch} sequences of {total}", given.dims()),
@@ -181,13 +182,13 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             fail!("keys and values of different sizes are not given together");
         }
         let present = [2, batch, heads, total, d];
-        outputs.push(f32::tensor(x.elem(), &present, &kept.concat())?.into());
+        outputs.push(f32::tensor(x.elem(), &present, &kept.into_iter().flatten().listed()?)?.into());
     }
     Ok(outputs)
 }
 
 /// Queries, keys and values of each position, one behind the other.
-fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<Vec<f32>, Failure> {
+fn project(call: &Call<'_>, x: &Tensor, w: &Tensor) -> Result<List<f32>, Failure> {
     let (&[batch, length, input], &[_, columns]) = (x.dims(), w.dims()) else {
         fail!("sequences of shape {:?} and weights of shape {:?} do not fit", x.dims(), w.dims())
     };

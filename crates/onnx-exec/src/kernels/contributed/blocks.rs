@@ -3,8 +3,9 @@
 use super::super::real::Real;
 use super::super::{Call, Row, resolve_axis};
 use super::packed::code;
-use crate::budget::{filled, room_for, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _, filled};
 use crate::loops::Matrix;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -82,13 +83,12 @@ fn gather_block_quantized(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let from_start = if i < 0 { i.saturating_add_unsigned(extent as u64) } else { i };
         usize::try_from(from_start).ok().filter(|&i| i < extent)
     });
-    let Some(picked) = picked.collect::<Option<Vec<usize>>>() else {
-        fail!("an index is outside of an axis of {extent}")
-    };
+    let outside = || Failure::new(format!("an index is outside of an axis of {extent}"));
+    let picked = picked.map(|at| at.ok_or_else(outside)).try_listed()?;
     let shape = [&dims[..gathered], indices.dims(), &dims[gathered + 1..]].concat();
     let count = call.has_room(scales.elem(), &shape)?;
     spend(count)?;
-    let mut y = room_for(count)?;
+    let mut y = List::with_room(count)?;
     let outer = if count == 0 { 0 } else { count_of(&dims[..gathered])? };
     for (outer, &i) in (0..outer).flat_map(|outer| picked.iter().map(move |i| (outer, i))) {
         let first = (outer * extent + i) * inner;
@@ -96,7 +96,7 @@ fn gather_block_quantized(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             let (line, place) = (at / behind / dims[quantized], at / behind % dims[quantized]);
             let scale = (line * of_scales[quantized] + place / block) * behind + at % behind;
             let zero = zeros.as_ref().map_or(middle, |zeros| zeros.get(scale));
-            y.push((codes.get(at) - zero) * numbers[scale]);
+            y.push((codes.get(at) - zero) * numbers[scale])?;
         }
     }
     Ok(vec![Tensor::of_floats(scales.elem(), &shape, &y)?.into()])

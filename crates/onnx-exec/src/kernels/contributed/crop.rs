@@ -1,8 +1,9 @@
 //! CropAndResize: regions of images, resized to one size.
 
 use super::super::{Call, Row};
-use crate::budget::{room_for, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
@@ -38,7 +39,7 @@ fn crop_and_resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let outside = f64::from(call.attrs.float("extrapolation_value").unwrap_or(0.0));
     let dims = [count, channels, h, w];
     call.has_room(x.elem(), &dims)?;
-    let mut y = room_for(count_of(&dims)?)?;
+    let mut y = List::with_room(count_of(&dims)?)?;
     let (pixels, rois) = (x.floats()?, rois.floats()?);
     for (&[top, left, bottom, right], image) in rois.as_chunks::<4>().0.iter().zip(images) {
         let Some(image) = usize::try_from(image).ok().filter(|image| *image < batch) else {
@@ -55,7 +56,7 @@ fn crop_and_resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                         plane[row.round() as usize * width + column.round() as usize]
                     }
                     (None, _) | (_, None) => outside,
-                });
+                })?;
             }
         }
     }

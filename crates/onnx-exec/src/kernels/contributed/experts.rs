@@ -7,8 +7,9 @@ use super::super::real::Real;
 use super::super::{Call, Row};
 use super::heads::soften;
 use super::packed::code;
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _, filled};
 use crate::loops::Matrix;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -21,13 +22,13 @@ pub(super) const ROWS: &[Row] = &[
 
 /// What the weights of a layer are stored as.
 enum Stored<'l> {
-    Floats(Vec<f32>),
+    Floats(List<f32>),
     Codes {
         codes: &'l [u8],
         bits: usize,
         /// Inputs that have a scale together.
         block: usize,
-        scales: Vec<f32>,
+        scales: List<f32>,
         zeros: Option<&'l [u8]>,
     },
 }
@@ -35,7 +36,7 @@ enum Stored<'l> {
 /// A layer of all experts.
 struct Layer<'l> {
     stored: Stored<'l>,
-    bias: Option<Vec<f32>>,
+    bias: Option<List<f32>>,
     experts: usize,
     inputs: usize,
     outputs: usize,
@@ -65,7 +66,7 @@ impl<'l> Layer<'l> {
     }
 
     /// Rows through the layer of an expert.
-    fn apply(&self, expert: usize, rows: &[f32]) -> Result<Vec<f32>, Failure> {
+    fn apply(&self, expert: usize, rows: &[f32]) -> Result<List<f32>, Failure> {
         let count = rows.len().checked_div(self.inputs).unwrap_or(0);
         let size = self.inputs * self.outputs;
         spend(size.saturating_mul(count + 1))?;
@@ -196,10 +197,10 @@ impl Activation {
         })
     }
 
-    fn apply(&self, mut numbers: Vec<f32>) -> Vec<f32> {
+    fn apply(&self, mut numbers: List<f32>) -> Result<List<f32>, Failure> {
         let sigmoid = |x: f32| 1.0 / (1.0 + (-x).exp());
         let each: fn(f32) -> f32 = match self.kind {
-            Kind::Identity => return numbers,
+            Kind::Identity => return Ok(numbers),
             Kind::Relu => |x| x.max(0.0),
             Kind::Gelu => |x| 0.5 * x * (1.0 + (0.797_884_6 * (x + 0.044_715 * x * x * x)).tanh()),
             Kind::Silu => |x| x / (1.0 + (-x).exp()),
@@ -213,11 +214,11 @@ impl Activation {
                         let (gate, x) = (bound(gate), if x < -limit { -limit } else { bound(x) });
                         gate * sigmoid(self.alpha * gate) * (x + self.beta)
                     })
-                    .collect();
+                    .listed();
             }
         };
         numbers.iter_mut().for_each(|x| *x = each(*x));
-        numbers
+        Ok(numbers)
     }
 
     /// How many numbers become one.
@@ -230,7 +231,7 @@ impl Activation {
 }
 
 /// For each expert, the tokens that it gets, with their weights.
-fn routed(call: &Call<'_>, tokens: usize, experts: usize) -> Result<Vec<Vec<(usize, f32)>>, Failure> {
+fn routed(call: &Call<'_>, tokens: usize, experts: usize) -> Result<List<List<(usize, f32)>>, Failure> {
     let router = call.tensor(1)?;
     if router.dims() != [tokens, experts] {
         fail!("routes of shape {:?} do not lead {tokens} tokens to {experts} experts", router.dims());
@@ -240,20 +241,20 @@ fn routed(call: &Call<'_>, tokens: usize, experts: usize) -> Result<Vec<Vec<(usi
         _ => fail!("a token goes to 1 to {experts} experts"),
     };
     let is_normal = call.attrs.flag("normalize_routing_weights");
-    let mut routed = vec![Vec::new(); experts];
+    let mut routed: List<List<(usize, f32)>> = (0..experts).map(|_| List::new()).listed()?;
     for (token, numbers) in f32::numbers(router)?.chunks_exact_mut(experts).enumerate() {
-        let mut order: Vec<usize> = (0..experts).collect();
-        order.sort_by(|&a, &b| numbers[b].total_cmp(&numbers[a]));
-        order.truncate(best);
-        let mut weights: Vec<f32> = order.iter().map(|&expert| numbers[expert]).collect();
+        let mut order = (0..experts).listed()?;
+        order.sort_unstable_by(|&a, &b| numbers[b].total_cmp(&numbers[a]).then(a.cmp(&b)));
+        let order = &order[..best];
+        let mut weights = order.iter().map(|&expert| numbers[expert]).listed()?;
         if is_normal {
             soften(&mut weights, None);
         } else {
             soften(numbers, None);
-            weights = order.iter().map(|&expert| numbers[expert]).collect();
+            weights = order.iter().map(|&expert| numbers[expert]).listed()?;
         }
         for (&expert, weight) in order.iter().zip(weights) {
-            routed[expert].push((token, weight));
+            routed[expert].push((token, weight))?;
         }
     }
     Ok(routed)
@@ -300,9 +301,10 @@ fn experts(
         if tokens.is_empty() || width == 0 {
             continue;
         }
-        let mut rows = Vec::with_capacity(tokens.len() * width);
-        tokens.iter().for_each(|(token, _)| rows.extend_from_slice(&numbers[token * width..][..width]));
-        let made = second.apply(expert, &activation.apply(first.apply(expert, &rows)?))?;
+        let mut rows = List::with_room(tokens.len() * width)?;
+        let of_token = |token: usize| numbers[token * width..][..width].iter().copied();
+        tokens.iter().try_for_each(|(token, _)| rows.extend(of_token(*token)))?;
+        let made = second.apply(expert, &activation.apply(first.apply(expert, &rows)?)?)?;
         for ((token, weight), row) in tokens.iter().zip(made.chunks_exact(width)) {
             y[token * width..][..width].iter_mut().zip(row).for_each(|(y, x)| *y += weight * x);
         }

@@ -8,8 +8,8 @@ use super::super::real::Real;
 use super::super::{Call, Row};
 use super::heads::{Memory, soften};
 use super::rotary::Angles;
-use crate::budget::filled;
 use crate::failure::{Failure, fail};
+use crate::list::{List, filled};
 use crate::loops::parallel;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -104,7 +104,7 @@ impl Sizes {
 }
 
 /// Queries, keys and values, each `[batch, positions, heads, size]`.
-fn operands(call: &Call<'_>, sizes: &Sizes) -> Result<[Vec<f32>; 3], Failure> {
+fn operands(call: &Call<'_>, sizes: &Sizes) -> Result<[List<f32>; 3], Failure> {
     let all = f32::numbers(call.tensor(0)?)?;
     if call.optional(1).is_some() {
         return Ok([all, f32::numbers(call.tensor(1)?)?, f32::numbers(call.tensor(2)?)?]);
@@ -147,7 +147,7 @@ fn rotate(call: &Call<'_>, sizes: &Sizes, queries: &mut [f32], keys: &mut [f32])
 }
 
 /// Keys or values of the past and the new ones behind them, `[batch, heads, positions, size]`, with room for the longest.
-fn present(sizes: &Sizes, past: Option<&Tensor>, new: &[f32]) -> Result<Vec<f32>, Failure> {
+fn present(sizes: &Sizes, past: Option<&Tensor>, new: &[f32]) -> Result<List<f32>, Failure> {
     let (size, room) = (sizes.size, sizes.buffer.max(sizes.total));
     let past = past.map(f32::numbers).transpose()?;
     let mut all = filled(count_of(&[sizes.batch, sizes.shared, room, size])?, 0.0)?;
@@ -174,9 +174,9 @@ struct Weights<'w> {
     window: Option<usize>,
     is_causal: bool,
     /// Added to the products: the numbers, and their extents.
-    added: Option<(Vec<f32>, &'w [usize])>,
+    added: Option<(List<f32>, &'w [usize])>,
     /// For each head of queries, a number that gets its part as well.
-    sinks: Option<Vec<f32>>,
+    sinks: Option<List<f32>>,
 }
 
 impl<'w> Weights<'w> {
@@ -256,8 +256,8 @@ fn group_query_attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     // The heads of queries that share keys and values, one behind the other.
     let group = |plane: usize, out: &mut [f32]| {
         let (b, first) = (plane / shared, plane % shared * each);
-        let kept = |all: &'_ [f32]| all[plane * room * size..][..sizes.lengths[b] * size].to_vec();
-        let memory = Memory::of(&kept(&keys), &kept(&values), [size, size])?;
+        let kept = plane * room * size..plane * room * size + sizes.lengths[b] * size;
+        let memory = Memory::of(&keys[kept.clone()], &values[kept], [size, size])?;
         for (head, out) in (first..).zip(out.chunks_exact_mut(of_plane)) {
             let query = |i: usize| &queries[((b * length + i) * heads + head) * size..][..size];
             let weigh =

@@ -1,7 +1,8 @@
 //! What attention of a head of a sequence is, whatever operator it is part of.
 
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::Failure;
+use crate::list::{Listed as _, filled};
 use crate::loops::{Job, Matrix, math, widest};
 
 /// Rows of products that there are at a time.
@@ -42,7 +43,7 @@ impl Memory {
         {
             let rows = first..count.min(first + ROWS_AT_A_TIME);
             spend(rows.len().saturating_mul(self.count).saturating_mul(size + of_value))?;
-            let queries: Vec<f32> = rows.clone().flat_map(&query).copied().collect();
+            let queries = rows.clone().flat_map(&query).copied().listed()?;
             let mut products = filled(rows.len() * self.count, 0.0)?;
             self.keys.add_products(&queries, &mut products)?;
             for (i, products) in rows.zip(products.chunks_exact_mut(self.count.max(1))) {

@@ -1,8 +1,9 @@
 //! Inverse: inverses of square matrices.
 
 use super::super::{Call, Row};
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::filled;
 use crate::tensor::Tensor;
 use crate::value::Value;
 

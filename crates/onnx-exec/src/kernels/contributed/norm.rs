@@ -1,8 +1,8 @@
 //! Normalization of sums: SkipLayerNormalization, SkipSimplifiedLayerNormalization, EmbedLayerNormalization; FastGelu.
 
 use super::super::{Call, Row};
-use crate::budget::filled;
 use crate::failure::{Failure, fail};
+use crate::list::{List, filled};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// One number for each element of a row.
-fn per_row(call: &Call<'_>, input: usize, width: usize) -> Result<Option<Vec<f64>>, Failure> {
+fn per_row(call: &Call<'_>, input: usize, width: usize) -> Result<Option<List<f64>>, Failure> {
     match call.optional_tensor(input)? {
         Some(tensor) if tensor.len() == width => tensor.floats().map(Some),
         Some(tensor) => fail!("input {input} of shape {:?} does not fit rows of {width}", tensor.dims()),
@@ -25,8 +25,8 @@ fn per_row(call: &Call<'_>, input: usize, width: usize) -> Result<Option<Vec<f64
 
 /// What a row is normalized with.
 struct Norm {
-    gamma: Option<Vec<f64>>,
-    beta: Option<Vec<f64>>,
+    gamma: Option<List<f64>>,
+    beta: Option<List<f64>>,
     epsilon: f64,
     /// Whether the mean is subtracted.
     is_centered: bool,
@@ -73,16 +73,16 @@ fn skip(call: &mut Call<'_>, is_centered: bool) -> Result<Vec<Value>, Failure> {
         *sum += skip[i % skip.len()] + bias.as_ref().map_or(0.0, |bias| bias[i % width]);
     }
     let sum = Tensor::of_floats(x.elem(), x.dims(), &sums)?;
-    let (mut means, mut inverses) = (Vec::new(), Vec::new());
+    let (mut means, mut inverses) = (List::new(), List::new());
     for row in sums.chunks_exact_mut(width.max(1)) {
         let (mean, inverse) = norm.apply(row);
-        means.push(mean);
-        inverses.push(inverse);
+        means.push(mean)?;
+        inverses.push(inverse)?;
     }
     let mut stats = outer.to_vec();
     stats.push(1);
-    means.resize(count_of(&stats)?, 0.0);
-    inverses.resize(count_of(&stats)?, 0.0);
+    means.resize(count_of(&stats)?, 0.0)?;
+    inverses.resize(count_of(&stats)?, 0.0)?;
     Ok(vec![
         Tensor::of_floats(x.elem(), x.dims(), &sums)?.into(),
         Tensor::of_floats(ElemType::FLOAT, &stats, &means)?.into(),
@@ -93,7 +93,7 @@ fn skip(call: &mut Call<'_>, is_centered: bool) -> Result<Vec<Value>, Failure> {
 
 /// A table whose rows are embeddings.
 struct Embeddings {
-    rows: Vec<f64>,
+    rows: List<f64>,
     count: usize,
 }
 

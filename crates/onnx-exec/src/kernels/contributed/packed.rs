@@ -1,9 +1,10 @@
 //! MatMulNBits: a product with weights of a few bits, packed, with a scale for each block of them.
 
 use super::super::{Call, Row};
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::kernels::real::Real;
+use crate::list::{List, Listed as _, filled};
 use crate::loops::Matrix;
 use crate::tensor::count_of;
 use crate::value::Value;
@@ -42,11 +43,11 @@ fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Matrix, Failure> {
     let scales = scales.floats()?;
     let middle = f64::from(1u8 << (bits - 1));
     let packed_zeros = count_of(&[blocks, bits])?.div_ceil(8);
-    let zeros: Vec<f64> = match call.optional_tensor(3)? {
+    let zeros: List<f64> = match call.optional_tensor(3)? {
         None => filled(scales.len(), middle)?,
         Some(zeros) if zeros.elem() == ElemType::UINT8 && zeros.len() == n * packed_zeros => {
             let row = |i: usize| &zeros.words::<u8>()[i / blocks * packed_zeros..];
-            (0..scales.len()).map(|i| code(row(i), i % blocks, bits)).collect()
+            (0..scales.len()).map(|i| code(row(i), i % blocks, bits)).listed()?
         }
         Some(zeros) if zeros.elem() != ElemType::UINT8 && zeros.len() == scales.len() => zeros.floats()?,
         Some(zeros) => fail!("zero points of shape {:?} do not fit", zeros.dims()),

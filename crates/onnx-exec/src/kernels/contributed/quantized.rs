@@ -3,8 +3,9 @@
 use super::super::around::Around;
 use super::super::real::Real;
 use super::super::{Call, Row};
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, filled};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -29,7 +30,7 @@ fn number(call: &Call<'_>, input: usize, default: f64) -> Result<f64, Failure> {
 }
 
 /// One number for each column, or one for all.
-fn per_column(call: &Call<'_>, input: usize, columns: usize, default: f64) -> Result<Vec<f64>, Failure> {
+fn per_column(call: &Call<'_>, input: usize, columns: usize, default: f64) -> Result<List<f64>, Failure> {
     match call.optional_tensor(input)? {
         None => filled(columns, default),
         Some(tensor) if tensor.len() == 1 => filled(columns, tensor.floats()?[0]),
@@ -46,8 +47,7 @@ fn quantized(
     scale: f64,
     zero: f64,
 ) -> Result<Tensor, Failure> {
-    let codes: Vec<f64> = numbers.iter().map(|x| (x / scale).round_ties_even() + zero).collect();
-    Tensor::of_floats(elem, dims, &codes)
+    Tensor::from_floats(elem, dims, numbers.iter().map(|x| (x / scale).round_ties_even() + zero))
 }
 
 /// What a tensor becomes when it is quantized by its own range to 8 bits, and back.
@@ -69,7 +69,7 @@ fn product(
     a_dims: &[usize],
     b: &[f64],
     b_dims: &[usize],
-) -> Result<(Vec<f64>, Vec<usize>), Failure> {
+) -> Result<(List<f64>, Vec<usize>), Failure> {
     let ([outer @ .., m, k], [b_outer @ .., rows, n]) = (a_dims, b_dims) else {
         fail!("{a_dims:?} is multiplied with {b_dims:?}")
     };
@@ -91,7 +91,7 @@ fn product(
 }
 
 /// Codes without their zero points, one for each column or for all.
-fn centered(call: &Call<'_>, input: usize, zero: usize) -> Result<Vec<f64>, Failure> {
+fn centered(call: &Call<'_>, input: usize, zero: usize) -> Result<List<f64>, Failure> {
     let tensor = call.tensor(input)?;
     let columns = tensor.dims().last().copied().unwrap_or(1);
     let zeros = per_column(call, zero, columns, 0.0)?;
@@ -128,7 +128,7 @@ fn dynamic_quantize_mat_mul(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> 
 fn mat_mul_integer_to_float(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     let zero = number(call, 4, 0.0)?;
-    let numbers: Vec<f64> = a.floats()?.into_iter().map(|x| x - zero).collect();
+    let numbers = a.floats()?.changed(|x| x - zero);
     let (mut y, dims) = product(&numbers, a.dims(), &centered(call, 1, 5)?, b.dims())?;
     scaled(call, &mut y, number(call, 2, 1.0)?, 3, 6, *dims.last().unwrap_or(&1))?;
     Ok(vec![Tensor::of_floats(call.tensor(3)?.elem(), &dims, &y)?.into()])
@@ -136,10 +136,10 @@ fn mat_mul_integer_to_float(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> 
 
 /// A matrix, transposed if asked for.
 fn oriented(
-    numbers: Vec<f64>,
+    numbers: List<f64>,
     dims: &[usize],
     is_transposed: bool,
-) -> Result<(Vec<f64>, [usize; 2]), Failure> {
+) -> Result<(List<f64>, [usize; 2]), Failure> {
     let &[rows, columns] = dims else { fail!("the shape {dims:?} is not one of a matrix") };
     if !is_transposed {
         return Ok((numbers, [rows, columns]));
@@ -155,7 +155,7 @@ fn oriented(
 fn q_gemm(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (a, b) = (call.tensor(0)?, call.tensor(3)?);
     let (a_zero, is_b_turned) = (number(call, 2, 0.0)?, call.attrs.flag("transB"));
-    let a_numbers = a.floats()?.into_iter().map(|x| x - a_zero).collect();
+    let a_numbers = a.floats()?.changed(|x| x - a_zero);
     let (a_numbers, a_dims) = oriented(a_numbers, a.dims(), call.attrs.flag("transA"))?;
     let (mut b_numbers, b_dims) = oriented(b.floats()?, b.dims(), is_b_turned)?;
     let n = b_dims[1];
@@ -211,17 +211,17 @@ fn q_linear_concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             fail!("{:?} is put behind {:?}", x.dims(), first.dims());
         }
         let (x_scale, x_zero) = (number(call, 3 + 3 * i, 1.0)?, number(call, 4 + 3 * i, 0.0)?);
-        let numbers: Vec<f64> = x.floats()?.into_iter().map(|x| (x - x_zero) * x_scale).collect();
+        let numbers = x.floats()?.changed(|x| (x - x_zero) * x_scale);
         parts.push((numbers, Around::of(x.dims(), axis)?));
     }
     dims[axis] = extent;
     call.has_room(elem, &dims)?;
-    let mut y = Vec::with_capacity(count_of(&dims)?);
+    let mut y = List::with_room(count_of(&dims)?)?;
     let outer = if count_of(&dims)? == 0 { 0 } else { Around::of(&dims, axis)?.outer };
     for outer in 0..outer {
         for (numbers, around) in &parts {
             let size = around.extent * around.inner;
-            y.extend_from_slice(&numbers[outer * size..][..size]);
+            y.extend(numbers[outer * size..][..size].iter().copied())?;
         }
     }
     Ok(vec![quantized(elem, &dims, &y, scale, zero)?.into()])

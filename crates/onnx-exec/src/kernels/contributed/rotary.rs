@@ -4,6 +4,7 @@ use super::super::real::Real;
 use super::super::{Call, Row};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
@@ -11,8 +12,8 @@ pub(super) const ROWS: &[Row] = &[("com.microsoft", "RotaryEmbedding", rotary_em
 
 /// The cosines and sines of each position, one for each pair.
 pub(super) struct Angles {
-    cos: Vec<f32>,
-    sin: Vec<f32>,
+    cos: List<f32>,
+    sin: List<f32>,
     pairs: usize,
     positions: usize,
     /// Whether the elements of a pair are neighbours, instead of half of all pairs apart.

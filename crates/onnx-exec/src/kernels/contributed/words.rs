@@ -1,8 +1,9 @@
 //! What is done with tokens: MurmurHash3, NGramRepeatBlock.
 
 use super::super::{Call, Row};
-use crate::budget::{room_for, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -16,17 +17,17 @@ pub(super) const ROWS: &[Row] = &[
 fn murmur_hash(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let seed = call.attrs.int("seed").unwrap_or(0) as u32;
-    let mut hashes = room_for(x.len())?;
+    let mut hashes = List::with_room(x.len())?;
     if x.is_strings() {
-        hashes.extend(x.string_slice()?.iter().map(|s| hash(s.as_bytes(), seed)));
+        hashes.extend(x.string_slice()?.iter().map(|s| hash(s.as_bytes(), seed)))?;
     } else if !x.is_empty() {
         let width = x.bytes().len() / x.len();
-        hashes.extend(x.bytes().chunks_exact(width).map(|bytes| hash(bytes, seed)));
+        hashes.extend(x.bytes().chunks_exact(width).map(|bytes| hash(bytes, seed)))?;
     }
     let y = if call.attrs.flag("positive") {
         Tensor::of(x.dims(), &hashes)?
     } else {
-        let signed: Vec<i32> = hashes.into_iter().map(|hash: u32| hash as i32).collect();
+        let signed = hashes.into_iter().map(|hash: u32| hash as i32).listed()?;
         Tensor::of(x.dims(), &signed)?
     };
     Ok(vec![y.into()])
@@ -60,7 +61,7 @@ fn n_gram_repeat_block(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let Some(size) = size.filter(|_| rows == batch && scores.elem() == ElemType::FLOAT) else {
         fail!("tokens of shape {:?} and scores of shape {:?} do not fit", ids.dims(), scores.dims())
     };
-    let mut numbers = scores.slice::<f32>()?.to_vec();
+    let mut numbers = List::copied(scores.slice::<f32>()?)?;
     let ids = ids.ints()?;
     for (row, numbers) in ids.chunks_exact(length.max(1)).zip(numbers.chunks_exact_mut(words.max(1))) {
         if length < size {

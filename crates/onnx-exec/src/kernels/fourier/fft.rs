@@ -5,9 +5,9 @@
 //! of a power of two (Bluestein 1970). Sums are formed in the order of PocketFFT, the library behind NumPy, so that results are
 //! those of the reference to the last bit for lengths of factors 2, 3, 4 and 5.
 
-use crate::budget::{filled, room_for};
 use crate::failure::{Failure, fail};
 use crate::kernels::real::Real;
+use crate::list::{List, Listed as _, filled};
 
 /// A complex number.
 pub(super) type Complex<T> = [T; 2];
@@ -74,17 +74,17 @@ struct Pass<T> {
     done: usize,
     apart: usize,
     /// What results are turned by: for each but the first, one for each of those between but the first.
-    turns: Vec<Complex<T>>,
+    turns: List<Complex<T>>,
     /// The roots of unity of the factor.
-    roots: Vec<Complex<T>>,
+    roots: List<Complex<T>>,
 }
 
 /// A transform as a convolution.
 struct Chirp<T> {
     power: Plan<T>,
-    factors: Vec<Complex<T>>,
+    factors: List<Complex<T>>,
     /// The transform of what is convolved with.
-    filter: Vec<Complex<T>>,
+    filter: List<Complex<T>>,
 }
 
 /// A length in factors: fours, a two in front, odd ones.
@@ -122,11 +122,11 @@ impl<T: Real> Plan<T> {
         let mut done = 1;
         for factor in factors {
             let apart = length / (done * factor);
-            let mut turns = room_for((factor - 1) * (apart - 1))?;
+            let mut turns = List::with_room((factor - 1) * (apart - 1))?;
             for (j, i) in (1..factor).flat_map(|j| (1..apart).map(move |i| (j, i))) {
-                turns.push(root(j * i * done, length));
+                turns.push(root(j * i * done, length))?;
             }
-            let roots = (0..factor).map(|i| root(i, factor)).collect();
+            let roots = (0..factor).map(|i| root(i, factor)).listed()?;
             passes.push(Pass { factor, done, apart, turns, roots });
             done *= factor;
         }
@@ -152,8 +152,8 @@ impl<T: Real> Plan<T> {
     /// The first half of the transform of real numbers, and the middle one if there is one; the others are the conjugates of these.
     pub(super) fn real(&self, x: &[T], out: &mut [Complex<T>]) -> Result<(), Failure> {
         let zero = T::of(0.0);
-        let mut now: Vec<Complex<T>> = room_for(x.len() * 2)?;
-        now.extend(x.iter().map(|x| [*x, zero]));
+        let mut now: List<Complex<T>> = List::with_room(x.len() * 2)?;
+        now.extend(x.iter().map(|x| [*x, zero]))?;
         let is_small = |pass: &Pass<T>| pass.factor <= 5;
         match &self.way {
             Way::Passes(passes) if passes.iter().all(is_small) => {
@@ -161,7 +161,7 @@ impl<T: Real> Plan<T> {
                 // A transform of one number for each, of which the last pass makes larger ones, and so on.
                 for pass in passes.iter().rev() {
                     let parts = pass.done;
-                    next.resize(parts * (x.len() / parts / 2 + 1), [zero; 2]);
+                    next.resize(parts * (x.len() / parts / 2 + 1), [zero; 2])?;
                     pass.merge(&now, &mut next);
                     std::mem::swap(&mut now, &mut next);
                 }
@@ -309,11 +309,11 @@ impl<T: Real> Chirp<T> {
         let Some(power) = length.checked_mul(2).and_then(usize::checked_next_power_of_two) else {
             fail!("a transform of {length} numbers is too much")
         };
-        let mut factors = room_for(length)?;
+        let mut factors = List::with_room(length)?;
         // i² modulo 2n, without forming i².
         let mut square = 0usize;
         for i in 0..length {
-            factors.push(root(square, 2 * length));
+            factors.push(root(square, 2 * length))?;
             square = (square + 2 * i + 1) % (2 * length);
         }
         let mut filter = filled(power, [T::of(0.0); 2])?;

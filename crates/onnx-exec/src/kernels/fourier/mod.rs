@@ -7,8 +7,9 @@ mod fft;
 use super::around::Around;
 use super::real::Real;
 use super::{Call, Row, resolve_axis};
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, filled};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use fft::{Complex, Plan};
@@ -79,7 +80,7 @@ fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let numbers = T::numbers(x)?;
     let zero = T::of(0.0);
     let mut y = filled(count, zero)?;
-    let mut line: Vec<Complex<T>> = filled(n, [zero; 2])?;
+    let mut line: List<Complex<T>> = filled(n, [zero; 2])?;
     // Of a spectrum that is half there, the other half mirrors it.
     let taken = from.extent.min(if is_real_result { n / 2 + 1 } else { n });
     for (outer, inner) in (0..from.outer).flat_map(|o| (0..from.inner).map(move |i| (o, i))) {
@@ -144,7 +145,7 @@ fn stft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let n = match length(call, 3, "frame_length")? {
         Some(n) => n,
-        None => window.as_ref().map_or(samples, Vec::len),
+        None => window.as_ref().map_or(samples, |window| window.len()),
     };
     if n == 0 {
         fail!("a frame has no samples");
@@ -162,7 +163,7 @@ fn stft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let plan = Plan::<T>::new(n)?;
     let numbers = T::numbers(x)?;
     let width = if is_complex { 2 } else { 1 };
-    let mut line: Vec<Complex<T>> = filled(n, [zero; 2])?;
+    let mut line: List<Complex<T>> = filled(n, [zero; 2])?;
     for (row, y) in y.chunks_exact_mut(bins * 2).enumerate() {
         spend(n)?;
         let start = row / frames * samples + row % frames * step;

@@ -5,19 +5,20 @@
 
 use super::forest::{Aggregate, Forest, Next, Node, Test};
 use super::scores::{Labels, Transform, best, logistic};
-use super::{Samples, filled, rounded, wide};
+use super::{Samples, rounded, wide};
 use crate::failure::{Failure, fail};
 use crate::kernels::Call;
+use crate::list::{List, Listed as _, filled};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::{HashMap, HashMapExt};
 use onnx_ir::ElemType;
 
 /// The numbers of a list of floats, or of the tensor that later versions have for it.
-fn numbers(call: &Call<'_>, name: &str) -> Result<Vec<f64>, Failure> {
+fn numbers(call: &Call<'_>, name: &str) -> Result<List<f64>, Failure> {
     match call.attrs.tensor(&format!("{name}_as_tensor"))? {
         Some(tensor) => tensor.floats(),
-        None => Ok(wide(call.attrs.floats(name))),
+        None => List::copied(&wide(call.attrs.floats(name))),
     }
 }
 
@@ -154,7 +155,7 @@ fn add_base(scores: &mut [f64], base: &[f64], elem: ElemType) -> Result<(), Fail
 /// Scores of all samples.
 struct Scores {
     dims: [usize; 2],
-    all: Vec<f64>,
+    all: List<f64>,
 }
 
 impl Scores {
@@ -218,7 +219,7 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let width = if is_binary { 2 } else { classes };
     let dims = [samples.count, width];
     let mut all = filled(call.has_room(ElemType::DOUBLE, &dims)?, 0.0)?;
-    let mut best_ones = Vec::with_capacity(samples.count);
+    let mut best_ones = List::with_room(samples.count)?;
     for (sample, scores) in all.chunks_exact_mut(width.max(1)).enumerate() {
         let own = if is_binary { classes } else { width };
         add_base(&mut scores[..own], &base, ElemType::FLOAT)?;
@@ -226,7 +227,7 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         if is_binary {
             let score = scores[0];
             let (threshold, other) = if trees.is_positive { (0.5, 1.0 - score) } else { (0.0, -score) };
-            best_ones.push(usize::from(score > threshold));
+            best_ones.push(usize::from(score > threshold))?;
             // As probabilities they add up to 1 already, as in ONNX Runtime.
             match transform {
                 Transform::Logistic => scores.copy_from_slice(&[logistic(-score), logistic(score)]),
@@ -239,13 +240,13 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
                 }
             }
         } else {
-            best_ones.push(best(scores));
+            best_ones.push(best(scores))?;
             transform.apply(scores);
         }
         scores.iter_mut().for_each(|x| *x = rounded(ElemType::FLOAT, *x));
     }
     let label = if classes == 1 {
-        labels.yes_or_no(&best_ones.iter().map(|&class| class == 1).collect::<Vec<_>>())?
+        labels.yes_or_no(&best_ones.iter().map(|&class| class == 1).listed()?)?
     } else {
         labels.tensor(&best_ones)?
     };
@@ -258,7 +259,7 @@ fn new_forest(call: &Call<'_>) -> Result<Forest, Failure> {
     let ints = |name: &str| attrs.ints(name).unwrap_or_default();
     let tensor = |name: &str| match attrs.tensor(name)? {
         Some(tensor) => tensor.floats(),
-        None => Ok(Vec::new()),
+        None => Ok(List::new()),
     };
     let features = ints("nodes_featureids");
     let (splits, modes) = (tensor("nodes_splits")?, tensor("nodes_modes")?);

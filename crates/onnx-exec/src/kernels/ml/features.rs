@@ -1,8 +1,9 @@
 //! Features made ready: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer, Normalizer, Scaler.
 
-use super::{Samples, filled, wide};
+use super::{Samples, wide};
 use crate::failure::{Failure, fail};
 use crate::kernels::{Call, resolve_axis};
+use crate::list::{List, Listed as _, filled};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -11,27 +12,29 @@ use onnx_ir::ElemType;
 pub(super) fn extract(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let Some((&columns, outer)) = x.dims().split_last() else { fail!("a scalar has no columns") };
-    let wanted: Vec<usize> = call
+    let wanted = call
         .tensor(1)?
         .ints()?
         .into_iter()
-        .map(|i| resolve_axis(i, columns))
-        .collect::<Result<_, _>>()
-        .map_err(|_| Failure::new(format!("a column is wanted that is not among {columns}")))?;
+        .map(|i| {
+            resolve_axis(i, columns)
+                .map_err(|_| Failure::new(format!("a column is wanted that is not among {columns}")))
+        })
+        .try_listed()?;
     let rows: usize = outer.iter().product();
     let mut dims = if outer.is_empty() { vec![1] } else { outer.to_vec() };
     dims.push(wanted.len());
     call.has_room(x.elem(), &dims)?;
-    let positions: Vec<usize> = (0..rows).flat_map(|r| wanted.iter().map(move |c| r * columns + c)).collect();
-    Ok(vec![x.picked(&dims, &positions)?.into()])
+    let positions = (0..rows).flat_map(|r| wanted.iter().map(move |c| r * columns + c));
+    Ok(vec![x.picked_runs(&dims, positions, 1)?.into()])
 }
 
 /// 1 where an element is greater than the threshold.
 pub(super) fn binarize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let threshold = f64::from(call.attrs.float("threshold").unwrap_or(0.0));
-    let binary: Vec<f64> = x.floats()?.into_iter().map(|x| f64::from(u8::from(x > threshold))).collect();
-    Ok(vec![Tensor::of_floats(x.elem(), x.dims(), &binary)?.into()])
+    let binary = x.floats()?.into_iter().map(|x| f64::from(u8::from(x > threshold)));
+    Ok(vec![Tensor::from_floats(x.elem(), x.dims(), binary)?.into()])
 }
 
 /// The columns of all inputs side by side, each cut or filled up with 0 to its length. A list counts as one row.
@@ -57,7 +60,7 @@ pub(super) fn join(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         fail!("one input has {rows} rows, another {}", other.count);
     }
     let mut joined = Tensor::zeros(ElemType::FLOAT, &[rows, columns])?;
-    for (row, mut to) in joined.words_mut::<f32>().chunks_exact_mut(columns.max(1)).enumerate() {
+    for (row, mut to) in joined.words_mut::<f32>()?.chunks_exact_mut(columns.max(1)).enumerate() {
         for (samples, width) in &parts {
             let (here, rest) = to.split_at_mut(*width);
             here.iter_mut().zip(samples.row(row)).for_each(|(to, from)| *to = *from as f32);
@@ -68,10 +71,10 @@ pub(super) fn join(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 }
 
 /// What goes with each column: as many as there are, or one for all.
-fn per_column<T: Copy>(list: &[T], columns: usize, what: &str) -> Result<Vec<T>, Failure> {
+fn per_column<T: Copy>(list: &[T], columns: usize, what: &str) -> Result<List<T>, Failure> {
     match list {
-        &[one] => Ok(vec![one; columns]),
-        all if all.len() == columns => Ok(all.to_vec()),
+        &[one] => filled(columns, one),
+        all if all.len() == columns => List::copied(all),
         all => fail!("`{what}` has {} numbers for {columns} columns", all.len()),
     }
 }
@@ -92,7 +95,7 @@ pub(super) fn impute(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         if x.elem() == ElemType::INT64 {
             return Ok(vec![Tensor::of(x.dims(), &all)?.into()]);
         }
-        let narrow: Vec<i32> = all.into_iter().map(|x| x as i32).collect();
+        let narrow = all.into_iter().map(|x| x as i32).listed()?;
         return Ok(vec![Tensor::of(x.dims(), &narrow)?.into()]);
     }
     let (values, replaced) = match (floats, ints) {
@@ -107,8 +110,8 @@ pub(super) fn impute(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let values = per_column(&values, columns, "imputed_value_floats")?;
     let is_replaced = |x: f64| if replaced.is_nan() { x.is_nan() } else { x == replaced };
     let all = x.floats()?.into_iter().zip(values.iter().cycle());
-    let all: Vec<f64> = all.map(|(x, &value)| if is_replaced(x) { value } else { x }).collect();
-    Ok(vec![Tensor::of_floats(x.elem(), x.dims(), &all)?.into()])
+    let all = all.map(|(x, &value)| if is_replaced(x) { value } else { x });
+    Ok(vec![Tensor::from_floats(x.elem(), x.dims(), all)?.into()])
 }
 
 /// Each row by its greatest value, the sum of absolute values, or the root of the sum of squares; by nothing where that is 0.
@@ -141,7 +144,6 @@ pub(super) fn scale(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let (offset, scale) = (of("offset", 0.0)?, of("scale", 1.0)?);
     let each = offset.iter().zip(&scale).cycle();
-    let scaled: Vec<f64> =
-        x.floats()?.into_iter().zip(each).map(|(x, (offset, scale))| (x - offset) * scale).collect();
-    Ok(vec![Tensor::of_floats(ElemType::FLOAT, x.dims(), &scaled)?.into()])
+    let scaled = x.floats()?.into_iter().zip(each).map(|(x, (offset, scale))| (x - offset) * scale);
+    Ok(vec![Tensor::from_floats(ElemType::FLOAT, x.dims(), scaled)?.into()])
 }

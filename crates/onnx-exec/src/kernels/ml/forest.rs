@@ -2,6 +2,7 @@
 
 use super::rounded;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use onnx_ir::ElemType;
 use std::ops::Range;
 
@@ -43,7 +44,7 @@ pub(super) struct Forest {
     pub(super) leaves: Vec<Range<usize>>,
     /// Target and weight.
     pub(super) entries: Vec<(usize, f64)>,
-    pub(super) members: Vec<f64>,
+    pub(super) members: List<f64>,
 }
 
 impl Forest {

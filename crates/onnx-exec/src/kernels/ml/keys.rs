@@ -1,7 +1,10 @@
 //! Elements that are looked up: LabelEncoder, CategoryMapper, OneHotEncoder.
 
+use crate::budget::Charge;
 use crate::failure::{Failure, fail};
 use crate::kernels::Call;
+use crate::kernels::order::is_integer;
+use crate::list::{List, Listed as _};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::{HashMap, HashMapExt};
@@ -28,21 +31,23 @@ impl Key<'_> {
 }
 
 /// The elements of a tensor as keys.
-pub(super) fn keys(tensor: &Tensor) -> Result<Vec<Key<'_>>, Failure> {
+pub(super) fn keys(tensor: &Tensor) -> Result<List<Key<'_>>, Failure> {
     if tensor.is_strings() {
-        return Ok(tensor.string_slice()?.iter().map(|text| Key::Text(text)).collect());
+        return tensor.string_slice()?.iter().map(|text| Key::Text(text)).listed();
     }
-    match tensor.ints() {
-        Ok(ints) => Ok(ints.into_iter().map(Key::Int).collect()),
-        Err(_) => Ok(tensor.floats()?.into_iter().map(Key::of_float).collect()),
+    if is_integer(tensor.elem()) {
+        return tensor.ints()?.into_iter().map(Key::Int).listed();
     }
+    tensor.floats()?.into_iter().map(Key::of_float).listed()
 }
 
 /// Where each key is; of equal ones the last.
-fn places<'a>(all: &[Key<'a>]) -> HashMap<Key<'a>, usize> {
+fn places<'a>(all: &[Key<'a>]) -> Result<(HashMap<Key<'a>, usize>, Charge), Failure> {
+    // Tables are at most twice as large as what is in them.
+    let charge = Charge::of(all.len().saturating_mul(2 * size_of::<(Key<'_>, usize)>()))?;
     let mut places = HashMap::with_capacity(all.len());
     places.extend(all.iter().enumerate().map(|(i, &key)| (key, i)));
-    places
+    Ok((places, charge))
 }
 
 /// A list in one of four attributes, as a tensor of rank 1.
@@ -92,14 +97,15 @@ fn mapped(x: &Tensor, from: &Tensor, to: &Tensor, default: &Tensor) -> Result<Te
         fail!("there are {} keys and {} values", from.len(), to.len());
     }
     let all = keys(from)?;
-    let places = places(&all);
-    let at: Vec<usize> = keys(x)?.iter().map(|key| places.get(key).copied().unwrap_or(to.len())).collect();
+    let (places, _charge) = places(&all)?;
+    let at = keys(x)?.iter().map(|key| places.get(key).copied().unwrap_or(to.len())).listed()?;
     let with_default = match (to.string_slice(), default.string_slice()) {
         (Ok(to), Ok(default)) => Tensor::of_strings(&[to.len() + 1], [to, default].concat())?,
         (Err(_), Err(_)) if to.elem() == default.elem() => {
             let mut all = Tensor::zeros(to.elem(), &[to.len() + 1])?;
-            let bytes = [to.bytes(), default.bytes()].concat();
-            all.bytes_mut().copy_from_slice(&bytes);
+            let (of_keys, of_others) = all.bytes_mut()?.split_at_mut(to.bytes().len());
+            of_keys.copy_from_slice(to.bytes());
+            of_others.copy_from_slice(default.bytes());
             all
         }
         _ => fail!("the default is of another type than the values"),
@@ -108,7 +114,7 @@ fn mapped(x: &Tensor, from: &Tensor, to: &Tensor, default: &Tensor) -> Result<Te
 }
 
 fn positions(count: usize) -> Result<Tensor, Failure> {
-    let all: Vec<i64> = (0..count).map(|i| i64::try_from(i).unwrap_or(i64::MAX)).collect();
+    let all = (0..count).map(|i| i64::try_from(i).unwrap_or(i64::MAX)).listed()?;
     Tensor::of(&[count], &all)
 }
 
@@ -147,10 +153,10 @@ pub(super) fn one_hot(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         ([], strings) => strings.iter().map(|text| Key::Text(text)).collect(),
         (ints, _) => ints.iter().copied().map(Key::Int).collect(),
     };
-    let places = places(&all);
+    let (places, _charge) = places(&all)?;
     let must_be_known = call.attrs.int("zeros") == Some(0);
     let mut rows = Tensor::zeros(ElemType::FLOAT, &[x.dims(), &[all.len()]].concat())?;
-    for (key, row) in keys(x)?.iter().zip(rows.words_mut::<f32>().chunks_exact_mut(all.len())) {
+    for (key, row) in keys(x)?.iter().zip(rows.words_mut::<f32>()?.chunks_exact_mut(all.len())) {
         match places.get(key) {
             Some(&place) => row[place] = 1.0,
             None if must_be_known => fail!("an element is none of the categories"),

@@ -1,9 +1,10 @@
 //! LinearClassifier and LinearRegressor.
 
 use super::scores::{Labels, Transform, best};
-use super::{Samples, dot, filled, rounded, wide};
+use super::{Samples, dot, rounded, wide};
 use crate::failure::{Failure, fail};
 use crate::kernels::Call;
+use crate::list::{List, Listed as _, filled};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -51,25 +52,25 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     // One function tells two classes apart.
     let is_binary = functions.count == 1 && labels.count() == 2;
     let width = if is_binary { 2 } else { functions.count };
-    let mut all = Vec::new();
-    let mut classes = Vec::with_capacity(samples.count);
+    let mut all = List::new();
+    let mut classes = List::with_room(samples.count)?;
     for sample in 0..samples.count {
         let mut scores = functions.at(samples.row(sample), samples.elem);
         if is_binary {
             let score = scores[0];
-            classes.push(usize::from(score > 0.0));
+            classes.push(usize::from(score > 0.0))?;
             scores = transform.two(score);
         } else {
             // Of large scores, the transform makes equal ones.
-            classes.push(best(&scores));
+            classes.push(best(&scores))?;
             transform.apply(&mut scores);
         }
         scores.iter_mut().for_each(|x| *x = rounded(samples.elem, *x));
-        all.extend(scores);
+        all.extend(scores)?;
     }
     let label = if width == 1 {
         let threshold = if transform == Transform::None { 0.0 } else { 0.5 };
-        labels.yes_or_no(&all.iter().map(|&score| score >= threshold).collect::<Vec<_>>())?
+        labels.yes_or_no(&all.iter().map(|&score| score >= threshold).listed()?)?
     } else {
         labels.tensor(&classes)?
     };

@@ -4,6 +4,7 @@ use super::keys::{Key, keys};
 use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::kernels::{Call, text};
+use crate::list::{List, Listed as _, Strings, filled};
 use crate::tensor::Tensor;
 use crate::value::{Map, Value};
 use foldhash::{HashMap, HashMapExt};
@@ -23,7 +24,7 @@ fn map<'a>(call: &'a Call<'_>) -> Result<&'a Map, Failure> {
 fn gathered(map: &Map, elem: ElemType, places: &[Option<usize>]) -> Result<Tensor, Failure> {
     let mut numbers = Tensor::zeros(elem, &[places.len()])?;
     let width = numbers.bytes().len().checked_div(places.len()).unwrap_or(0);
-    let mut strings = vec![String::new(); if elem == ElemType::STRING { places.len() } else { 0 }];
+    let mut strings = Strings::empty(if elem == ElemType::STRING { places.len() } else { 0 })?;
     for (i, &place) in places.iter().enumerate() {
         let Some(place) = place else { continue };
         let value = map.values[place].tensor()?;
@@ -31,12 +32,12 @@ fn gathered(map: &Map, elem: ElemType, places: &[Option<usize>]) -> Result<Tenso
             fail!("the values of the map are not one element each");
         }
         if elem == ElemType::STRING {
-            strings[i].clone_from(&value.string_slice()?[0]);
+            strings.set(i, &value.string_slice()?[0])?;
         } else {
-            numbers.bytes_mut()[i * width..][..width].copy_from_slice(value.bytes());
+            numbers.bytes_mut()?[i * width..][..width].copy_from_slice(value.bytes());
         }
     }
-    if elem == ElemType::STRING { Tensor::of_strings(&[places.len()], strings) } else { Ok(numbers) }
+    if elem == ElemType::STRING { Tensor::of_texts(&[places.len()], strings) } else { Ok(numbers) }
 }
 
 /// The values in the order of the keys, or each at the place that its key says.
@@ -44,15 +45,15 @@ pub(super) fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let map = map(call)?;
     let attrs = &call.attrs;
     let ints = map.keys.ints()?;
-    let mut order: Vec<usize> = (0..ints.len()).collect();
-    order.sort_by_key(|&i| ints[i]);
-    let places: Vec<Option<usize>> = match &attrs.string("map_form").unwrap_or_default()[..] {
-        "DENSE" => order.into_iter().map(Some).collect(),
+    let mut order = (0..ints.len()).listed()?;
+    order.sort_unstable_by_key(|&i| (ints[i], i));
+    let places: List<Option<usize>> = match &attrs.string("map_form").unwrap_or_default()[..] {
+        "DENSE" => order.into_iter().map(Some).listed()?,
         "SPARSE" => {
             let count = usize::try_from(attrs.int("max_map").unwrap_or(1)).unwrap_or(0);
             // Also the widest element has room.
             drop(Tensor::zeros(ElemType::STRING, &[count])?);
-            let mut places = vec![None; count];
+            let mut places = filled(count, None)?;
             for i in order {
                 match usize::try_from(ints[i]).ok().and_then(|key| places.get_mut(key)) {
                     Some(place) => *place = Some(i),
@@ -70,7 +71,7 @@ pub(super) fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         other => fail!("`cast_to` is `{other}`, not TO_FLOAT, TO_INT64 or TO_STRING"),
     };
     let source = map.values.first().and_then(Value::elem).unwrap_or(target);
-    let there: Vec<Option<usize>> = places.iter().copied().filter(Option::is_some).collect();
+    let there = places.iter().copied().filter(Option::is_some).listed()?;
     let values = gathered(map, source, &there)?;
     let values = match (source, target) {
         (ElemType::STRING, target) => text::from_text(&values, target)?,
@@ -84,13 +85,13 @@ pub(super) fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut spread = Tensor::zeros(target, &[1, places.len()])?;
     let at = places.iter().enumerate().filter(|(_, place)| place.is_some()).map(|(i, _)| i);
     if let Ok(from) = values.string_slice() {
-        let mut strings = vec![String::new(); places.len()];
-        at.zip(from).for_each(|(i, text)| strings[i].clone_from(text));
-        return Ok(vec![Tensor::of_strings(&[1, places.len()], strings)?.into()]);
+        let mut strings = Strings::empty(places.len())?;
+        at.zip(from).try_for_each(|(i, text)| strings.set(i, text))?;
+        return Ok(vec![Tensor::of_texts(&[1, places.len()], strings)?.into()]);
     }
     let width = spread.bytes().len() / places.len().max(1);
     for (i, element) in at.zip(values.bytes().chunks_exact(width.max(1))) {
-        spread.bytes_mut()[i * width..][..width].copy_from_slice(element);
+        spread.bytes_mut()?[i * width..][..width].copy_from_slice(element);
     }
     Ok(vec![spread.into()])
 }
@@ -107,7 +108,7 @@ pub(super) fn vectorize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     };
     let mut places = HashMap::with_capacity(vocabulary.len());
     places.extend(vocabulary.iter().enumerate().map(|(i, &key)| (key, i)));
-    let mut wanted = vec![None; vocabulary.len()];
+    let mut wanted = filled(vocabulary.len(), None)?;
     for (i, key) in keys(&map.keys)?.iter().enumerate() {
         match places.get(key) {
             Some(&place) => wanted[place] = Some(i),
@@ -149,15 +150,14 @@ pub(super) fn zip(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         fail!("there are {} labels for {columns} scores", labels.len());
     }
     let scores = x.slice::<f32>()?;
-    budget::has_room(rows.saturating_mul(columns.saturating_mul(size_of::<Value>()).max(size_of::<Map>())))?;
     if columns == 0 && rows > 0 {
         fail!("{rows} rows have no scores");
     }
-    let mut maps = Vec::with_capacity(rows);
+    let mut maps = List::with_room(rows)?;
     for row in scores.chunks_exact(columns.max(1)) {
-        let values =
-            row.iter().map(|&score| Ok(Tensor::scalar(score)?.into())).collect::<Result<_, Failure>>()?;
-        maps.push(Value::Map(Arc::new(Map { keys: labels.clone(), values })));
+        let values = row.iter().map(|&score| Ok(Tensor::scalar(score)?.into())).try_listed()?;
+        budget::spend(columns)?;
+        maps.push(Value::Map(Arc::new(Map { keys: labels.clone(), values })))?;
     }
-    Ok(vec![Value::sequence(maps)])
+    Ok(vec![Value::list(maps)])
 }

@@ -14,8 +14,8 @@ mod scores;
 mod svm;
 
 use super::Row;
-use crate::budget::filled;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 use crate::tensor::Tensor;
 use onnx_ir::ElemType;
 
@@ -49,7 +49,7 @@ struct Samples {
     count: usize,
     /// Of each.
     features: usize,
-    numbers: Vec<f64>,
+    numbers: List<f64>,
     /// The type that is computed with: integers become floats of 32 bits.
     elem: ElemType,
 }
@@ -66,7 +66,7 @@ impl Samples {
             ElemType::FLOAT16 => ElemType::FLOAT16,
             _ => ElemType::FLOAT,
         };
-        let numbers = x.floats()?.into_iter().map(|x| rounded(elem, x)).collect();
+        let numbers = x.floats()?.changed(|x| rounded(elem, x));
         Ok(Samples { count, features, numbers, elem })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, fail};
 use crate::kernels::Attributes;
+use crate::list::{Listed as _, Strings};
 use crate::tensor::Tensor;
 
 /// What is made of the scores of a sample.
@@ -150,17 +151,19 @@ impl Labels {
         let missing = |class: &usize| Failure::new(format!("class {class} has no label"));
         match self {
             Labels::Ints(all) if all.is_empty() => {
-                let numbers: Vec<i64> =
-                    classes.iter().map(|&c| i64::try_from(c).unwrap_or(i64::MAX)).collect();
+                let numbers = classes.iter().map(|&c| i64::try_from(c).unwrap_or(i64::MAX)).listed()?;
                 Tensor::of(&dims, &numbers)
             }
             Labels::Ints(all) => {
                 let label = |class: &usize| all.get(*class).copied().ok_or_else(|| missing(class));
-                Tensor::of(&dims, &classes.iter().map(label).collect::<Result<Vec<_>, _>>()?)
+                Tensor::of(&dims, &classes.iter().map(label).try_listed()?)
             }
             Labels::Strings(all) => {
-                let label = |class: &usize| all.get(*class).cloned().ok_or_else(|| missing(class));
-                Tensor::of_strings(&dims, classes.iter().map(label).collect::<Result<_, _>>()?)
+                let mut labels = Strings::with_room(classes.len())?;
+                for class in classes {
+                    labels.push_copy(all.get(*class).ok_or_else(|| missing(class))?)?;
+                }
+                Tensor::of_texts(&dims, labels)
             }
         }
     }
@@ -170,13 +173,13 @@ impl Labels {
         match self {
             Labels::Ints(all) => {
                 let yes = all.first().copied().unwrap_or(1);
-                let labels: Vec<i64> = is_class.iter().map(|&is| if is { yes } else { 0 }).collect();
+                let labels = is_class.iter().map(|&is| if is { yes } else { 0 }).listed()?;
                 Tensor::of(&[labels.len()], &labels)
             }
             Labels::Strings(all) => {
-                let yes = || all.first().cloned().unwrap_or_default();
-                let labels = is_class.iter().map(|&is| if is { yes() } else { String::new() }).collect();
-                Tensor::of_strings(&[is_class.len()], labels)
+                let yes = all.first().map_or("", |label| label);
+                let labels = Strings::all(is_class.iter().map(|&is| if is { yes } else { "" }))?;
+                Tensor::of_texts(&[is_class.len()], labels)
             }
         }
     }

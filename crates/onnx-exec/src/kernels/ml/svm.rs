@@ -10,6 +10,7 @@ use super::{Samples, dot, rounded, wide};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::kernels::Call;
+use crate::list::List;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
@@ -45,8 +46,8 @@ pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         transform.apply_to_targets(&mut score);
         score[0]
     };
-    let all: Vec<f64> = (0..samples.count).map(predict).collect();
-    Ok(vec![Tensor::of_floats(ElemType::FLOAT, &[samples.count, 1], &all)?.into()])
+    let all = (0..samples.count).map(predict);
+    Ok(vec![Tensor::from_floats(ElemType::FLOAT, &[samples.count, 1], all)?.into()])
 }
 
 /// What tells classes apart.
@@ -192,7 +193,7 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let is_positive = call.attrs.floats("coefficients").unwrap_or_default().iter().all(|&c| c >= 0.0);
     let transform = Transform::of(&call.attrs)?;
-    let (mut all, mut best_ones, mut of_class) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut all, mut best_ones, mut of_class) = (List::new(), List::new(), List::new());
     let steps = steps(call);
     for sample in 0..samples.count {
         spend(steps)?;
@@ -221,9 +222,9 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         if is_binary && !has_probabilities && is_positive && most >= 0.5 {
             class = 1;
         }
-        best_ones.push(class);
-        of_class.push(most > 0.0);
-        all.extend(finish(scores, transform, is_binary));
+        best_ones.push(class)?;
+        of_class.push(most > 0.0)?;
+        all.extend(finish(scores, transform, is_binary))?;
     }
     let label = if classes == 1 { labels.yes_or_no(&of_class)? } else { labels.tensor(&best_ones)? };
     let width = all.len().checked_div(samples.count).unwrap_or(classes);

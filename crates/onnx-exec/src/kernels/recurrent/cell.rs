@@ -2,9 +2,9 @@
 
 use super::activation::Activation;
 use super::number::Number;
-use crate::budget::filled;
 use crate::failure::Failure;
 use crate::kernels::contributed::through_bytes;
+use crate::list::{List, filled};
 use crate::loops::{Job, widest};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,18 +72,18 @@ pub(super) struct Cell<'a, T: Number> {
 
 /// What goes from step to step: a row of each for each sequence.
 pub(super) struct State<T> {
-    pub(super) h: Vec<T>,
-    pub(super) c: Vec<T>,
+    pub(super) h: List<T>,
+    pub(super) c: List<T>,
     /// What the last states give for the gates.
-    recurrent: Vec<T>,
+    recurrent: List<T>,
     /// GRU: what is reset by the second gate.
-    reset: Vec<T>,
+    reset: List<T>,
     /// GRU: what that gives for the candidates, if it is multiplied afterwards.
-    candidates: Vec<T>,
+    candidates: List<T>,
 }
 
 impl<T: Number> State<T> {
-    pub(super) fn new(cell: &Cell<'_, T>, h: Vec<T>, c: Vec<T>) -> Result<Self, Failure> {
+    pub(super) fn new(cell: &Cell<'_, T>, h: List<T>, c: List<T>) -> Result<Self, Failure> {
         let zeros = |count: usize| filled(count, T::of(0.0));
         let batch = h.len().checked_div(cell.hidden).unwrap_or(0);
         Ok(State {

@@ -12,8 +12,9 @@ mod number;
 
 use super::contributed::through_bytes;
 use super::{Call, Row};
-use crate::budget::{filled, spend};
+use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _, filled};
 use crate::loops::parallel;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
@@ -86,13 +87,18 @@ fn has_dims(tensor: &Tensor, name: &str, dims: &[usize]) -> Result<(), Failure> 
 }
 
 /// The numbers of an input of this shape.
-fn numbers<T: Number>(tensor: &Tensor, name: &str, dims: &[usize]) -> Result<Vec<T>, Failure> {
+fn numbers<T: Number>(tensor: &Tensor, name: &str, dims: &[usize]) -> Result<List<T>, Failure> {
     has_dims(tensor, name, dims)?;
     T::numbers(tensor)
 }
 
 /// See [`numbers`]; zeros for one that is left out.
-fn or_zeros<T: Number>(call: &Call<'_>, input: usize, name: &str, dims: &[usize]) -> Result<Vec<T>, Failure> {
+fn or_zeros<T: Number>(
+    call: &Call<'_>,
+    input: usize,
+    name: &str,
+    dims: &[usize],
+) -> Result<List<T>, Failure> {
     match call.optional_tensor(input)? {
         Some(tensor) => numbers(tensor, name, dims),
         None => filled(count_of(dims)?, T::of(0.0)),
@@ -109,7 +115,7 @@ fn dequantized<T: Number>(
     input: usize,
     scale: usize,
     dims: [usize; 3],
-) -> Result<Vec<T>, Failure> {
+) -> Result<List<T>, Failure> {
     let [directions, rows, columns] = dims;
     let codes = call.tensor(input)?.floats()?;
     let parameter = |input: usize| {
@@ -163,7 +169,7 @@ fn activations(call: &Call<'_>, kind: Kind, directions: usize) -> Result<Vec<Act
 }
 
 /// How many steps each sequence has.
-fn lengths(call: &Call<'_>, sizes: &Sizes) -> Result<Vec<usize>, Failure> {
+fn lengths(call: &Call<'_>, sizes: &Sizes) -> Result<List<usize>, Failure> {
     let Some(given) = call.optional_ints(4)? else { return filled(sizes.batch, sizes.steps) };
     if given.len() != sizes.batch {
         fail!("{} lengths are given for {} sequences", given.len(), sizes.batch);
@@ -172,7 +178,7 @@ fn lengths(call: &Call<'_>, sizes: &Sizes) -> Result<Vec<usize>, Failure> {
         Ok(n) if n <= sizes.steps => Ok(n),
         Ok(_) | Err(_) => fail!("a sequence of {n} steps is none of at most {}", sizes.steps),
     };
-    given.iter().map(length).collect()
+    given.iter().map(length).try_listed()
 }
 
 /// The weights of a direction, laid out for products.
@@ -190,7 +196,7 @@ fn weights<T: Number>(
 ) -> Result<Vec<Weights<T>>, Failure> {
     let Sizes { directions, hidden, .. } = *sizes;
     let rows = count_of(&[kind.gates(), hidden])?;
-    let (w, r): (Vec<T>, Vec<T>) = if is_quantized(call) {
+    let (w, r): (List<T>, List<T>) = if is_quantized(call) {
         (
             dequantized(call, 1, 8, [directions, rows, input])?,
             dequantized(call, 2, 10, [directions, rows, hidden])?,
@@ -231,16 +237,16 @@ struct Way<'w, T: Number> {
     /// Biases of what the input gives.
     bias: &'w [T],
     is_backward: bool,
-    h: Vec<T>,
-    c: Vec<T>,
+    h: List<T>,
+    c: List<T>,
 }
 
 /// Where a way has led.
 struct Gone<T> {
     /// A row for each row of the inputs.
-    y: Vec<T>,
-    h: Vec<T>,
-    c: Vec<T>,
+    y: List<T>,
+    h: List<T>,
+    c: List<T>,
 }
 
 impl<T: Number> Way<'_, T> {
@@ -297,14 +303,14 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     has_dims(r, "R", &turned([directions, rows, hidden]))?;
     let constants: &[usize] = if is_quantized { &[1, 2, 8, 9, 10, 11] } else { &[1, 2] };
     let weights = call.kept(constants, || weights::<T>(call, kind, &sizes, input))?;
-    let bias: Vec<T> = or_zeros(call, 3, "B", &[directions, count_of(&[2, rows])?])?;
+    let bias: List<T> = or_zeros(call, 3, "B", &[directions, count_of(&[2, rows])?])?;
     let lengths = lengths(call, &sizes)?;
-    let mut h: Vec<T> = or_zeros(call, 5, "initial_h", &sizes.state_dims())?;
-    let mut c: Vec<T> = match kind {
+    let mut h: List<T> = or_zeros(call, 5, "initial_h", &sizes.state_dims())?;
+    let mut c: List<T> = match kind {
         Kind::Lstm => or_zeros(call, 6, "initial_c", &sizes.state_dims())?,
         Kind::Rnn | Kind::Gru => filled(h.len(), T::of(0.0))?,
     };
-    let peepholes: Option<Vec<T>> = match (kind, call.optional_tensor(7)?) {
+    let peepholes: Option<List<T>> = match (kind, call.optional_tensor(7)?) {
         (Kind::Lstm, Some(p)) => Some(numbers(p, "P", &[directions, count_of(&[3, hidden])?])?),
         (Kind::Lstm, None) | (Kind::Rnn | Kind::Gru, _) => None,
     };
@@ -327,15 +333,16 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
             input_forget: call.attrs.flag("input_forget"),
             is_quantized,
         };
-        let of = |states: &[T]| -> Vec<T> {
-            (0..batch).flat_map(|b| &states[sizes.of_state(direction, b)..][..hidden]).copied().collect()
+        let of = |states: &[T]| -> Result<List<T>, Failure> {
+            (0..batch).flat_map(|b| &states[sizes.of_state(direction, b)..][..hidden]).copied().listed()
         };
         let is_backward = backwards[direction];
-        Way { cell, weights: &weights[direction], bias: input_bias, is_backward, h: of(&h), c: of(&c) }
+        Ok(Way { cell, weights: &weights[direction], bias: input_bias, is_backward, h: of(&h)?, c: of(&c)? })
     };
     let mut gone: Vec<Gone<T>> =
-        (0..directions).map(|_| Gone { y: Vec::new(), h: Vec::new(), c: Vec::new() }).collect();
-    let parts = (0..directions).map(way).zip(&mut gone).collect();
+        (0..directions).map(|_| Gone { y: List::new(), h: List::new(), c: List::new() }).collect();
+    let ways = (0..directions).map(way).collect::<Result<Vec<_>, Failure>>()?;
+    let parts = ways.into_iter().zip(&mut gone).collect();
     parallel(parts, |(way, gone)| {
         *gone = way.go(&sizes, &lengths, &xs)?;
         Ok(())

@@ -1,9 +1,10 @@
 //! One axis at a time.
 
 use super::axis::{Axis, Weights};
-use crate::budget::{room_for, spend};
+use crate::budget::spend;
 use crate::failure::Failure;
 use crate::kernels::around::Around;
+use crate::list::{List, filled};
 use crate::tensor::{NOWHERE, count_of};
 
 /// How one axis of an image is interpolated.
@@ -12,9 +13,9 @@ pub(super) struct Step {
     to: usize,
     taps: usize,
     /// Elements of the axis and how much of each, as many for each element of the result.
-    elements: Vec<(usize, f64)>,
+    elements: List<(usize, f64)>,
     /// The elements of the result that lie outside of what is looked at.
-    outside: Vec<usize>,
+    outside: List<usize>,
 }
 
 impl Step {
@@ -30,27 +31,25 @@ impl Step {
         x: &[f64],
         shape: &mut [usize],
         extrapolation: f64,
-        y: &mut Vec<f64>,
+        y: &mut List<f64>,
     ) -> Result<(), Failure> {
         let from = Around::of(shape, self.at)?;
         let inner = from.inner;
         shape[self.at] = self.to;
         let count = count_of(shape)?;
         y.clear();
-        if y.capacity() < count {
-            *y = room_for(count)?;
-        }
+        y.reserve(count)?;
         spend(count.saturating_mul(self.taps))?;
         for x in x.chunks_exact(from.extent * inner) {
             let rows = self.elements.chunks_exact(self.taps);
             if inner == 1 {
                 let sum =
                     |row: &[(usize, f64)]| row.iter().fold(0.0, |sum, &(tap, weight)| sum + weight * x[tap]);
-                y.extend(rows.map(sum));
+                y.extend(rows.map(sum))?;
             } else {
                 for row in rows {
                     let start = y.len();
-                    y.resize(start + inner, 0.0);
+                    y.resize(start + inner, 0.0)?;
                     let y = &mut y[start..];
                     for &(tap, weight) in row {
                         y.iter_mut().zip(&x[tap * inner..][..inner]).for_each(|(y, x)| *y += weight * x);
@@ -67,17 +66,17 @@ impl Step {
 }
 
 /// The positions that the elements of a result are picked from, where each axis picks from these offsets.
-pub(super) fn positions(offsets: &[Vec<Option<usize>>]) -> Result<Vec<usize>, Failure> {
-    let mut all = vec![0];
+pub(super) fn positions(offsets: &[List<Option<usize>>]) -> Result<List<usize>, Failure> {
+    let mut all = filled(1, 0)?;
     for offsets in offsets {
         let count = all.len().saturating_mul(offsets.len());
         spend(count)?;
-        for start in std::mem::replace(&mut all, room_for(count)?) {
+        for start in std::mem::replace(&mut all, List::with_room(count)?) {
             let place = |offset: &Option<usize>| match (start, offset) {
                 (NOWHERE, _) | (_, None) => NOWHERE,
                 (start, Some(offset)) => start + offset,
             };
-            all.extend(offsets.iter().map(place));
+            all.extend(offsets.iter().map(place))?;
         }
     }
     Ok(all)

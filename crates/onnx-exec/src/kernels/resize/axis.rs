@@ -1,7 +1,7 @@
 //! How an axis is resized: which elements each new one is made of, and how much of each.
 
-use crate::budget::room_for;
 use crate::failure::{Failure, fail};
+use crate::list::List;
 
 /// How places of the result are places of the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,8 +114,8 @@ impl Axis {
     }
 
     /// The element that is nearest to each one of the result; `None` is outside of what is looked at.
-    pub(super) fn nearest(&self, rounding: Rounding) -> Result<Vec<Option<usize>>, Failure> {
-        let mut all = room_for(self.to)?;
+    pub(super) fn nearest(&self, rounding: Rounding) -> Result<List<Option<usize>>, Failure> {
+        let mut all = List::with_room(self.to)?;
         all.extend((0..self.to).map(|i| {
             let at = self.place(i)?;
             let rounded = match rounding {
@@ -126,7 +126,7 @@ impl Axis {
             };
             // What is negative or no number becomes 0.
             Some((rounded as usize).min(self.from.saturating_sub(1)))
-        }));
+        }))?;
         Ok(all)
     }
 
@@ -146,13 +146,13 @@ impl Axis {
         let before = (reach / stretch).ceil() as usize;
         let taps = before.saturating_mul(2);
         let count = taps.saturating_mul(self.to);
-        let mut weights =
-            Weights { taps, first: room_for(self.to)?, weights: room_for(count)?, outside: Vec::new() };
+        let (first, outside) = (List::with_room(self.to)?, List::new());
+        let mut weights = Weights { taps, first, weights: List::with_room(count)?, outside };
         for i in 0..self.to {
             let at = match self.place(i) {
                 Some(at) => at,
                 None => {
-                    weights.outside.push(i);
+                    weights.outside.push(i)?;
                     0.0
                 }
             };
@@ -164,7 +164,7 @@ impl Axis {
                 let tap = first + k as f64;
                 let is_outside = tap < 0.0 || tap >= self.from as f64;
                 let weight = filter.weight((tap - at) * stretch);
-                weights.weights.push(if exclude_outside && is_outside { 0.0 } else { weight });
+                weights.weights.push(if exclude_outside && is_outside { 0.0 } else { weight })?;
             }
             if is_antialiased || exclude_outside {
                 let sum: f64 = weights.weights[start..].iter().sum();
@@ -172,7 +172,7 @@ impl Axis {
                     weights.weights[start..].iter_mut().for_each(|weight| *weight /= sum);
                 }
             }
-            weights.first.push(first as i64);
+            weights.first.push(first as i64)?;
         }
         Ok(weights)
     }
@@ -196,22 +196,22 @@ impl Filter {
 pub(super) struct Weights {
     pub(super) taps: usize,
     /// The first element of each.
-    first: Vec<i64>,
-    weights: Vec<f64>,
+    first: List<i64>,
+    weights: List<f64>,
     /// The elements of the result that lie outside of what is looked at.
-    pub(super) outside: Vec<usize>,
+    pub(super) outside: List<usize>,
 }
 
 impl Weights {
     /// Elements of an axis and how much of each, for one element of the result after the other.
-    pub(super) fn elements(&self, extent: usize) -> Result<Vec<(usize, f64)>, Failure> {
+    pub(super) fn elements(&self, extent: usize) -> Result<List<(usize, f64)>, Failure> {
         let last = i64::try_from(extent).unwrap_or(i64::MAX).saturating_sub(1).max(0);
-        let mut all = room_for(self.weights.len())?;
+        let mut all = List::with_room(self.weights.len())?;
         for (&first, weights) in self.first.iter().zip(self.weights.chunks_exact(self.taps.max(1))) {
             all.extend(weights.iter().enumerate().map(|(k, &weight)| {
                 let tap = first.saturating_add_unsigned(k as u64).clamp(0, last);
                 (usize::try_from(tap).unwrap_or(0), weight)
-            }));
+            }))?;
         }
         Ok(all)
     }

@@ -8,8 +8,8 @@ mod axis;
 
 use super::real::Real;
 use super::{Call, Row, resolve_axis};
-use crate::budget::room_for;
 use crate::failure::{Failure, fail};
+use crate::list::{List, Listed as _};
 use crate::tensor::{Tensor, count_of, strides};
 use crate::value::Value;
 use along::{Step, positions};
@@ -20,8 +20,8 @@ pub(super) const ROWS: &[Row] = &[("", "Resize", resize), ("", "Upsample", resiz
 
 /// One scale or size for each of these axes.
 enum Target {
-    Scales(Vec<f64>),
-    Sizes(Vec<i64>),
+    Scales(List<f64>),
+    Sizes(List<i64>),
 }
 
 fn resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -118,11 +118,11 @@ fn target(call: &Call<'_>, rank: usize) -> Result<Target, Failure> {
         let scale = |name| f64::from(call.attrs.float(name).unwrap_or(1.0));
         let mut scales = vec![1.0; rank.saturating_sub(2)];
         scales.extend([scale("height_scale"), scale("width_scale")]);
-        return Ok(Target::Scales(scales));
+        return Ok(Target::Scales(scales.into()));
     }
     if op == "Upsample" && since < 9 {
         let scales = call.attrs.floats("scales").unwrap_or_default();
-        return Ok(Target::Scales(scales.into_iter().map(f64::from).collect()));
+        return Ok(Target::Scales(scales.into_iter().map(f64::from).listed()?));
     }
     let is_first = op == "Upsample" || since < 11;
     let scales = if is_first { 1 } else { 2 };
@@ -198,7 +198,7 @@ fn nearest(
     let mut offsets = Vec::with_capacity(axes.len());
     for (axis, stride) in axes.iter().zip(strides) {
         let offset = |at: Option<usize>| at.map(|at| at * stride);
-        offsets.push(axis.nearest(rounding(axis))?.into_iter().map(offset).collect::<Vec<_>>());
+        offsets.push(axis.nearest(rounding(axis))?.changed(offset));
     }
     let filler = Tensor::of_floats(x.elem(), &[1], &[extrapolation]);
     let filler = filler.or_else(|_| Tensor::zeros(x.elem(), &[1]))?;
@@ -215,17 +215,17 @@ fn interpolated<T: Real>(
 ) -> Result<Tensor, Failure> {
     let fits = rounded(x.elem());
     let numbers = T::numbers(x)?;
-    let mut results: Vec<T> = room_for(count_of(dims)?)?;
-    let (mut image, mut next) = (Vec::new(), Vec::new());
+    let mut results: List<T> = List::with_room(count_of(dims)?)?;
+    let (mut image, mut next) = (List::new(), List::new());
     for numbers in numbers.chunks_exact(count_of(&x.dims()[lead..])?) {
         let mut shape = x.dims()[lead..].to_vec();
         image.clear();
-        image.extend(numbers.iter().map(|&x| x.into()));
+        image.extend(numbers.iter().map(|&x| x.into()))?;
         for step in steps {
             step.run(&image, &mut shape, extrapolation, &mut next)?;
             std::mem::swap(&mut image, &mut next);
         }
-        results.extend(image.iter().map(|&x| T::of(fits(x))));
+        results.extend(image.iter().map(|&x| T::of(fits(x))))?;
     }
     T::tensor(x.elem(), dims, &results)
 }

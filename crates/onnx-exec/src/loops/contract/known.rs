@@ -2,8 +2,8 @@
 
 use super::kind::Kind;
 use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, zeros};
-use crate::budget::filled;
 use crate::failure::Failure;
+use crate::list::{List, filled};
 use crate::loops::Nest;
 use crate::loops::micro::Micro;
 use crate::loops::program::Program;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(in crate::loops) struct Known {
     /// Whatever numbers they are, for they lie as these do.
-    words: Vec<f32>,
+    words: List<f32>,
     /// Of bytes, the sums over all steps.
     sums: Vec<i32>,
     /// Rows or columns that there are, and how many of these are a block.

@@ -1,0 +1,63 @@
+//! Lists that grow with data: a kernel makes them where they are charged to the memory of the run.
+
+use super::Finding;
+use super::source::File;
+
+/// Where kernels are, and what runs graphs in nodes.
+const FOLDERS: &[&str] = &["crates/onnx-exec/src/kernels", "crates/onnx-exec/src/control"];
+/// Lists of elements, and strings that are charged after they have been made.
+const LISTS: &[&str] = &[
+    "Vec<f64>",
+    "Vec<f32>",
+    "Vec<T>",
+    "Vec<Complex<T>>",
+    "Vec<u8>",
+    "Vec<&str>",
+    "Vec<Vec<Value>>",
+    "vec![0.0;",
+    "vec![String::new();",
+    "Tensor::of_strings(",
+];
+/// Files whose lists are as long as attributes are, each with the reason.
+const BOUNDED: &[(&str, &str)] = &[
+    ("crates/onnx-exec/src/kernels/call.rs", "attributes as a node has them"),
+    ("crates/onnx-exec/src/kernels/image.rs", "decoders make their own lists, within limits"),
+    ("crates/onnx-exec/src/kernels/ml/keys.rs", "keys and values that attributes have"),
+    ("crates/onnx-exec/src/kernels/ml/linear.rs", "coefficients, and the scores of one sample"),
+    ("crates/onnx-exec/src/kernels/ml/machine.rs", "support vectors, and one number for each"),
+    ("crates/onnx-exec/src/kernels/ml/maps.rs", "labels that attributes have"),
+    ("crates/onnx-exec/src/kernels/ml/mod.rs", "attributes as wider numbers"),
+    ("crates/onnx-exec/src/kernels/ml/scores.rs", "the scores of one sample"),
+    ("crates/onnx-exec/src/kernels/ml/svm.rs", "coefficients, and the scores of one sample"),
+    ("crates/onnx-exec/src/kernels/tokens.rs", "a tensor without strings"),
+];
+
+pub(super) fn lists_are_charged(files: &[File]) -> Vec<Finding> {
+    let kernels = files.iter().filter(|file| FOLDERS.iter().any(|folder| file.is_in(folder)));
+    let kernels = kernels.filter(|file| !BOUNDED.iter().any(|(path, _)| *path == file.path));
+    let found = kernels.flat_map(|file| {
+        let lines = LISTS.iter().flat_map(|list| file.lines_with(list).into_iter().map(move |at| (at, list)));
+        lines.map(|(at, list)| {
+            let message = format!(
+                "`{list}` may grow with data and is not charged: use `List` or `Strings`, or list the file in \
+                 xtask/src/tidy/charged.rs"
+            );
+            Finding::new(&file.path, at, message)
+        })
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_numbers_in_a_kernel_is_found() {
+        let text = "//! x\nfn f(x: &Tensor) {\n    let all: Vec<f64> = x.iter().collect();\n    let dims: Vec<usize>;\n}\n";
+        let found = |path: &str| lists_are_charged(&[File::new(path, text.to_owned())]).len();
+        assert_eq!(found("crates/onnx-exec/src/kernels/new.rs"), 1);
+        assert_eq!(found("crates/onnx-exec/src/kernels/ml/svm.rs"), 0);
+        assert_eq!(found("crates/onnx-exec/src/plan/new.rs"), 0);
+    }
+}
