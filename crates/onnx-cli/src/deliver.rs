@@ -207,7 +207,7 @@ fn write(
     let Delivery { target, to, .. } = delivery;
     if *to == Form::Text {
         let options = RaiseOptions { profile: delivery.profile.into(), ..RaiseOptions::default() };
-        let text = Text::new(&loaded.model, &options);
+        let text = Text::commented(&loaded.model, &options, &loaded.comments(input));
         if !text.is_lost() {
             put(target, files, |out| text.write(out))?;
         }
