@@ -9,9 +9,7 @@ use crate::locate;
 use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status, bytes, count, grouped};
-use onnx_ir::{
-    Diagnostic, Level, Model, OpsetImport, Payload, Port, Tensor, normalize_domain,
-};
+use onnx_ir::{Diagnostic, Level, Model, OpsetImport, Payload, Port, Tensor, normalize_domain};
 use onnx_proto::FileKind;
 use onnx_proto::external::external_tensors;
 use onnx_text::RaiseOptions;

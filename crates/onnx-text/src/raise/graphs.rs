@@ -82,7 +82,7 @@ impl Raiser<'_> {
             self.holder = outer;
             out.push(node);
             self.comment_behind(behind);
-            self.out.text.push('\n');
+            self.begin_line();
         }
         self.comments_of(|this| Anchor::End(this.scope.clone()));
         self.out.put("}");

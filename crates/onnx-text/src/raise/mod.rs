@@ -34,6 +34,7 @@ use buffer::Buffer;
 use defaults::Defaults;
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use onnx_ir::{BodyId, Model};
+use std::collections::HashMap;
 
 /// What a text may be made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -117,9 +118,31 @@ pub fn raise_with(model: &Model, options: &RaiseOptions, comments: &Comments) ->
         annotated: raiser.annotated,
         tree,
         comments: raiser.written,
-        losses: raiser.losses,
+        losses: grouped(raiser.losses),
         is_extended: raiser.is_extended,
     }
+}
+
+/// One finding for each thing that is lost, with how often it is.
+fn grouped(losses: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut groups: Vec<(Diagnostic, usize)> = Vec::new();
+    let mut at: HashMap<String, usize> = HashMap::new();
+    for loss in losses {
+        match at.get(&loss.message) {
+            Some(&group) => groups[group].1 += 1,
+            None => {
+                at.insert(loss.message.clone(), groups.len());
+                groups.push((loss, 1));
+            }
+        }
+    }
+    let told = |(mut loss, times): (Diagnostic, usize)| {
+        if times > 1 {
+            loss.message = format!("{} ({times} times)", loss.message);
+        }
+        loss
+    };
+    groups.into_iter().map(told).collect()
 }
 
 /// What raising carries along.
@@ -169,12 +192,19 @@ impl<'m> Raiser<'m> {
         let anchor = anchor(self);
         let attached = self.comments.take(&anchor);
         for comment in &attached.before {
-            self.out.text.push('\n');
+            self.begin_line();
             let span = self.out.put(comment);
             self.written.push(span);
             self.out.text.push('\n');
         }
         attached.behind
+    }
+
+    /// Ends the line of the text, if there is something on it: two line breaks would ask for a blank line.
+    fn begin_line(&mut self) {
+        if !self.out.text.ends_with('\n') {
+            self.out.text.push('\n');
+        }
     }
 
     /// Writes a comment behind something.

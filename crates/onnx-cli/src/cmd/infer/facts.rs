@@ -65,10 +65,7 @@ fn one(
         From::Stored => "stored",
         From::Inferred => "inferred",
     };
-    let shape = fact
-        .ty
-        .shape()
-        .map(|shape| shape.iter().map(|&d| extent(facts, d)).collect::<Vec<_>>());
+    let shape = fact.ty.shape().map(|shape| shape.iter().map(|&d| extent(facts, d)).collect::<Vec<_>>());
     json!({
         "name": &model.names[model.bodies[body].values[value].name],
         "function": function,
