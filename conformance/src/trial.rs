@@ -4,6 +4,7 @@
 use crate::convert::{read_wire, write_wire};
 use crate::corpus::{CorpusModel, models, scratch};
 use crate::oracle::Oracle;
+use crate::random::Random;
 use onnx_exec::{Executable, Value};
 use onnx_ir::pass;
 use onnx_ir::{Attr, Data, Initializer, Model, Names, Node, Port, Tensor, ValueDef};
@@ -180,6 +181,15 @@ pub fn tensor(path: &Path, names: &mut Names) -> Option<Tensor> {
 pub fn run(model: &mut Model, passes: &[&str]) {
     for name in passes {
         pass::find(name).expect("a pass").run(model, Registry::builtin());
+    }
+}
+
+/// Lists the nodes of every graph in another order.
+pub fn shuffle(model: &mut Model, random: &mut Random) {
+    for graph in model.bodies.values_mut().flat_map(|body| body.graphs.values_mut()) {
+        for i in (1..graph.nodes.len()).rev() {
+            graph.nodes.swap(i, random.below(i + 1));
+        }
     }
 }
 

@@ -2,16 +2,24 @@
 #![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
 
 use conformance::convert::read_wire;
-use conformance::corpus::{folder, in_parallel};
+use conformance::corpus::{CorpusModel, folder, in_parallel, models};
 use conformance::oracle::Oracle;
 use conformance::random::Random;
-use conformance::trial::{TIDY, Trial, backend, count, data, encoded, judge, run, with_inputs_known};
+use conformance::trial::{
+    TIDY, Trial, backend, count, data, encoded, is_determinate, judge, run, shuffle, with_inputs_known,
+};
 use onnx_ir::pass::{self, OpRef, Operators as _, Report};
 use onnx_ir::{Body, Model, NodeId, Value, ValueDef, ValueId, normalize_domain};
+use onnx_ops::opset::registry_of;
 use onnx_ops::schema::Registry;
 use onnx_proto::file;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Orders of the passes that are tried on each model.
+const ORDERS: usize = 2;
+/// Larger models take long.
+const LARGEST_REAL: u64 = 16 << 20;
 
 #[test]
 fn passes_keep_the_results_of_backend_tests() {
@@ -66,6 +74,50 @@ fn constants_are_folded_to_what_models_compute() {
     let close = judge(&oracle, "folded_bodies", &bodies, &json!({ "rtol": 1e-6 }));
     eprintln!("folding: {judged} of {} models to the bit, {close} of {} bodies", single.len(), bodies.len());
     assert!(models.is_empty() || judged > 250 && close > 300, "{judged} {close}");
+}
+
+/// All passes in an order drawn at random, on models of the corpus with their nodes in disorder; ONNX Runtime has to load what
+/// comes out, and to compute the same.
+#[test]
+fn passes_in_any_order_keep_the_results_of_models_in_disorder() {
+    let Some(oracle) = Oracle::find("results of passes in any order") else { return };
+    let tests: Vec<_> =
+        backend(4).into_iter().map(|(from, model)| (Some(data(&from)), from, model)).collect();
+    let real = models().into_iter().filter(|m| m.name.starts_with("models/") && m.size <= LARGEST_REAL);
+    let read = |from: CorpusModel| {
+        let model = read_wire(file::open(&from.path).expect("a model of the corpus")).ok()?;
+        let is_whole = onnx_proto::external::external_tensors(&model).is_empty();
+        (is_whole && is_determinate(&model)).then_some((None, from, model))
+    };
+    let real: Vec<_> = real.filter_map(read).collect();
+    let made = |all: &[(Option<PathBuf>, CorpusModel, Model)]| {
+        in_parallel(all, |(data, from, model)| {
+            let mut trial = Trial::new(&from.name, model, data.clone().or(Some(from.path.clone())));
+            let mut random = Random::new(from.size);
+            for _ in 0..ORDERS {
+                let mut changed = model.clone();
+                shuffle(&mut changed, &mut random);
+                let mut passes: Vec<_> = onnx_ops::pass::all().collect();
+                let mut way = Vec::new();
+                while !passes.is_empty() {
+                    let pass = passes.swap_remove(random.below(passes.len()));
+                    pass.run(&mut changed, registry_of(model));
+                    way.push(pass.name());
+                }
+                // Evaluators take the nodes as they are listed.
+                run(&mut changed, &["topological-sort"]);
+                trial.add(&way.join(" "), &changed);
+            }
+            trial
+        })
+    };
+    let judged = judge(&oracle, "disorder", &made(&tests), &json!({}));
+    // A product of matrices may round otherwise where an operand has been computed beforehand.
+    let options = json!({ "engine": "onnxruntime", "beside": true, "rtol": 1e-4 });
+    let loaded = judge(&oracle, "disorder_real", &made(&real), &options);
+    eprintln!("passes in any order: {judged} of {} tests, {loaded} of {} models", tests.len(), real.len());
+    assert!(tests.is_empty() || judged > 250, "{judged}");
+    assert!(real.is_empty() || loaded > real.len() / 2, "{loaded} of {}", real.len());
 }
 
 fn tidied(model: &Model) -> Model {

@@ -1,7 +1,8 @@
 """Whether models compute the same.
 
 A request has "models", a list of {"path"} or {"base64"}; the first is the one that the others have to agree with. Inputs
-are those of a test ("data": a folder with input_0.pb ...), or random numbers of the declared types ("seed"). "engine"
+are those of a test ("data": a folder with input_0.pb ...; with "beside": true a model, whose inputs are in the .npz file
+beside it, or made of some size that it accepts), or random numbers of the declared types ("seed"). "engine"
 is reference (the default), onnxruntime, or functions; with "inline": true the first model as `onnx.inliner` flattens it is one more
 that has to agree. Results are the same if no bit differs, or with "rtol" if they are that close.
 
@@ -35,7 +36,12 @@ def results(request):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            inputs = stored(models[0], request["data"]) if "data" in request else random(models[0], request["seed"])
+            if request.get("beside"):
+                inputs = accepted(run, models[0], request["data"])
+            elif "data" in request:
+                inputs = stored(models[0], request["data"])
+            else:
+                inputs = random(models[0], request["seed"])
             expected = run(models[0], inputs)
             if difference(expected, run(models[0], inputs), 0) is not None:
                 return {"unfit": "other results each time"}
@@ -49,6 +55,23 @@ def results(request):
             if found is not None:
                 return {"equal": False, "which": which, "difference": found}
     return {"equal": True}
+
+
+def accepted(run, model, path):
+    """Inputs of some size that onnxruntime takes: those of the .npz file beside the model, if there is one."""
+    import infer
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    for inputs in infer.feeds(path, session.get_inputs()):
+        try:
+            run(model, inputs)
+        except Exception:  # these sizes do not fit
+            continue
+        return inputs
+    raise ValueError("no size fits")
 
 
 def content(model) -> bytes:

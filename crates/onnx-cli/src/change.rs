@@ -61,7 +61,7 @@ pub(crate) fn change<'s>(
             return Ok(Status::Findings);
         }
         session.note(&format!("{}: {report}", step.name));
-        loaded = Loaded { model, ..Loaded::default() };
+        loaded = loaded.became(model, &input);
     }
     let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
     drop(work);

@@ -216,7 +216,7 @@ fn write(
     if *to == Form::Text {
         let visible = *target == Target::Stdout && delivery.profile == ProfileArg::Onnx;
         let options = RaiseOptions { profile: delivery.profile.into(), visible, ..RaiseOptions::default() };
-        let text = Text::new(&loaded.model, &options);
+        let text = Text::commented(&loaded.model, &options, &loaded.comments(input));
         if !text.is_lost() {
             put(target, input.path.as_deref(), files, |out| text.write(out))?;
         }

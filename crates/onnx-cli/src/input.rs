@@ -6,7 +6,7 @@ use bytes::Bytes;
 use onnx_ir::diag::{Place, Span, code};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_proto::{FileKind, FormatError};
-use onnx_text::{Checked, Parsed, ast};
+use onnx_text::{Checked, Comments, Parsed, ast};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -111,7 +111,7 @@ impl Input {
             Form::Text => self.load_text(),
             Form::Binary => {
                 let (model, diagnostics) = onnx_proto::read(self.bytes.clone());
-                Loaded { model, diagnostics, tree: None }
+                Loaded { model, diagnostics, ..Loaded::default() }
             }
             Form::Json => self.load_form(onnx_proto::json::from_json(&self.bytes, FileKind::Model)),
             Form::Textproto => self.load_form(onnx_proto::textproto::from_text(&self.bytes, FileKind::Model)),
@@ -157,7 +157,7 @@ impl Input {
         match bytes {
             Ok(bytes) => {
                 let (model, diagnostics) = onnx_proto::read(bytes.into());
-                Loaded { model, diagnostics, tree: None }
+                Loaded { model, diagnostics, ..Loaded::default() }
             }
             Err(error) => Loaded { diagnostics: vec![undecodable(self.form, &error)], ..Loaded::default() },
         }
@@ -181,16 +181,31 @@ pub(crate) struct Loaded {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The syntax tree, if the file is text.
     pub(crate) tree: Option<Parsed<ast::File>>,
+    /// The comments of the text that the model was made of by passes.
+    pub(crate) kept: Comments,
 }
 
 impl From<Checked> for Loaded {
     fn from(checked: Checked) -> Loaded {
         let Checked { parsed, model, diagnostics } = checked;
-        Loaded { model, diagnostics, tree: Some(parsed) }
+        Loaded { model, diagnostics, tree: Some(parsed), ..Loaded::default() }
     }
 }
 
 impl Loaded {
+    /// The model that this one has become. It has no places in the file any more, and its comments are those of the file.
+    pub(crate) fn became(&self, model: Model, input: &Input) -> Loaded {
+        Loaded { model, kept: self.comments(input), ..Loaded::default() }
+    }
+
+    /// The comments of the text that the model is from.
+    pub(crate) fn comments(&self, input: &Input) -> Comments {
+        match &self.tree {
+            Some(parsed) => Comments::of(input.text(), parsed),
+            None => self.kept.clone(),
+        }
+    }
+
     /// Whether a part of the file could not be read, so that the model is not what the file says.
     pub(crate) fn is_partial(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)

@@ -2,7 +2,7 @@
 
 use crate::output::TextWriter;
 use onnx_ir::{Diagnostic, Model};
-use onnx_text::{FormatOptions, Profile, RaiseOptions, Raised, format_to, raise};
+use onnx_text::{Comments, FormatOptions, Profile, RaiseOptions, Raised, format_to, raise_with};
 use std::io::{self, Write};
 
 /// `--profile`
@@ -28,7 +28,12 @@ pub(crate) struct Text(Raised);
 
 impl Text {
     pub(crate) fn new(model: &Model, options: &RaiseOptions) -> Text {
-        Text(raise(model, options))
+        Text::commented(model, options, &Comments::default())
+    }
+
+    /// A text with the comments of the one that the model was read from.
+    pub(crate) fn commented(model: &Model, options: &RaiseOptions, comments: &Comments) -> Text {
+        Text(raise_with(model, options, comments))
     }
 
     /// What the profile cannot say.
@@ -48,15 +53,15 @@ impl Text {
 
     /// Writes the text piece by piece.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Raised { source, tree, annotated, .. } = &self.0;
+        let Raised { source, tree, annotated, comments, .. } = &self.0;
         let mut text = TextWriter::new(out);
-        let written = format_to(&mut text, source, tree, &[], *annotated, &FormatOptions::default());
+        let written = format_to(&mut text, source, tree, comments, *annotated, &FormatOptions::default());
         text.finish(written)
     }
 
     /// The text as a whole.
     pub(crate) fn to_text(&self) -> String {
-        let Raised { source, tree, annotated, .. } = &self.0;
-        onnx_text::format(source, tree, &[], *annotated, &FormatOptions::default())
+        let Raised { source, tree, annotated, comments, .. } = &self.0;
+        onnx_text::format(source, tree, comments, *annotated, &FormatOptions::default())
     }
 }

@@ -75,7 +75,7 @@ use crate::model::{BodyId, Model, TrainingInfo};
 use crate::names::Name;
 use crate::tensor::Tensor;
 use foldhash::fast::RandomState;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 #[cfg(test)]
 mod tests;
@@ -102,6 +102,8 @@ pub struct Cursor<'m> {
     origin: Origin,
     /// The graphs of inserted nodes.
     homes: SecondaryMap<NodeId, Option<GraphId>>,
+    /// The places that read a value since [`replace_uses`](Cursor::replace_uses) gave it to them: no [`Uses`] lists these.
+    moved: HashMap<ValueId, Vec<Use>, RandomState>,
     /// Whether values have become undefined.
     has_removed: bool,
     fresh: u64,
@@ -124,6 +126,7 @@ impl<'m> Cursor<'m> {
             after: Vec::new(),
             origin: Origin::NONE,
             homes: SecondaryMap::default(),
+            moved: HashMap::default(),
             has_removed: false,
             fresh: 0,
         };
@@ -288,7 +291,8 @@ impl<'m> Cursor<'m> {
         value
     }
 
-    /// Lets everything that read `old` when `uses` were computed read `new`; whether nothing reads `old` any more.
+    /// Lets everything that read `old` when `uses` were computed read `new`, and what this cursor has let read `old` since;
+    /// whether nothing reads `old` any more. So values may be replaced in any order, a reader before what it reads.
     ///
     /// A graph output keeps its name, which callers know: `new` takes the name over, and `old` gets a fresh one. That
     /// needs a `new` that a node of that graph computes and that is no graph output itself; otherwise the output stays as it is, and
@@ -297,7 +301,10 @@ impl<'m> Cursor<'m> {
     pub fn replace_uses(&mut self, uses: &Uses, old: ValueId, new: ValueId) -> bool {
         let old_name = self.body().values[old].name;
         let mut all = !uses.is_annotated(old_name);
-        for &user in uses.of_value(old) {
+        let since = self.moved.remove(&old).unwrap_or_default();
+        let mut taken: Vec<Use> = Vec::new();
+        let mut left: Vec<Use> = Vec::new();
+        for &user in uses.of_value(old).iter().chain(&since) {
             match user {
                 Use::Input(node, i) => {
                     let node = &mut self.body_mut().nodes[node];
@@ -306,9 +313,11 @@ impl<'m> Cursor<'m> {
                     }
                     if node.is_sharded(old_name) {
                         all = false;
+                        left.push(user);
                         continue;
                     }
                     node.inputs[i as usize] = Some(new);
+                    taken.push(user);
                 }
                 Use::Output(graph, i) => {
                     let port = &self.body().graphs[graph].outputs[i as usize];
@@ -320,11 +329,11 @@ impl<'m> Cursor<'m> {
                         ValueDef::Output(node, _) => self.homes[node].or(uses.graph_of(node)),
                         ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => None,
                     };
-                    let is_free = home == Some(graph)
-                        && !uses.of_value(new).iter().any(|u| matches!(u, Use::Output(..)));
+                    let is_free = home == Some(graph) && !self.is_output(uses, new);
                     let has_name = self.body().values[new].name == name;
                     if !is_free && !has_name {
                         all = false;
+                        left.push(user);
                         continue;
                     }
                     if !has_name {
@@ -334,10 +343,23 @@ impl<'m> Cursor<'m> {
                         self.rename(uses, new, name);
                     }
                     self.body_mut().graphs[graph].outputs[i as usize].value = Some(new);
+                    self.moved.entry(new).or_default().push(user);
                 }
             }
         }
+        if !left.is_empty() {
+            self.moved.insert(old, left);
+        }
+        if !taken.is_empty() {
+            self.moved.entry(new).or_default().append(&mut taken);
+        }
         all
+    }
+
+    /// Whether a value is an output of a graph, or was one when `uses` were computed.
+    fn is_output(&self, uses: &Uses, value: ValueId) -> bool {
+        let since = self.moved.get(&value).into_iter().flatten();
+        uses.of_value(value).iter().chain(since).any(|u| matches!(u, Use::Output(..)))
     }
 
     /// Gives a value another name, with all that names it: declarations, its tensor, quantization annotations,
@@ -372,7 +394,8 @@ impl<'m> Cursor<'m> {
         if let ValueDef::Output(node, _) = body.values[value].def {
             nodes.push(node);
         }
-        for &user in uses.of_value(value) {
+        let since = self.moved.get(&value).into_iter().flatten();
+        for &user in uses.of_value(value).iter().chain(since) {
             match user {
                 Use::Input(node, _) => nodes.push(node),
                 Use::Output(g, i) => {

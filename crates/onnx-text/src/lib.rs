@@ -15,6 +15,7 @@
 
 pub mod ast;
 mod check;
+mod comments;
 mod lex;
 mod lower;
 mod map;
@@ -30,6 +31,7 @@ pub use check::{
     Checked, CheckedSet, CheckedValue, Fixes, Mended, check, check_operator_set, check_value, check_with,
     mend, value_span,
 };
+pub use comments::Comments;
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};
 pub use lower::{
     Lowered, lower, read_attribute, read_function, read_graph, read_model, read_node, read_operator_set,
@@ -46,7 +48,7 @@ pub use print::{
 };
 pub use raise::{
     Profile, RaiseOptions, Raised, print_attribute, print_function, print_graph, print_model, print_node,
-    print_operator_set, print_tensor, print_type, print_value, print_value_info, raise,
+    print_operator_set, print_tensor, print_type, print_value, print_value_info, raise, raise_with,
 };
 pub use signature::{description, sign, signatures};
 pub use sniff::{TextKind, sniff_text};

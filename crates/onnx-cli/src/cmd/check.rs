@@ -150,13 +150,26 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
     if input.kind != FileKind::Model {
         return other_message(input);
     }
-    let level = args.level.level();
+    let refused = |model: &Model| refused(args, operators, model);
+    let loaded = judged(operators, input, args.level.level(), args.verify_checksums, &refused);
+    let found = bounded(asked_for(args, loaded.diagnostics.clone()));
+    (loaded, found)
+}
+
+/// A model with everything that is wrong with it and with the files beside it, and what `more` says of it.
+pub(super) fn judged(
+    operators: &Operators,
+    input: &Input,
+    level: Level,
+    checksums: bool,
+    more: &dyn Fn(&Model) -> Vec<Diagnostic>,
+) -> Loaded {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
-    let loaded = if input.form == Form::Text && input.no_text().is_none() {
+    if input.form == Form::Text && input.no_text().is_none() {
         let judge = |model: &Model| {
             let mut found = onnx_ops::check::check(model, operators.of(model), &options);
-            found.extend(refused(args, operators, model));
-            found.extend(external(args, input, model));
+            found.extend(more(model));
+            found.extend(external(input, model, checksums));
             found
         };
         onnx_text::check_with(input.text(), level, judge).into()
@@ -165,13 +178,11 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
         if level > Level::Syntax && !loaded.is_partial() {
             let registry = operators.of(&loaded.model);
             loaded.diagnostics.extend(onnx_ops::check::check(&loaded.model, registry, &options));
-            loaded.diagnostics.extend(refused(args, operators, &loaded.model));
-            loaded.diagnostics.extend(external(args, input, &loaded.model));
+            loaded.diagnostics.extend(more(&loaded.model));
+            loaded.diagnostics.extend(external(input, &loaded.model, checksums));
         }
         loaded
-    };
-    let found = bounded(asked_for(args, loaded.diagnostics.clone()));
-    (loaded, found)
+    }
 }
 
 /// Refuses a name of a runtime that is not known.
@@ -250,10 +261,10 @@ fn is_meant(key: &str, code: &Code) -> bool {
 }
 
 /// What is wrong with the files beside the model.
-fn external(args: &Args, input: &Input, model: &Model) -> Vec<Diagnostic> {
+fn external(input: &Input, model: &Model, checksums: bool) -> Vec<Diagnostic> {
     let Some(path) = &input.path else { return Vec::new() };
     // A text has weights of its own beside it, which may be those of another.
-    let is_summed = args.verify_checksums || input.form == Form::Text;
+    let is_summed = checksums || input.form == Form::Text;
     let mut folder = Folder::of(path);
     let check = |(tensor, entity)| folder.check(model, tensor, entity, is_summed);
     external_tensors(model).into_iter().flat_map(check).collect()

@@ -11,15 +11,16 @@ use crate::output;
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use anyhow::ensure;
-use onnx_ir::Diagnostic;
-use onnx_ops::infer::{InferOptions, apply, infer};
+use onnx_ir::{Diagnostic, Model};
+use onnx_ops::infer::{InferOptions, Refined, apply, infer};
 use onnx_proto::FileKind;
 use std::path::PathBuf;
 use why::Asked;
 
 /// Infer the types and shapes of all values
 ///
-/// What is found out is declared in value_info, and completes the types of outputs. What the model declares stays.
+/// What is found out is declared in value_info, and completes the types of outputs. What the model declares stays, but for
+/// symbols whose extent is computed to be a number.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -86,8 +87,24 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         output::to_people(&text)?;
         return Ok(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error)));
     }
-    apply(&mut loaded.model, &mut inference.facts);
+    let applied = apply(&mut loaded.model, &mut inference.facts);
+    refined(session, &loaded.model, &applied.refined);
     let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
     drop(work);
     Ok(written.and(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error))))
+}
+
+/// Symbols that are told one by one.
+const MOST_TOLD: usize = 8;
+
+/// Says in place of which declared symbols there are numbers now.
+fn refined(session: &Session, model: &Model, refined: &[Refined]) {
+    for Refined { value, axis, symbol, number } in refined.iter().take(MOST_TOLD) {
+        let (value, symbol) = (&model.names[*value], &model.names[*symbol]);
+        session.note(&format!("axis {axis} of `{value}` is declared `{symbol}` and computed to be {number}"));
+    }
+    let more = refined.len().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        session.note(&format!("and {more} more such axes"));
+    }
 }

@@ -1,15 +1,15 @@
 //! `onnxtxt info`: a model on one screen.
 //!
-//! Touches no weights: of a mapped file only the pages with structure are read.
+//! The problems are those that `check` finds. Of the weights of a mapped file, only those are read of which some numbers are not
+//! allowed.
 
 use crate::document::Document;
 use crate::input::Input;
 use crate::locate;
+use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status, bytes, count, grouped};
-use onnx_ir::{
-    Diagnostic, Level, Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain, verify,
-};
+use onnx_ir::{Diagnostic, Level, Model, OpsetImport, Payload, Port, Tensor, normalize_domain};
 use onnx_proto::FileKind;
 use onnx_proto::external::external_tensors;
 use onnx_text::RaiseOptions;
@@ -26,6 +26,8 @@ pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    opset: OpsetArgs,
 }
 
 /// Lines of a list that are shown.
@@ -64,17 +66,23 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         output::to_people(&line)?;
         return Ok(Status::Clean);
     }
-    let loaded = input.load();
+    let operators = match args.opset.load(session)? {
+        Ok(operators) => operators,
+        Err(status) => return Ok(status),
+    };
+    let loaded = super::check::judged(&operators, &input, Level::default(), false, &|_| Vec::new());
     let mut out = format!("{}: model as {}, {}\n", input.name, input.form.name(), bytes(size));
     describe(&loaded.model, &mut out);
-    let options = VerifyOptions { level: Level::Spec, payloads: false };
-    let found = verify(&loaded.model, &options);
-    let problems = problems(loaded.diagnostics.iter().chain(&found));
+    let is_told = |d: &&Diagnostic| d.code.level <= Level::default() || d.is_error();
+    let problems = problems(loaded.diagnostics.iter().filter(is_told));
     let more = if problems.is_empty() { String::new() } else { format!("; `onnxtxt check {}`", input.name) };
     row(&mut out, "problems", &if problems.is_empty() { "none".to_owned() } else { problems + &more });
     output::to_people(&out)?;
-    locate::report(session, &input, &loaded, &loaded.diagnostics);
-    Ok(Status::of(!loaded.is_partial()))
+    // What is wrong with the model itself is for `check` to show.
+    let (of_file, _): (Vec<_>, Vec<_>) =
+        loaded.diagnostics.iter().cloned().partition(|d| d.code.level == Level::Syntax);
+    locate::report(session, &input, &loaded, &of_file);
+    Ok(Status::of(!of_file.iter().any(Diagnostic::is_error)))
 }
 
 fn row(out: &mut String, title: &str, text: &str) {

@@ -101,6 +101,9 @@ fn listed<'r>(registry: &'r Registry, args: &Args) -> anyhow::Result<Vec<Listed<
         (None, None) => None,
     };
     let wanted = wanted.map(|domain| known_domain(registry, domain)).transpose()?;
+    if let (Some(domain), Some(version)) = (wanted, args.version) {
+        spec::is_released(registry, domain, version)?;
+    }
     let mut operators = Vec::new();
     for domain in registry.domains().filter(|domain| wanted.is_none_or(|wanted| wanted == *domain)) {
         for name in registry.operators(domain) {

@@ -2,7 +2,6 @@
 
 use crate::change::{Made, Step, change, open};
 use crate::deliver::OutArgs;
-use crate::input::Loaded;
 use crate::locate;
 use crate::operators::{Operators, OpsetArgs};
 use crate::output;
@@ -101,7 +100,7 @@ fn plan(
             return Ok(Status::Findings);
         }
         session.note(&format!("{}: {report}", pass.name()));
-        loaded = Loaded { model, ..Loaded::default() };
+        loaded = loaded.became(model, &input);
     }
     output::to_people(&lines)?;
     Ok(Status::Clean)

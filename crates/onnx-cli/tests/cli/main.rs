@@ -2,6 +2,7 @@
 
 mod backend_test;
 mod bench;
+mod comments;
 mod compare;
 mod corpus;
 mod external;

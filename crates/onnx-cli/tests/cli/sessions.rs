@@ -72,6 +72,40 @@ fn info_is_one_screen() {
     }
 }
 
+/// `info` counts what `check` finds: rules of the structure, of types, of files, and mistakes of the text.
+#[test]
+fn info_and_check_agree() {
+    let lines = [
+        "y = Relu(imgae)",
+        "y = Add(x x)",
+        "y = Add(x, s)",
+        "y = Relu(x)",
+        "y = Reshape(x)",
+        "y = Abs <a = 1> (x)",
+    ];
+    let lists =
+        ["", "<float[2] w = [\"location\": \"nowhere.bin\"]>", "<float[2] w = {1}>", "<bool[2] w = {0, 7}>"];
+    for line in lines {
+        for list in lists {
+            let text = format!(
+                "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x, string[2] s) => (float[2] y)\n{list}\n{{\n    {line}\n}}\n"
+            );
+            let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+            let found = folder.run(&["check", "--format", "short", "m.onnxtxt"]);
+            let found = found.text().lines().filter(|line| line.contains(": error[")).count();
+            let info = folder.run(&["info", "m.onnxtxt"]);
+            let told =
+                info.text().lines().find(|line| line.contains("problems")).unwrap_or_default().to_owned();
+            let expected = match found {
+                0 => !told.contains(" error"),
+                1 => told.contains(" 1 error"),
+                many => told.contains(&format!(" {many} errors")),
+            };
+            assert!(expected, "{found} errors, {told}\n{text}");
+        }
+    }
+}
+
 #[test]
 fn print_shows_what_is_asked_for() {
     let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\

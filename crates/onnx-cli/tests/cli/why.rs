@@ -91,8 +91,32 @@ fn programs_get_json() {
         let facts = folder.run(&["infer", "--json", file]).expect(1);
         let facts: Value = serde_json::from_str(facts.text()).unwrap();
         let of = |name: &str| facts.as_array().unwrap().iter().find(|f| f["name"] == name).unwrap();
-        assert_eq!(of("t")["shape"], Value::from(vec!["N", "2", "3"]));
+        assert_eq!(of("t")["shape"], serde_json::json!(["N", 2, 3]));
+        assert!(of("x")["line"].is_number() && of("six")["line"].is_number());
         assert_eq!((&of("six")["known"], &of("x")["known"]), (&"stored".into(), &"declared".into()));
         assert_eq!(of("r")["function"], "l.f");
     }
+}
+
+#[test]
+fn a_formula_that_is_not_computed_does_not_agree() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+                g (float[H] x) => (float[\"H*4\"] y)\n{\n    y = Concat <axis = 0> (x, x, x)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let shown = folder.run(&["infer", "--why", "y", "m.onnxtxt"]).expect(0);
+    assert!(shown.text().contains("which agrees only where H*4 = H*3"), "{}", shown.text());
+    let shown = folder.run(&["infer", "--why", "y", "--json", "m.onnxtxt"]).expect(0);
+    let document: Value = serde_json::from_str(shown.text()).unwrap();
+    assert_eq!(document["steps"][0]["declared"][0]["agrees"], false);
+    assert_eq!(document["steps"][0]["declared"][0]["only_where"], "H*4 = H*3");
+}
+
+#[test]
+fn symbols_in_place_of_which_there_are_numbers_are_told() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+                g (float[2,128] x) => (float[N] y)\n<int64[1] s = {-1}>\n{\n    y = Reshape(x, s)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let made = folder.run(&["infer", "m.onnxtxt"]).expect(0);
+    assert!(made.text().contains("=> (float[256] y)"), "{}", made.text());
+    assert!(made.stderr.contains("axis 0 of `y` is declared `N` and computed to be 256"), "{}", made.stderr);
 }

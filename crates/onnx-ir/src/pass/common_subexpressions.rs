@@ -7,7 +7,7 @@
 //!
 //! Two nodes compute the same if they have the same operator, inputs and attributes, tensors compared by what they hold
 //! and nested graphs up to the names in them. A node serves the nodes that follow it in its graph and in graphs nested
-//! there. A graph output keeps its name; where two outputs are the same value, both nodes stay. Random operators stay
+//! there, once the nodes are in order; where they are listed does not matter. A graph output keeps its name; where two outputs are the same value, both nodes stay. Random operators stay
 //! apart, and so do nodes that hold them or call functions with them, nodes with device configurations, and values that
 //! a quantization annotation or a training names.
 
@@ -16,6 +16,7 @@ mod same;
 
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
+use super::topological_sort::node_orders;
 use super::{Operators, Report, watched};
 use crate::body::{Body, GraphId, Node, NodeId, ValueDef, ValueId};
 use crate::edit::{Cursor, Use, Uses, graphs};
@@ -258,14 +259,16 @@ impl<'m> Merger<'m> {
     }
 }
 
-/// Every graph of a body with its nodes in order, a node behind the graphs that it holds; and the graphs, each with the
-/// one around it.
+/// Every graph of a body with its nodes, each behind those that it needs and the graphs that it holds; and the graphs, each
+/// with the one around it.
 fn steps(body: &Body) -> (Vec<Step>, Vec<(GraphId, Option<GraphId>)>) {
     enum Task {
         Graph(GraphId, Option<GraphId>),
         Node(NodeId, GraphId),
         Step(Step),
     }
+    let sorted: Map<GraphId, Vec<NodeId>> =
+        node_orders(body).into_iter().filter_map(|(graph, order)| Some((graph, order?))).collect();
     let mut seen: Set<GraphId> = Set::default();
     let mut tasks: Vec<Task> = body.root().map(|g| Task::Graph(g, None)).into_iter().collect();
     let (mut steps, mut around) = (Vec::with_capacity(body.nodes.len()), Vec::new());
@@ -277,8 +280,8 @@ fn steps(body: &Body) -> (Vec<Step>, Vec<(GraphId, Option<GraphId>)>) {
                     around.push((graph, outer));
                     steps.push(Step::Enter);
                     tasks.push(Task::Step(Step::Leave));
-                    let nodes = body.graphs[graph].nodes.iter().rev();
-                    tasks.extend(nodes.map(|&node| Task::Node(node, graph)));
+                    let nodes = sorted.get(&graph).unwrap_or(&body.graphs[graph].nodes);
+                    tasks.extend(nodes.iter().rev().map(|&node| Task::Node(node, graph)));
                 }
             }
             Task::Node(node, graph) => {

@@ -44,7 +44,7 @@ pub use rename::{Named, rename};
 pub use report::{Change, Report};
 pub use sanitise::{NodeNames, name_nodes, sanitise};
 pub(crate) use topological_sort::Order;
-pub use topological_sort::topological_sort;
+pub use topological_sort::{node_orders, topological_sort};
 pub use transplant::{Source, Style, Target, Transplant};
 
 use crate::diag::Diagnostic;

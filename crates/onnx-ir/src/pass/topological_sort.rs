@@ -44,6 +44,16 @@ pub fn topological_sort(model: &mut Model) -> Report {
     })
 }
 
+/// The graphs of a body, an enclosing one before those in it, each with its nodes in an order in which each comes after those
+/// that it needs: the one that [`topological_sort`] would give them. `None` for a graph whose nodes need each other in a circle.
+///
+/// For passes that have to see the definition of a value before its readers, in whatever order the model lists them.
+pub fn node_orders(body: &Body) -> Vec<(GraphId, Option<Vec<NodeId>>)> {
+    let mut order = Order::of(body);
+    let sorted = |graph: GraphId| (graph, order.sorted(&body.graphs[graph].nodes).ok());
+    graphs(body).into_iter().map(sorted).collect()
+}
+
 fn circle(model: &Model, body: BodyId, node: NodeId) -> Diagnostic {
     let op = model.text(model.bodies[body].nodes[node].op);
     let message = format!("this `{op}` needs its own result, so that the graph has no order");

@@ -29,6 +29,9 @@ use crate::types::ElemType;
 /// The keys of ExternalData.md; `basepath` is set by loaders.
 const KEYS: [&str; 5] = ["location", "offset", "length", "checksum", "basepath"];
 
+/// The key by which a text says which field of the model had data that is beside the text. Others do not read it.
+pub const INLINE_KEY: &str = "onnxtxt.inline";
+
 /// What is known of a file of external data.
 #[derive(Clone, Copy, Debug)]
 pub struct FileFacts {
@@ -94,6 +97,9 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
     let mut given = [false; KEYS.len()];
     for entry in &tensor.extra().external {
         let key = scene.model.text(entry.key);
+        if key == INLINE_KEY {
+            continue;
+        }
         let Some(i) = KEYS.iter().position(|&k| k == key) else {
             let help = did_you_mean(key, KEYS).map(|k| format!("did you mean `{k}`?"));
             let message = format!("{subject} has the unknown entry `{key}`");

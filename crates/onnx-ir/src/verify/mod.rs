@@ -44,6 +44,7 @@ mod data;
 mod declarations;
 pub(crate) mod devices;
 mod external;
+mod formula;
 mod functions;
 mod graph;
 mod header;
@@ -66,7 +67,7 @@ mod versions;
 
 pub use crate::diag::Level;
 pub use data::verify_data;
-pub use external::{FileFacts, check_file, check_location};
+pub use external::{FileFacts, INLINE_KEY, check_file, check_location};
 pub use opset::verify_operator_set;
 
 use crate::diag::Diagnostic;

@@ -167,6 +167,11 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
             },
         );
     };
+    // Strings have no size.
+    if elem.bits().is_some() && elem.raw_size(elements).is_none() {
+        let (subject, text) = (subject(), text());
+        return fail(&code::DIMS, format!("{subject} of type `{text}` has more bits than 64 bits can count"));
+    }
     if tensor.is_external() {
         external::check(scene, found, at, tensor, elem);
         return false;
@@ -317,9 +322,15 @@ mod tests {
     fn shapes_can_be_counted() {
         assert_eq!(tensor(FLOAT, &[-1], []), ["E0502 `w` has the negative dimension -1"]);
         assert_eq!(tensor(FLOAT, &[1 << 62, 1 << 62], [raw(b"0000")]).len(), 1);
+        let too_large =
+            ["E0502 `w` of type `float[4611686018427387908]` has more bits than 64 bits can count"];
+        // Four elements, if the product wraps around.
+        assert_eq!(tensor(FLOAT, &[(1 << 62) + 4], [raw(b"0123456789012345")]), too_large);
         assert_eq!(
-            tensor(FLOAT, &[1 << 62], [raw(b"0000")]),
-            ["E0505 `w` has 4 bytes, but `float[4611686018427387904]` takes 18446744073709551615"]
+            edited(FLOAT, &[(1 << 62) + 4], [], |t| {
+                t.extra_mut().location = Some(crate::tensor::DataLocation::EXTERNAL);
+            }),
+            too_large
         );
     }
 

@@ -2,8 +2,9 @@
 //!
 //! Types are interned, so each is judged once, with all that it is made of; its uses only look the verdict up.
 
+use super::formula::is_formula;
 use super::layout::Step;
-use super::scene::{Findings, Role, Scene, Seen, View, count, index, is_identifier};
+use super::scene::{Findings, Role, Scene, Seen, View, count, index};
 use crate::body::{Attr, AttrValue, GraphId, Port};
 use crate::diag::{Code, Diagnostic, Entity, Severity, code};
 use crate::entity::EntityId;
@@ -146,7 +147,7 @@ fn verdicts(scene: &Scene<'_>) -> Vec<Verdict> {
         for dim in tensor_of(this).and_then(|t| t.shape.as_ref()).into_iter().flatten() {
             match dim.value {
                 DimValue::Value(n) if n < 0 => verdict.negative = verdict.negative.or(Some(n)),
-                DimValue::Param(name) if !is_identifier(scene.text(name)) => {
+                DimValue::Param(name) if !is_formula(scene.text(name)) => {
                     verdict.symbol = verdict.symbol.or(Some(name));
                 }
                 DimValue::Value(_) | DimValue::Param(_) | DimValue::Unknown => {}
@@ -261,7 +262,7 @@ fn of_graph(
             symbols.add(|| {
                 let message = match scene.text(symbol) {
                     "" => format!("a dimension of `{}` has an empty name", scene.model.text(port.name)),
-                    text => format!("dimension name `{text}` is no identifier"),
+                    text => format!("dimension name `{text}` is neither an identifier nor a formula"),
                 };
                 Diagnostic::new(&code::DIM_PARAM_NAME, place, message)
             });
@@ -416,7 +417,7 @@ mod tests {
     #[test]
     fn odd_dimensions_are_reported_once_a_graph() {
         let mut model = relu();
-        let (odd, star) = (model.names.intern("N+1"), model.names.intern("*"));
+        let (odd, star) = (model.names.intern("batch size"), model.names.intern("*"));
         let a = model.types.tensor(ElemType::FLOAT, [DimValue::Value(-3), DimValue::Param(odd)]);
         let b = model.types.tensor(ElemType::FLOAT, [DimValue::Param(star), DimValue::Value(-1)]);
         let graph = only(&mut main(&mut model).graphs);
@@ -432,7 +433,7 @@ mod tests {
             list,
             [
                 ("W0707", "dimension -3 of `x` is negative", label),
-                ("W0708", "dimension name `N+1` is no identifier", label)
+                ("W0708", "dimension name `batch size` is neither an identifier nor a formula", label)
             ]
         );
     }

@@ -85,9 +85,12 @@ fn versions_differ(
 fn unchecked_domains(model: &Model, registry: &Registry, found: &mut Vec<Diagnostic>) {
     let with_functions: HashSet<&str> =
         model.functions.values().map(|f| normalize_domain(model.text(f.domain))).collect();
+    let nodes = model.bodies.values().flat_map(|body| body.nodes.values());
+    let used: HashSet<&str> = nodes.map(|node| normalize_domain(model.text(node.domain))).collect();
     for (i, import) in model.header.opset_imports.iter().enumerate() {
         let domain = domain_of(model, import);
-        if registry.newest_version(domain).is_none() && !with_functions.contains(domain) {
+        let is_known = registry.newest_version(domain).is_some() || with_functions.contains(domain);
+        if used.contains(domain) && !is_known {
             let message = format!("nothing is known of the operators of {domain}: its nodes go unchecked");
             let diagnostic = Diagnostic::new(&code::DOMAIN_UNCHECKED, Entity::OpsetImport(index(i)), message);
             found.push(diagnostic.help("give its signatures in an operator-set document: `--opset FILE`"));

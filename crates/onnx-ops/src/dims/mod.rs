@@ -125,6 +125,17 @@ impl Dims {
         self.arena.facts(d).newest < self.arena.facts(symbol).newest
     }
 
+    /// Whether an extent says how it follows from others, which all have names: `N*2`, and not `N` alone.
+    pub(crate) fn is_formula(&self, d: Dim) -> bool {
+        self.is_of_named_symbols(d) && self.as_symbol(d).is_none()
+    }
+
+    /// Whether an extent is made of symbols that the model names, and says which extent it is.
+    pub(crate) fn is_of_named_symbols(&self, d: Dim) -> bool {
+        let facts = self.arena.facts(d);
+        matches!(d, Dim::Expr(_)) && facts.newest == 0 && !facts.is_open
+    }
+
     /// Whether an extent leaves open which of several extents it is, as one axis of a broadcast does.
     pub(crate) fn is_open(&self, d: Dim) -> bool {
         self.arena.facts(d).is_open

@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::ty::{TensorTy, Ty, dim_text};
 use crate::dims::Dim;
 use onnx_ir::{
-    BodyId, DimValue, ElemType, GraphId, Model, Port, SecondaryMap, TensorType, Type, TypeId, TypeKind,
+    BodyId, DimValue, ElemType, GraphId, Model, Name, Port, SecondaryMap, TensorType, Type, TypeId, TypeKind,
     ValueId,
 };
 
@@ -13,10 +13,9 @@ const FUNCTION_VALUE_INFO_SINCE_IR: i64 = 10;
 
 /// Declares the inferred types of node outputs in `value_info`, and completes the types of graph outputs.
 ///
-/// What is declared stays: a dimension is filled in only where the declaration says nothing of it. Of functions, what
-/// holds for all calls is declared, if the IR version of the model allows it. Returns how many values have a type now
-/// that had none, or a better one.
-pub fn apply(model: &mut Model, facts: &mut Facts) -> usize {
+/// What is declared stays: a dimension is filled in only where the declaration says nothing of it, or where it is a symbol and a
+/// number is computed. Of functions, what holds for all calls is declared, if the IR version of the model allows it.
+pub fn apply(model: &mut Model, facts: &mut Facts) -> Applied {
     let mut bodies: Vec<(BodyId, bool)> = model.main.into_iter().map(|b| (b, false)).collect();
     for training in &model.training {
         bodies.extend(training.initialization.into_iter().chain(training.algorithm).map(|b| (b, false)));
@@ -24,11 +23,36 @@ pub fn apply(model: &mut Model, facts: &mut Facts) -> usize {
     if model.header.ir_version.is_some_and(|v| v >= FUNCTION_VALUE_INFO_SINCE_IR) {
         bodies.extend(model.functions.values().map(|f| (f.body, true)));
     }
-    bodies.into_iter().map(|(body, is_function)| apply_to(model, facts, body, is_function)).sum()
+    let mut applied = Applied::default();
+    for (body, is_function) in bodies {
+        apply_to(model, facts, body, is_function, &mut applied);
+    }
+    applied
 }
 
-fn apply_to(model: &mut Model, facts: &mut Facts, body: BodyId, is_function: bool) -> usize {
-    let mut count = 0;
+/// What [`apply`] has done.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Applied {
+    /// How many values have a type now that had none, or a better one.
+    pub values: usize,
+    /// Declared symbols that are numbers now.
+    pub refined: Vec<Refined>,
+}
+
+/// A declared symbol in whose place there is a number now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refined {
+    /// The value.
+    pub value: Name,
+    /// The axis.
+    pub axis: usize,
+    /// What was declared.
+    pub symbol: Name,
+    /// What is computed.
+    pub number: i64,
+}
+
+fn apply_to(model: &mut Model, facts: &mut Facts, body: BodyId, is_function: bool, applied: &mut Applied) {
     let root = model.bodies[body].root();
     for graph in model.bodies[body].graphs.ids() {
         let is_untyped = is_function && Some(graph) == root;
@@ -46,9 +70,10 @@ fn apply_to(model: &mut Model, facts: &mut Facts, body: BodyId, is_function: boo
                     continue;
                 }
                 let ty = merged(model, facts, body, value, old);
+                let ty = refined(model, facts, (body, value), ty, &mut applied.refined);
                 if ty.is_some() && ty != old {
                     list.of_mut(model, body, graph)[i].ty = ty;
-                    count += 1;
+                    applied.values += 1;
                 }
             }
         }
@@ -63,11 +88,47 @@ fn apply_to(model: &mut Model, facts: &mut Facts, body: BodyId, is_function: boo
                 let name = model.bodies[body].values[value].name;
                 let port = Port { name: Some(name), value: Some(value), ty: Some(ty), ..Port::default() };
                 model.bodies[body].graphs[graph].value_info.push(port);
-                count += 1;
+                applied.values += 1;
             }
         }
     }
-    count
+}
+
+/// The declared type of a tensor with the computed numbers in place of symbols. What a symbol comes to only because other nodes
+/// ask for it is no number of this value.
+fn refined(
+    model: &mut Model,
+    facts: &Facts,
+    (body, value): (BodyId, ValueId),
+    declared: Option<TypeId>,
+    refined: &mut Vec<Refined>,
+) -> Option<TypeId> {
+    let id = declared?;
+    let (Ty::Tensor(computed), TypeKind::Tensor(old)) = (&facts.get(body, value).ty, &model.types[id].kind)
+    else {
+        return declared;
+    };
+    let (Some(computed), Some(shape)) = (&computed.shape, &old.shape) else { return declared };
+    if computed.len() != shape.len() {
+        return declared;
+    }
+    let mut shape = shape.clone();
+    let before = refined.len();
+    for (axis, (old, computed)) in shape.iter_mut().zip(computed).enumerate() {
+        if let (DimValue::Param(symbol), &Dim::Const(number)) = (old.value, computed) {
+            old.value = DimValue::Value(number);
+            let value = model.bodies[body].values[value].name;
+            refined.push(Refined { value, axis, symbol, number });
+        }
+    }
+    if refined.len() == before {
+        return declared;
+    }
+    let ty = Type {
+        kind: TypeKind::Tensor(TensorType { elem: old.elem, shape: Some(shape) }),
+        denotation: model.types[id].denotation,
+    };
+    Some(model.types.intern(ty))
 }
 
 /// The lists of a graph that declare types.

@@ -10,6 +10,7 @@
 
 use super::engine::{InferOptions, traced};
 use super::facts::{Facts, Source};
+use super::formulas::difference;
 use super::merge::meet;
 use super::trace::{Looked, Trace};
 use super::ty::{Ty, dim_text};
@@ -108,8 +109,10 @@ pub struct Declared {
     pub place: Entity,
     /// The declared type.
     pub ty: String,
-    /// Whether it can be true together with what is computed.
+    /// Whether it is true together with what is computed, as far as that is known.
     pub agrees: bool,
+    /// The equation without which a declared formula is wrong: `H*4 = H*3`.
+    pub only_where: Option<String>,
 }
 
 /// A symbol of a type.
@@ -330,9 +333,15 @@ impl Asked<'_> {
                     let (true, Some(ty)) = (port.value == Some(value), port.ty) else { continue };
                     let computed = self.facts.get(body, value).ty.clone();
                     let ty = Ty::declared(model, &mut self.facts.dims, ty);
-                    let (_, conflict) = meet(&mut self.facts.dims, &computed, &ty);
-                    let text = ty.text(&self.facts.dims);
-                    found.push(Declared { place: place(body, g, i), ty: text, agrees: conflict.is_none() });
+                    let dims = &mut self.facts.dims;
+                    let (_, conflict) = meet(dims, &computed, &ty);
+                    let difference = difference(dims, &computed, &ty).filter(|_| conflict.is_none());
+                    found.push(Declared {
+                        place: place(body, g, i),
+                        ty: ty.text(dims),
+                        agrees: conflict.is_none() && difference.is_none(),
+                        only_where: difference.map(|difference| difference.text(dims)),
+                    });
                 }
             }
         }

@@ -127,10 +127,13 @@ impl Decide<'_> {
         let mut nodes = taken.nodes;
         let outputs = std::mem::take(&mut body.nodes[node].outputs);
         let origin = body.origins[node];
+        // The domain of ai.onnx may be left out or empty: the nodes are like the one that they come from.
+        let domain = body.nodes[node].domain;
         for (output, port) in outputs.into_iter().zip(&taken.outputs) {
             let Some(output) = output else { continue };
             let passed = Node {
                 op: Some(identity),
+                domain,
                 inputs: [port.value].into_iter().collect(),
                 outputs: [Some(output)].into_iter().collect(),
                 ..Node::default()

@@ -23,7 +23,7 @@ use crate::dims::Dim;
 use crate::infer::{Fact, InferOptions, Ty, infer};
 use crate::meaning::{Attributes, Cx, Dense, Elements, Mode, Number, Operand, Output, define};
 use crate::schema::{Lookup, Registry};
-use onnx_ir::pass::Report;
+use onnx_ir::pass::{Report, node_orders};
 use onnx_ir::{
     Attr, AttrValue, Body, BodyId, ElemType, GraphId, Model, Name, Node, NodeId, SecondaryMap, Uses,
     ValueDef, ValueId, normalize_domain,
@@ -66,7 +66,7 @@ fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
         let Some(version) = model.opset_version(model.imports_of(body_id), "") else { continue };
         let is_function = model.functions.values().any(|f| f.body == body_id);
         let mut known = initializers(&model.bodies[body_id]);
-        for (_, node) in in_order(&model.bodies[body_id]) {
+        for node in in_order(&model.bodies[body_id]) {
             let body = &model.bodies[body_id];
             let n = &body.nodes[node];
             let is_ours = normalize_domain(model.text(n.domain)).is_empty()
@@ -123,18 +123,12 @@ fn initializers(body: &Body) -> Known {
     known
 }
 
-/// The nodes of a body, those of a graph before those of the graphs in it.
-fn in_order(body: &Body) -> Vec<(GraphId, NodeId)> {
-    let mut graphs: Vec<GraphId> = body.root().into_iter().collect();
-    let (mut list, mut next) = (Vec::new(), 0);
-    while let Some(&graph) = graphs.get(next) {
-        next += 1;
-        for &node in &body.graphs[graph].nodes {
-            list.push((graph, node));
-            graphs.extend(body.subgraphs(node));
-        }
-    }
-    list
+/// The nodes of a body, each behind those that it needs, those of a graph before those of the graphs in it.
+fn in_order(body: &Body) -> Vec<NodeId> {
+    let nodes = |(graph, order): (GraphId, Option<Vec<NodeId>>)| {
+        order.unwrap_or_else(|| body.graphs[graph].nodes.clone())
+    };
+    node_orders(body).into_iter().flat_map(nodes).collect()
 }
 
 /// What a node `Constant` gives.

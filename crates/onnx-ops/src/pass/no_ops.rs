@@ -12,15 +12,16 @@
 //! before and behind are the same for sure. Arithmetic goes only where it is exact for every number: `x * 1`, `x / 1`,
 //! `x - 0`, and `x + 0` of integers; of floats `x + 0` makes `+0` of `-0`, so that only `x + -0` goes.
 //!
-//! A graph output keeps its name; where that needs a node (the output is an input of the graph), the node stays.
+//! Nodes are looked at in the order in which they are computed, however the graph lists them; those that need each other in a
+//! circle stay as they are. A graph output keeps its name; where that needs a node (the output is an input of the graph), the node stays.
 
 use crate::dims::Dim;
 use crate::infer::{Elem, Facts, InferOptions, Ints, Ty, infer};
 use crate::schema::Registry;
-use onnx_ir::pass::Report;
+use onnx_ir::pass::{Report, node_orders};
 use onnx_ir::{
-    AttrValue, BodyId, Cursor, ElemType, GraphId, Model, Name, Node, NodeId, Uses, ValueDef, ValueId,
-    normalize_domain,
+    AttrValue, Body, BodyId, Cursor, ElemType, GraphId, Model, Name, Node, NodeId, SecondaryMap, Uses,
+    ValueDef, ValueId, normalize_domain,
 };
 use std::collections::HashSet;
 
@@ -32,24 +33,54 @@ pub fn remove_no_ops(model: &mut Model, registry: &Registry) -> Report {
     let mut count = 0;
     for body in bodies {
         let uses = Uses::of(&model.bodies[body]);
-        let graphs: Vec<GraphId> = model.bodies[body].graphs.ids().collect();
+        let listed = Listed::sort(&mut model.bodies[body]);
         let mut cursor = Cursor::new(model, body);
-        for graph in graphs {
+        for &graph in &listed.sorted {
             cursor.goto_graph(graph);
             while let Some(node) = cursor.next_node() {
                 let look =
                     Look { model: cursor.model(), facts: &facts, body, node, uses: &uses, local: &local };
                 let Some((from, to)) = look.passes_on() else { continue };
-                if cursor.replace_uses(&uses, from, to) {
+                if from != to && cursor.replace_uses(&uses, from, to) {
                     cursor.remove();
                     count += 1;
                 }
             }
         }
+        drop(cursor);
+        listed.put_back(&mut model.bodies[body]);
     }
     let mut report = Report::default();
     report.note(count, "node", "removed");
     report
+}
+
+/// Where the nodes of a body were listed before they were put in order.
+struct Listed {
+    /// The graphs whose nodes have an order.
+    sorted: Vec<GraphId>,
+    places: SecondaryMap<NodeId, usize>,
+}
+
+impl Listed {
+    /// Puts each node behind those that it needs.
+    fn sort(body: &mut Body) -> Listed {
+        let mut listed = Listed { sorted: Vec::new(), places: SecondaryMap::default() };
+        for (graph, order) in node_orders(body) {
+            let Some(order) = order else { continue };
+            let before = std::mem::replace(&mut body.graphs[graph].nodes, order);
+            before.into_iter().enumerate().for_each(|(place, node)| listed.places[node] = place);
+            listed.sorted.push(graph);
+        }
+        listed
+    }
+
+    /// Lists those that are left as they were listed.
+    fn put_back(&self, body: &mut Body) {
+        for &graph in &self.sorted {
+            body.graphs[graph].nodes.sort_by_key(|node| self.places[*node]);
+        }
+    }
 }
 
 /// Domain and name of the model's functions, which may be called like operators.

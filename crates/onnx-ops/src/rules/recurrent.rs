@@ -63,6 +63,11 @@ fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
     choice(cx, "direction", &["forward", "reverse", "bidirectional"])?;
     flag(cx, "layout")?;
     at_least(cx, "hidden_size", 1)?;
+    let size = cx.int("hidden_size").unwrap_or(0);
+    if size.checked_mul(size).and_then(|n| n.checked_mul(gates)).is_none() {
+        let message = format!("with `hidden_size` {size}, `R` has more elements than 64 bits can count");
+        return cx.fail_at_attr("hidden_size", message);
+    }
     activations(cx)?;
     let directions = match cx.string("direction").as_deref() {
         Some("bidirectional") => Dim::Const(2),

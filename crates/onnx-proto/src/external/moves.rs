@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use std::io;
 
 /// The entry that says where the data of an external tensor was: see the [module](super).
-pub const MARK: &str = "onnxtxt.inline";
+pub const MARK: &str = onnx_ir::verify::INLINE_KEY;
 
 /// Offsets are multiples of this, so that each tensor can be mapped into memory by itself.
 const ALIGNMENT: u64 = 4096;

@@ -2,7 +2,7 @@
 
 use super::{Cx, Fields};
 use crate::ast;
-use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::diag::{Diagnostic, Span, code};
 use onnx_ir::{BodyBuilder, Function, FunctionId, GraphId, Model, Name, NodeId, NodeSpec, Origin, Port};
 
 impl Cx<'_> {
@@ -83,6 +83,15 @@ impl Cx<'_> {
 
     pub(super) fn node(&mut self, b: &mut BodyBuilder<'_>, node: &ast::Node) -> NodeId {
         let name = node.name.map(|n| self.name(b.names, n));
+        if let Some(domain) = node.domain.filter(|domain| domain.is_empty()) {
+            let place = Span::new(domain.start, domain.start + 1);
+            let d = Diagnostic::new(
+                &code::ODD_SPELLING,
+                place,
+                "an operator with a `.` in front of it is one of ai.onnx",
+            );
+            self.report(d.help("leave the `.` out, or write the domain"));
+        }
         let domain = match node.domain {
             Some(domain) => Some(self.dotted(b.names, domain)),
             None => self.default_domain,

@@ -116,6 +116,16 @@ struct Cx<'s> {
     graph_is_placeholder: bool,
 }
 
+/// The name that a spelling stands for, quoted or not.
+pub(crate) fn spelled_name(spelling: &str) -> String {
+    match spelling.as_bytes() {
+        [b'"' | b'b', ..] if spelling.ends_with('"') => {
+            String::from_utf8_lossy(&unquote(spelling, Escapes::Literal)).into_owned()
+        }
+        _ => spelling.to_owned(),
+    }
+}
+
 impl<'s> Cx<'s> {
     fn new(source: &'s str, annotated: bool) -> Self {
         let default = (!annotated).then(Name::empty);

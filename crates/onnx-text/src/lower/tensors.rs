@@ -113,8 +113,10 @@ impl Cx<'_> {
             plural(usize::try_from(wanted.saturating_mul(per_element)).unwrap_or(usize::MAX), what),
             if found == 1 { "1 is".to_owned() } else { format!("{found} are") }
         );
-        let d = Diagnostic::new(&code::ELEMENT_COUNT, place, message)
-            .label(format!("{} here", plural(found, what)));
+        // The reference takes one number for each element, too.
+        let is_odd = per_element == 2 && u64::try_from(found) == Ok(wanted);
+        let code = if is_odd { &code::ODD_SPELLING } else { &code::ELEMENT_COUNT };
+        let d = Diagnostic::new(code, place, message).label(format!("{} here", plural(found, what)));
         self.report(d.related(ty, "the shape asks for them"));
     }
 

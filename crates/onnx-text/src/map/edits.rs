@@ -1,7 +1,8 @@
 //! Changes of a model as edits of the text that it was lowered from.
 //!
 //! What a change is about is replaced or taken out, with its annotations and documentation, which would be about
-//! something else otherwise. Every comment stays. A line that nothing is left of goes.
+//! something else otherwise; so are the comments on the lines above a statement, and the one behind it. Every other comment stays.
+//! A line that nothing is left of goes.
 //!
 //! ```text
 //! {                                {
@@ -50,11 +51,13 @@ impl SourceMap<'_> {
         match entity {
             Entity::Node(b, n) => {
                 let node = self.node(b, n)?;
+                self.take_out_comments(node.notes.start().unwrap_or(node.span.start), edits);
                 self.take_out_notes(&node.notes, edits);
                 self.take_out(node.span, edits);
             }
             Entity::Function(f) => {
                 let function = self.function(f)?;
+                self.take_out_comments(function.notes.start().unwrap_or(function.span.start), edits);
                 self.take_out_notes(&function.notes, edits);
                 self.take_out(function.span, edits);
             }
@@ -109,8 +112,35 @@ impl SourceMap<'_> {
         // Types in the signature of a function are entries of its value infos, and cannot be taken out.
         let i = (i as usize).checked_sub(scope.signature().count())?;
         let at = list.items.iter().enumerate().filter(|(_, v)| is_wanted(v)).nth(i)?.0;
-        self.take_out_notes(&list.items[at].notes, edits);
+        let item = &list.items[at];
+        self.take_out_comments(item.notes.start().unwrap_or(item.span.start), edits);
+        self.take_out_notes(&item.notes, edits);
         self.take_entry_or_list(list, at, |v| v.span, edits)
+    }
+
+    /// Where the comments begin that stand on lines of their own right above a place, if there are any.
+    fn comments_above(&self, at: u32) -> Option<usize> {
+        let line = self.line_start(at);
+        if !self.source[line..at as usize].trim().is_empty() {
+            return None;
+        }
+        let mut start = line;
+        while let Some(end) = start.checked_sub(1) {
+            let above = self.source[..end].rfind('\n').map_or(0, |at| at + 1);
+            // The first line of a file may be the one that says that it has annotations.
+            if above == 0 || !is_comment(&self.source[above..end]) {
+                break;
+            }
+            start = above;
+        }
+        (start < line).then_some(start)
+    }
+
+    /// Removes the comments on the lines right above a place.
+    fn take_out_comments(&self, at: u32, edits: &mut Vec<Edit>) {
+        if let Some(start) = self.comments_above(at) {
+            edits.extend(edit(start, self.line_start(at), String::new()));
+        }
     }
 
     fn take_out_notes(&self, notes: &Notes, edits: &mut Vec<Edit>) {
@@ -119,14 +149,14 @@ impl SourceMap<'_> {
         }
     }
 
-    /// Removes a statement or a list, and the line if nothing else is on it.
+    /// Removes a statement or a list with the comment behind it, and the line if nothing else is on it.
     fn take_out(&self, span: Span, edits: &mut Vec<Edit>) {
         let line = self.line_start(span.start);
         let (before, after) = (&self.source[line..span.start as usize], self.rest_of_line(span.end));
-        let (is_first, is_last) = (before.trim().is_empty(), after.trim().is_empty());
+        let (is_first, is_last) = (before.trim().is_empty(), after.trim().is_empty() || is_comment(after));
         let (start, end) = match (is_first, is_last) {
             (true, true) => (line, (span.end as usize + after.len() + 1).min(self.source.len())),
-            (false, true) => (line + before.trim_end().len(), span.end as usize),
+            (false, true) => (line + before.trim_end().len(), span.end as usize + after.trim_end().len()),
             (_, false) => {
                 let blanks = after.len() - after.trim_start_matches([' ', '\t']).len();
                 (span.start as usize, span.end as usize + blanks)
@@ -216,6 +246,7 @@ impl SourceMap<'_> {
         let indent = &self.source[line..start as usize];
         if indent.trim().is_empty() {
             let text = statements.iter().map(|s| format!("{indent}{s}\n")).collect();
+            let line = self.comments_above(start).unwrap_or(line);
             edits.extend(edit(line, line, text));
         } else {
             let text = statements.iter().map(|s| format!("{} ", beside(s))).collect();
@@ -252,7 +283,7 @@ impl SourceMap<'_> {
         Some(())
     }
 
-    /// Moves as few statements as it takes, each with its annotations and the comment behind it.
+    /// Moves as few statements as it takes, each with its annotations, the comments above it and the one behind it.
     fn order(&self, b: BodyId, g: GraphId, nodes: &[NodeId], edits: &mut Vec<Edit>) -> Option<()> {
         let places: Vec<&Node> = nodes.iter().map(|&n| self.node(b, n)).collect::<Option<_>>()?;
         if places.len() != self.scope(b, g)?.body.len() {
@@ -270,6 +301,8 @@ impl SourceMap<'_> {
             let start = node.notes.start().unwrap_or(node.span.start);
             match self.lines_of(node) {
                 Some((line, end)) => {
+                    // The first line gets the indentation of the place.
+                    let start = line + (self.source[line..].len() - self.source[line..].trim_start().len());
                     moved.push(self.source[start as usize..end].to_owned());
                     edits.extend(edit(line, (end + 1).min(self.source.len()), String::new()));
                 }
@@ -295,14 +328,15 @@ impl SourceMap<'_> {
         Some(())
     }
 
-    /// From the start of the first line of a statement to the end of the comment behind it, if nothing else is on its
-    /// lines.
+    /// From the start of the first line of a statement, or of the comments above it, to the end of the comment behind it, if
+    /// nothing else is on its lines.
     fn lines_of(&self, node: &Node) -> Option<(usize, usize)> {
         let start = node.notes.start().unwrap_or(node.span.start);
         let line = self.line_start(start);
         let rest = self.rest_of_line(node.span.end);
         let is_alone = self.source[line..start as usize].trim().is_empty()
-            && (rest.trim().is_empty() || rest.trim_start().starts_with('#'));
+            && (rest.trim().is_empty() || is_comment(rest));
+        let line = self.comments_above(start).unwrap_or(line);
         is_alone.then(|| (line, node.span.end as usize + rest.trim_end().len()))
     }
 
@@ -313,6 +347,12 @@ impl SourceMap<'_> {
     fn rest_of_line(&self, at: u32) -> &str {
         self.source[at as usize..].split('\n').next().unwrap_or_default()
     }
+}
+
+/// Whether a line, or what is left of one, is a comment.
+fn is_comment(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with('#') || text.starts_with("//")
 }
 
 fn edit(start: usize, end: usize, text: String) -> Option<Edit> {
@@ -371,7 +411,7 @@ mod tests {
 
     #[test]
     fn statements_move_with_what_belongs_to_them() {
-        let text = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   y = Relu(t)  # last\n   # stays\n   ## of t\n   t = Abs(x)  # first\n}\n";
+        let text = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   y = Relu(t)  # last\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n}\n";
         let parsed = crate::parse_model(text);
         let model = crate::lower(text, &parsed).model;
         let map = SourceMap::new(text, &parsed.tree, &model);
@@ -379,7 +419,7 @@ mod tests {
         let (body, graph) = (model.main.expect("a main graph"), GraphId::from_index(0));
         let edits = map.edits(&[Change::Order(body, graph, vec![abs, relu])]).expect("edits");
         let (mended, _) = crate::check::apply(text, [&edits[..]]);
-        let expected = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   ## of t\n   t = Abs(x)  # first\n   y = Relu(t)  # last\n   # stays\n}\n";
+        let expected = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n   y = Relu(t)  # last\n}\n";
         assert_eq!(mended, expected);
     }
 }

@@ -3,6 +3,7 @@
 use super::Raiser;
 use super::buffer::is_identifier;
 use crate::ast::{Attr, Function, Graph, List, Node, Notes, Type, ValueInfo};
+use crate::comments::{Anchor, Role, Scope, function_key};
 use crate::lower::keys;
 use onnx_ir::diag::Span;
 use onnx_ir::{BodyId, DimValue, FunctionId, GraphId, Name, NodeId, Port, TypeKind, ValueId};
@@ -11,6 +12,13 @@ impl Raiser<'_> {
     /// A graph; `notes` are annotations of the file, where the graph has to carry them.
     pub(super) fn graph(&mut self, body: BodyId, id: GraphId, notes: Option<Notes>) -> Graph {
         let graph = &self.model.bodies[body].graphs[id];
+        let is_root = self.model.bodies[body].root() == Some(id);
+        let inner = if is_root { Scope::Main } else { Scope::Nested(self.holder.0, self.holder.1) };
+        self.holder.1 += 1;
+        let outer = (std::mem::replace(&mut self.scope, inner), self.holder);
+        if is_root {
+            self.comments_of(|this| Anchor::Begin(this.scope.clone()));
+        }
         let mut notes = notes.unwrap_or_default();
         self.doc_note(&mut notes, graph.doc);
         self.metadata_note(&mut notes, &graph.metadata);
@@ -33,19 +41,19 @@ impl Raiser<'_> {
             self.words_note(&mut notes, keys::UNSET, &["name"]);
         }
         let start = self.out.here();
-        let is_root = self.model.bodies[body].root() == Some(id);
         let name = if !is_root {
             // The reference takes a quoted word here for a string.
             self.subgraph_name(graph.name.unwrap_or(Name::empty()))
         } else {
             self.name(graph.name.unwrap_or(Name::empty()))
         };
-        let inputs = Some(self.ports("(", &graph.inputs, ")"));
-        let outputs = self.ports("(", &graph.outputs, ")");
+        let inputs = Some(self.ports("(", &graph.inputs, ")", Role::Input));
+        let outputs = self.ports("(", &graph.outputs, ")", Role::Output);
         let has_values =
             graph.value_info.len() + graph.initializers.len() + graph.sparse_initializers.len() > 0;
         let values = has_values.then(|| self.values(body, id));
         let (nodes, body_span) = self.body(body, id);
+        (self.scope, self.holder) = outer;
         Graph { notes, name, inputs, outputs, values, body: nodes, body_span, span: self.out.since(start) }
     }
 
@@ -67,19 +75,39 @@ impl Raiser<'_> {
             if self.notes_missed {
                 break;
             }
+            let origin = self.model.bodies[body].origins[node].0;
+            let behind = self.comments_of(|_| Anchor::Node(origin));
+            let outer = std::mem::replace(&mut self.holder, (origin, 0));
             let node = self.node(body, node);
+            self.holder = outer;
             out.push(node);
-            self.out.text.push('\n');
+            self.comment_behind(behind);
+            self.begin_line();
         }
+        self.comments_of(|this| Anchor::End(this.scope.clone()));
         self.out.put("}");
         (out, self.out.since(open))
     }
 
-    pub(super) fn ports(&mut self, open: &str, ports: &[Port], close: &str) -> List<ValueInfo> {
+    pub(super) fn ports(&mut self, open: &str, ports: &[Port], close: &str, role: Role) -> List<ValueInfo> {
         let start = self.out.put(open);
-        let items = ports.iter().map(|p| self.port(p)).collect();
+        let items = ports.iter().map(|p| self.commented(p.name, role, |this| this.port(p))).collect();
         self.out.put(close);
         List { items, span: self.out.since(start) }
+    }
+
+    /// A value of a list, with its comments.
+    fn commented(
+        &mut self,
+        name: Option<Name>,
+        role: Role,
+        value: impl FnOnce(&mut Self) -> ValueInfo,
+    ) -> ValueInfo {
+        let behind = self
+            .comments_of(|this| Anchor::Value(this.scope.clone(), role, this.model.text(name).to_owned()));
+        let value = value(self);
+        self.comment_behind(behind);
+        value
     }
 
     pub(super) fn port(&mut self, port: &Port) -> ValueInfo {
@@ -114,13 +142,15 @@ impl Raiser<'_> {
     fn values(&mut self, body: BodyId, id: GraphId) -> List<ValueInfo> {
         let graph = &self.model.bodies[body].graphs[id];
         let start = self.out.put("<");
-        let mut items: Vec<_> = graph.value_info.iter().map(|p| self.port(p)).collect();
+        let mut items: Vec<_> = (graph.value_info.iter())
+            .map(|p| self.commented(p.name, Role::Stored, |this| this.port(p)))
+            .collect();
         for initializer in &graph.initializers {
             if self.notes_missed {
                 break;
             }
             let tensor = self.tensor_of(body, initializer.tensor);
-            let item = self.initializer(tensor);
+            let item = self.commented(tensor.name, Role::Stored, |this| this.initializer(tensor));
             items.push(item);
         }
         for sparse in &graph.sparse_initializers {
@@ -212,6 +242,10 @@ impl Raiser<'_> {
     pub(super) fn function(&mut self, id: FunctionId) -> Function {
         let model = self.model;
         let function = &model.functions[id];
+        let [domain, name, overload] =
+            [function.domain, function.name, function.overload].map(|text| model.text(text));
+        self.scope = Scope::Function(function_key(domain, name, overload));
+        self.comments_of(|this| Anchor::Begin(this.scope.clone()));
         let mut notes = Notes::default();
         self.metadata_note(&mut notes, &function.metadata);
         self.unset_imports_note(&mut notes, &function.opset_imports);
@@ -243,9 +277,10 @@ impl Raiser<'_> {
         let body = &model.bodies[function.body];
         let root = body.root();
         let graph = root.map_or(&empty, |r| &body.graphs[r]);
-        let inputs = self.ports("(", &graph.inputs, ")");
-        let outputs = self.ports("(", &graph.outputs, ")");
-        let values = (!graph.value_info.is_empty()).then(|| self.ports("<", &graph.value_info, ">"));
+        let inputs = self.ports("(", &graph.inputs, ")", Role::Input);
+        let outputs = self.ports("(", &graph.outputs, ")", Role::Output);
+        let values =
+            (!graph.value_info.is_empty()).then(|| self.ports("<", &graph.value_info, ">", Role::Stored));
         let (nodes, body_span) = match root {
             Some(root) => self.body(function.body, root),
             None => (Vec::new(), self.empty_list::<()>("{", "}").span),

@@ -28,11 +28,13 @@ pub(crate) use buffer::name_text;
 pub(crate) use signature::signature_text;
 
 use crate::ast::File;
+use crate::comments::{Anchor, Comments, Scope};
 use crate::lex::ANNOTATED;
 use buffer::Buffer;
 use defaults::Defaults;
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
 use onnx_ir::{BodyId, Model};
+use std::collections::HashMap;
 
 /// What a text may be made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -74,6 +76,8 @@ pub struct Raised {
     pub tree: File,
     /// The first line, if the tree has annotations.
     pub annotated: Option<Span>,
+    /// The comments, in order.
+    pub comments: Vec<Span>,
     /// What the profile cannot say.
     pub losses: Vec<Diagnostic>,
     /// Whether an extended form was needed, so that the reference parser refuses the text.
@@ -82,8 +86,14 @@ pub struct Raised {
 
 /// Raises a model.
 pub fn raise(model: &Model, options: &RaiseOptions) -> Raised {
+    raise_with(model, options, &Comments::default())
+}
+
+/// Raises a model, with the comments of the text that it was read from. Comments of what the model no longer has are left out.
+pub fn raise_with(model: &Model, options: &RaiseOptions, comments: &Comments) -> Raised {
     let defaults = Defaults::of(model, options);
     let mut raiser = Raiser::new(model, options, defaults);
+    raiser.comments = comments.clone();
     let mut tree = raiser.file();
     if raiser.notes_missed {
         // The first try found something to annotate: begin again with the line that says so.
@@ -92,6 +102,7 @@ pub fn raise(model: &Model, options: &RaiseOptions) -> Raised {
             options,
             Defaults { is_annotated: true, ..Defaults::of(model, options) }.annotated(model),
         );
+        raiser.comments = comments.clone();
         tree = raiser.file();
     }
     if u32::try_from(raiser.out.text.len()).is_err() {
@@ -109,9 +120,32 @@ pub fn raise(model: &Model, options: &RaiseOptions) -> Raised {
         source: raiser.out.text,
         annotated: raiser.annotated,
         tree,
-        losses: raiser.losses,
+        comments: raiser.written,
+        losses: grouped(raiser.losses),
         is_extended: raiser.is_extended,
     }
+}
+
+/// One finding for each thing that is lost, with how often it is.
+fn grouped(losses: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut groups: Vec<(Diagnostic, usize)> = Vec::new();
+    let mut at: HashMap<String, usize> = HashMap::new();
+    for loss in losses {
+        match at.get(&loss.message) {
+            Some(&group) => groups[group].1 += 1,
+            None => {
+                at.insert(loss.message.clone(), groups.len());
+                groups.push((loss, 1));
+            }
+        }
+    }
+    let told = |(mut loss, times): (Diagnostic, usize)| {
+        if times > 1 {
+            loss.message = format!("{} ({times} times)", loss.message);
+        }
+        loss
+    };
+    groups.into_iter().map(told).collect()
 }
 
 /// What raising carries along.
@@ -125,6 +159,14 @@ struct Raiser<'m> {
     notes_missed: bool,
     is_extended: bool,
     losses: Vec<Diagnostic>,
+    /// Comments without a place so far.
+    comments: Comments,
+    /// Those that have one.
+    written: Vec<Span>,
+    /// The graph or function that is being raised.
+    scope: Scope,
+    /// Where the node stood whose attributes are being raised, and how many graphs of it there have been.
+    holder: (u32, u32),
 }
 
 impl<'m> Raiser<'m> {
@@ -138,6 +180,42 @@ impl<'m> Raiser<'m> {
             notes_missed: false,
             is_extended: false,
             losses: Vec::new(),
+            comments: Comments::default(),
+            written: Vec::new(),
+            scope: Scope::Main,
+            holder: (u32::MAX, 0),
+        }
+    }
+
+    /// Writes the comments that stand before something, and gives the one that stands behind it.
+    fn comments_of(&mut self, anchor: impl FnOnce(&Self) -> Anchor) -> Option<String> {
+        if self.comments.is_empty() {
+            return None;
+        }
+        let anchor = anchor(self);
+        let attached = self.comments.take(&anchor);
+        for comment in &attached.before {
+            self.begin_line();
+            let span = self.out.put(comment);
+            self.written.push(span);
+            self.out.text.push('\n');
+        }
+        attached.behind
+    }
+
+    /// Ends the line of the text, if there is something on it: two line breaks would ask for a blank line.
+    fn begin_line(&mut self) {
+        if !self.out.text.ends_with('\n') {
+            self.out.text.push('\n');
+        }
+    }
+
+    /// Writes a comment behind something.
+    fn comment_behind(&mut self, comment: Option<String>) {
+        if let Some(comment) = comment {
+            let span = self.out.put(&comment);
+            self.written.push(span);
+            self.out.text.push('\n');
         }
     }
 
@@ -146,6 +224,7 @@ impl<'m> Raiser<'m> {
         if self.defaults.is_annotated {
             self.annotated = Some(self.out.put(ANNOTATED));
         }
+        self.comments_of(|_| Anchor::Header);
         let notes = self.file_notes();
         file.header = self.header();
         match self.model.main {
@@ -167,6 +246,7 @@ impl<'m> Raiser<'m> {
             let function = self.function(id);
             file.functions.push(function);
         }
+        self.comments_of(|_| Anchor::Tail);
         file
     }
 

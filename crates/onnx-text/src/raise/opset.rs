@@ -194,7 +194,8 @@ impl Raiser<'_> {
             return (None, Some(OperatorBody { nodes: Vec::new(), span }));
         };
         let values = &body.graphs[root].value_info;
-        let values = (!values.is_empty()).then(|| self.ports("<", values, ">"));
+        let values =
+            (!values.is_empty()).then(|| self.ports("<", values, ">", crate::comments::Role::Stored));
         let (nodes, span) = self.body(id, root);
         (values, Some(OperatorBody { nodes, span }))
     }

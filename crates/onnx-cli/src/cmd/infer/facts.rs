@@ -2,6 +2,7 @@
 
 use onnx_ir::diag::Entity;
 use onnx_ir::{BodyId, Model, ValueDef, ValueId};
+use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Facts, Source as From};
 use onnx_text::render::Source;
 use serde_json::{Value, json};
@@ -23,6 +24,15 @@ pub(super) fn json(model: &Model, facts: &mut Facts, source: &Source<'_>) -> Str
     format!("{:#}\n", Value::from(all))
 }
 
+/// A number, the text of a symbol or formula, or `null` for an extent of which nothing is known.
+fn extent(facts: &Facts, dim: Dim) -> Value {
+    match dim {
+        Dim::Const(number) => number.into(),
+        Dim::Expr(_) => onnx_ops::infer::dim_text(&facts.dims, dim).into(),
+        Dim::Unknown => Value::Null,
+    }
+}
+
 fn one(
     model: &Model,
     facts: &mut Facts,
@@ -33,8 +43,19 @@ fn one(
     let fact = facts.resolved(body, value);
     let (kind, entity) = match model.bodies[body].values[value].def {
         ValueDef::Output(node, i) => ("result", Some(Entity::NodeOutput(body, node, i))),
-        ValueDef::Input(_) => ("input", None),
-        ValueDef::Initializer(_) => ("initializer", None),
+        ValueDef::Input(graph) => {
+            let inputs = &model.bodies[body].graphs[graph].inputs;
+            let at = (0..).zip(inputs).find(|(_, port)| port.value == Some(value));
+            ("input", at.map(|(i, _)| Entity::Input(body, graph, i)))
+        }
+        ValueDef::Initializer(graph) => {
+            let g = &model.bodies[body].graphs[graph];
+            let dense = (0..).zip(&g.initializers).find(|(_, init)| init.value == value);
+            let sparse = (0..).zip(&g.sparse_initializers).find(|(_, init)| init.value == value);
+            let dense = dense.map(|(i, _)| Entity::Initializer(body, graph, i));
+            let sparse = sparse.map(|(i, _)| Entity::SparseInitializer(body, graph, i));
+            ("initializer", dense.or(sparse))
+        }
         ValueDef::Unbound(_) => ("undefined", None),
     };
     let at = entity.and_then(|entity| source.span(entity.into())).map(|span| source.position(span.start));
@@ -44,10 +65,7 @@ fn one(
         From::Stored => "stored",
         From::Inferred => "inferred",
     };
-    let shape = fact
-        .ty
-        .shape()
-        .map(|shape| shape.iter().map(|&d| onnx_ops::infer::dim_text(&facts.dims, d)).collect::<Vec<_>>());
+    let shape = fact.ty.shape().map(|shape| shape.iter().map(|&d| extent(facts, d)).collect::<Vec<_>>());
     json!({
         "name": &model.names[model.bodies[body].values[value].name],
         "function": function,

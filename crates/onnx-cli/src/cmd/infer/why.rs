@@ -89,8 +89,12 @@ fn step(step: &Step, source: &Source<'_>, out: &mut String) {
         let from: Vec<String> = step.from.iter().map(quoted).collect();
         _ = writeln!(out, "  from {}", from.join(", "));
     }
-    for Declared { place, ty, agrees } in &step.declared {
-        let verdict = if *agrees { "which agrees" } else { "which does not agree" };
+    for Declared { place, ty, agrees, only_where } in &step.declared {
+        let verdict = match only_where {
+            Some(equation) => &format!("which agrees only where {equation}"),
+            None if *agrees => "which agrees",
+            None => "which does not agree",
+        };
         _ = writeln!(out, "  declared {ty} at {}, {verdict}", at(*place, source));
     }
     for symbol in &step.symbols {
@@ -174,7 +178,10 @@ pub(super) fn json(why: &Why, source: &Source<'_>) -> String {
             "how": how(&step.how, step),
             "from": step.from.iter().map(value).collect::<Vec<_>>(),
             "declared": declared
-                .map(|d| json!({ "type": d.ty, "agrees": d.agrees, "place": place(Some(d.place)) }))
+                .map(|d| {
+                    let place = place(Some(d.place));
+                    json!({ "type": d.ty, "agrees": d.agrees, "only_where": d.only_where, "place": place })
+                })
                 .collect::<Vec<_>>(),
             "symbols": symbols
                 .map(|s| json!({ "name": s.name, "of": s.of, "declared": s.is_declared, "place": place(s.place) }))

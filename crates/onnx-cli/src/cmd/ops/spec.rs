@@ -54,6 +54,9 @@ impl<'a> Spec<'a> {
                 None => bail!("there is no operator `{}`{help}", self.name),
             }
         };
+        if let Some(version) = self.version {
+            is_released(registry, domain, version)?;
+        }
         let asked = match self.version.map(|version| (version, registry.lookup(domain, name, version))) {
             None => None,
             Some((_, Lookup::Found(id))) => Some(id),
@@ -84,6 +87,17 @@ impl<'a> Spec<'a> {
     }
 }
 
+/// Fails for a version of a domain that is not known: none is lower than 1, or newer than the newest.
+pub(super) fn is_released(registry: &Registry, domain: &str, version: i64) -> anyhow::Result<()> {
+    let newest = registry.newest_version(domain).map(i64::from);
+    match newest.filter(|newest| !(1..=*newest).contains(&version)) {
+        Some(newest) => {
+            bail!("{} has no version {version}: its versions are 1 to {newest}", domain_text(domain))
+        }
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,5 +122,9 @@ mod tests {
         assert_eq!(find("nowhere.Conv"), Err("nothing is known of a domain `nowhere`".to_owned()));
         let too_new = "`Gelu` is in ai.onnx from version 20 on, and not in version 19";
         assert_eq!(find("Gelu@19"), Err(too_new.to_owned()));
+        for version in ["99", "0", "-1"] {
+            let unknown = format!("ai.onnx has no version {version}: its versions are 1 to 28");
+            assert_eq!(find(&format!("Conv@{version}")), Err(unknown));
+        }
     }
 }

@@ -178,4 +178,17 @@ super::codes! { LINTS, Strict:
     /// g (float[N] x, float[N] z) => (float[N] y) { t = Relu(z) y = Add(x, t) }
     /// ```
     Warning SYMBOL_CASE = "W1215", "symbol-case";
+
+    /// An extent is declared by a formula that is not the computed one.
+    ///
+    /// Outputs and entries of `value_info` may say how an extent follows from others (`grammar/dimensions.md`), and the operators
+    /// say it too. The two are equal at most for some values of the symbols. A single symbol is only a name, and never reported.
+    ///
+    /// ```text
+    /// g (float[H] x) => (float["H*4"] y) { y = Concat <axis = 0> (x, x, x) }
+    /// ```
+    /// ```text
+    /// g (float[H] x) => (float["H*3"] y) { y = Concat <axis = 0> (x, x, x) }
+    /// ```
+    Warning FORMULA_DIFFERS = "W1216", "formula-differs";
 }

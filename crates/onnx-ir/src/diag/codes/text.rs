@@ -196,4 +196,17 @@ super::codes! { TEXT, Syntax:
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     Warning(Strict) ALLOW_UNUSED = "W0108", "allow-unused";
+
+    /// The reference parser accepts a spelling that is probably a mistake.
+    ///
+    /// A dot in front of an operator says that its domain is the one without a name, which is ai.onnx. A complex element has two
+    /// numbers, a real and an imaginary part; with one number for each element, the reference stores a tensor that is too short.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = .Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Warning ODD_SPELLING = "W0109", "odd-spelling";
 }

@@ -93,17 +93,17 @@ super::codes! { TYPES, Spec:
     /// ```
     Warning DIM_NEGATIVE = "W0707", "dim-negative", "Y07";
 
-    /// The name of a dimension is no C identifier.
+    /// The name of a dimension is neither a C identifier nor a formula of such names.
     ///
-    /// Dimensions are named like variables: not empty (leave an unknown one unset), no `*`, no formula, which
-    /// readers would take for a plain name. The first of each graph is reported. Source: IR.md, Static tensor
-    /// shapes.
+    /// Dimensions are named like variables, and not empty: leave an unknown one unset. `N*2` and the like, which exporters and
+    /// `infer` write, are read as formulas (`grammar/dimensions.md`); to readers that compute nothing they are names like others.
+    /// The first of each graph is reported. Source: IR.md, Static tensor shapes.
     ///
     /// ```text
-    /// g (float["N+1"] x) => (float["N+1"] y) { y = Relu(x) }
+    /// g (float["batch size"] x) => (float["batch size"] y) { y = Relu(x) }
     /// ```
     /// ```text
-    /// g (float[M] x) => (float[M] y) { y = Relu(x) }
+    /// g (float[M] x) => (float["M*2"] y) { y = Concat <axis = 0> (x, x) }
     /// ```
     Warning(Strict) DIM_PARAM_NAME = "W0708", "dim-param-name", "Y08";
 

@@ -9,7 +9,7 @@
 //! | `idle` | nodes that give what they take |
 //! | `cast` | types that are changed for nothing |
 //! | `numbers` | bounds, pads and divisors that are probably a mistake |
-//! | `shapes` | shapes that fit one batch only, axes that mean something else than today, symbols that differ in case |
+//! | `shapes` | shapes that fit one batch only, axes that mean something else than today, symbols that differ in case, formulas that differ |
 //! | `control` | conditions that are constant, training in a model that infers |
 //! | `stored` | weights that are stored twice, at the wrong place, or too large |
 
@@ -115,6 +115,7 @@ pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &m
             found.extend(lints.iter().filter_map(|lint| lint(&site)));
         }
         stored::check(model, id, &uses, found);
+        shapes::formulas(model, facts, id, found);
     }
     stored::near_limit(model, found);
     shapes::spellings(model, found);

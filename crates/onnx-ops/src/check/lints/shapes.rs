@@ -2,10 +2,10 @@
 
 use super::site::{Site, index};
 use crate::dims::Dim;
-use crate::infer::Ints;
+use crate::infer::{Facts, Ints, formulas_that_differ};
 use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, code};
-use onnx_ir::{DimValue, Model, Port, TypeKind};
+use onnx_ir::{BodyId, DimValue, Model, Port, TypeKind, ValueDef};
 
 /// A Reshape to numbers alone of what has a symbolic extent: it fits one value of the symbol.
 pub(super) fn batch(site: &Site<'_>) -> Option<Diagnostic> {
@@ -61,6 +61,25 @@ pub(super) fn resize(site: &Site<'_>) -> Option<Diagnostic> {
     let message = "`tf_half_pixel_for_nn` is deprecated, and not in version 13 of `Resize`";
     let place = site.at_attr("coordinate_transformation_mode");
     Some(Diagnostic::new(&code::RESIZE_MODE, place, message).help("use `half_pixel`"))
+}
+
+/// Declared formulas that are not what is computed.
+pub(super) fn formulas(model: &Model, facts: &Facts, body: BodyId, found: &mut Vec<Diagnostic>) {
+    for differs in formulas_that_differ(model, facts, body) {
+        let value = model.bodies[body].values[differs.value];
+        let (name, only_where) = (&model.names[value.name], &differs.only_where);
+        let (declared, computed) = (&differs.declared, &differs.computed);
+        let message = format!(
+            "`{name}` is declared {declared}, but {computed} is computed: they agree only where {only_where}"
+        );
+        let finding = Diagnostic::new(&code::FORMULA_DIFFERS, differs.place, message);
+        found.push(match value.def {
+            ValueDef::Output(node, i) => {
+                finding.related(Entity::NodeOutput(body, node, i), format!("this is {computed}"))
+            }
+            ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => finding,
+        });
+    }
 }
 
 /// Symbols of the main graph that differ in nothing but case.

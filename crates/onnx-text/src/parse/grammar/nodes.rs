@@ -58,13 +58,18 @@ pub(in crate::parse) fn names(inp: &mut Inp<'_, '_>) -> Out<SmallVec<[Name; 2]>>
     }
 }
 
-/// `operator = (name ".")* name (":" name)?`
+/// `operator = "."? (name ".")* name (":" name)?`
 pub(in crate::parse) fn operator(inp: &mut Inp<'_, '_>) -> Out<(Option<Span>, Name, Option<Name>)> {
-    let mut op = inp.parse(name_as(Want::Operator))?;
+    // An empty domain, as the reference has it.
     let mut domain: Option<Span> = None;
+    if peek(inp, 0) == Some(Kind::Dot) {
+        domain = inp.peek().map(|t: Token| Span::at(t.span.start));
+        inp.skip();
+    }
+    let mut op = inp.parse(name_as(Want::Operator))?;
     while peek(inp, 0) == Some(Kind::Dot) {
         inp.skip();
-        domain = Some(domain.map_or(op, |d| d.to(op)));
+        domain = Some(domain.filter(|d| !d.is_empty()).map_or(op, |d| d.to(op)));
         op = inp.parse(name_as(Want::Operator))?;
     }
     let mut overload = None;

@@ -1,0 +1,104 @@
+//! Declared formulas that say something else than what is computed.
+//!
+//! ```text
+//! g (float[H] x) => (float["H*4"] y) { y = Concat <axis = 0> (x, x, x) }      H*3 is computed: equal only where H is 0
+//! ```
+//!
+//! A number that differs from a number is a contradiction, which `declared` tells. A symbol alone says nothing that could be wrong:
+//! exporters invent names. A formula says how an extent follows from others, and that can be held against what is computed.
+
+use super::facts::Facts;
+use super::ty::{TensorTy, Ty};
+use crate::dims::{Dim, Dims};
+use onnx_ir::diag::Entity;
+use onnx_ir::{BodyId, DimValue, Model, Port, TypeId, TypeKind, ValueId};
+
+/// An extent that is declared by a formula, and is computed by another one or is a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Difference {
+    pub(crate) declared: Dim,
+    pub(crate) computed: Dim,
+}
+
+impl Difference {
+    /// `H*4 = H*3`, for messages: where it holds, the declaration is right.
+    pub(crate) fn text(self, dims: &Dims) -> String {
+        format!("{} = {}", dims.text(self.declared), dims.text(self.computed))
+    }
+}
+
+/// The first declared formula of a type that is not the computed extent for all values of its symbols.
+pub(crate) fn difference(dims: &mut Dims, computed: &Ty, declared: &Ty) -> Option<Difference> {
+    match (computed, declared) {
+        (Ty::Tensor(a), Ty::Tensor(b)) | (Ty::Sparse(a), Ty::Sparse(b)) => of_tensors(dims, a, b),
+        (Ty::Sequence(a), Ty::Sequence(b))
+        | (Ty::Optional(a), Ty::Optional(b))
+        | (Ty::Map(_, a), Ty::Map(_, b)) => difference(dims, a, b),
+        _ => None,
+    }
+}
+
+fn of_tensors(dims: &mut Dims, computed: &TensorTy, declared: &TensorTy) -> Option<Difference> {
+    let (computed, declared) = (computed.shape.as_ref()?, declared.shape.as_ref()?);
+    let is_same_rank = computed.len() == declared.len();
+    computed.iter().zip(declared).filter(|_| is_same_rank).find_map(|(&computed, &declared)| {
+        let is_judged = dims.is_formula(declared)
+            && (matches!(computed, Dim::Const(_)) || dims.is_of_named_symbols(computed));
+        let differs = is_judged && dims.known_equal(computed, declared) != Some(true);
+        differs.then_some(Difference { declared, computed })
+    })
+}
+
+/// A declaration with a formula that is not what is computed.
+pub(crate) struct Differs {
+    /// The declaration.
+    pub(crate) place: Entity,
+    pub(crate) value: ValueId,
+    /// The types and the extents, as text.
+    pub(crate) declared: String,
+    pub(crate) computed: String,
+    pub(crate) only_where: String,
+}
+
+/// All such declarations of a body, in the order of its graphs.
+pub(crate) fn formulas_that_differ(model: &Model, facts: &Facts, body: BodyId) -> Vec<Differs> {
+    let mut found = Vec::new();
+    // Most models have no formula, and no need of dimensions of their own.
+    let mut dims: Option<Dims> = None;
+    for (g, graph) in model.bodies[body].graphs.iter() {
+        let outputs = (0..).zip(&graph.outputs).map(|(i, port)| (Entity::Output(body, g, i), port));
+        let infos = (0..).zip(&graph.value_info).map(|(i, port)| (Entity::ValueInfo(body, g, i), port));
+        for (place, port) in outputs.chain(infos) {
+            let &Port { value: Some(value), ty: Some(ty), .. } = port else { continue };
+            if !has_text(model, ty) {
+                continue;
+            }
+            let dims = dims.get_or_insert_with(|| facts.dims.clone());
+            let declared = Ty::declared(model, dims, ty);
+            let computed = &facts.get(body, value).ty;
+            let Some(difference) = difference(dims, computed, &declared) else { continue };
+            found.push(Differs {
+                place,
+                value,
+                declared: declared.text(dims),
+                computed: computed.text(dims),
+                only_where: difference.text(dims),
+            });
+        }
+    }
+    found
+}
+
+/// Whether an extent of a type may be a formula.
+fn has_text(model: &Model, ty: TypeId) -> bool {
+    match &model.types[ty].kind {
+        TypeKind::Tensor(t) | TypeKind::SparseTensor(t) => t.shape.iter().flatten().any(|dim| {
+            let DimValue::Param(name) = dim.value else { return false };
+            !model.names[name].bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        }),
+        TypeKind::Sequence(inner) | TypeKind::Optional(inner) | TypeKind::Map { value: inner, .. } => {
+            inner.is_some_and(|inner| has_text(model, inner))
+        }
+        TypeKind::Opaque { .. } | TypeKind::Unset => false,
+    }
+}

@@ -1,0 +1,217 @@
+//! The comments of a text, for another text of the same model.
+//!
+//! ```text
+//! # adds one                          belongs to the statement below
+//! y = Add(x, one)  # elementwise      belongs to the statement before it
+//! # the end                           belongs to the end of the graph
+//! ```
+//!
+//! A model has no place for comments, so that they would be lost where a program reads a text, changes the model and writes a text
+//! again. They are kept beside the model under what stays the same: the origin of a node (where it stood), the name of a value, of a
+//! function. [`raise_with`](crate::raise_with) puts them back with what they stand before, wherever that is by then; those of a node
+//! that is gone go with it.
+
+use crate::ast::{File, Function, Graph, List, Node, ValueInfo};
+use crate::lower::spelled_name;
+use crate::parse::Parsed;
+use onnx_ir::diag::Span;
+use std::collections::HashMap;
+
+/// A graph or function that has values and nodes of its own.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Scope {
+    /// The main graph.
+    Main,
+    /// A function: `domain.name:overload`.
+    Function(String),
+    /// A graph of a node, which stood here, counted among the graphs of the node.
+    Nested(u32, u32),
+}
+
+/// Which list of a graph has a value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Role {
+    Input,
+    Output,
+    /// Initializers and declarations.
+    Stored,
+}
+
+/// What a comment belongs to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Anchor {
+    /// The header of the model.
+    Header,
+    /// A main graph or a function, from its first word.
+    Begin(Scope),
+    /// A value of a list.
+    Value(Scope, Role, String),
+    /// The node that stood here.
+    Node(u32),
+    /// The closing brace of a graph or function.
+    End(Scope),
+    /// The end of the file.
+    Tail,
+}
+
+/// The comments of one thing.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Attached {
+    /// Those before it, each on a line of its own.
+    pub(crate) before: Vec<String>,
+    /// The one behind it, on its last line.
+    pub(crate) behind: Option<String>,
+}
+
+/// The comments of a text; see the [module](self).
+#[derive(Clone, Default, Debug)]
+pub struct Comments(HashMap<Anchor, Attached>);
+
+impl Comments {
+    /// The comments of a text that was parsed.
+    pub fn of(source: &str, parsed: &Parsed<File>) -> Comments {
+        if parsed.comments.is_empty() {
+            return Comments::default();
+        }
+        let mut places = Places { source, list: Vec::new() };
+        places.file(&parsed.tree);
+        places.list.sort_by_key(|place| place.span.start);
+        let mut found: HashMap<Anchor, Attached> = HashMap::new();
+        for &comment in &parsed.comments {
+            let text = spelled(source, comment);
+            let (anchor, is_behind) = places.of(comment);
+            let attached = found.entry(anchor).or_default();
+            match attached.behind {
+                None if is_behind => attached.behind = Some(text),
+                _ => attached.before.push(text),
+            }
+        }
+        Comments(found)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those of one thing. They are given out once: of a node that was copied, the first copy has them.
+    pub(crate) fn take(&mut self, anchor: &Anchor) -> Attached {
+        self.0.remove(anchor).unwrap_or_default()
+    }
+}
+
+/// A comment as it can stand in any text: in an annotated one, `##` and `#@` begin annotations.
+fn spelled(source: &str, comment: Span) -> String {
+    let text = source[comment.range()].trim_end();
+    if text.starts_with("##") || text.starts_with("#@") { format!("# {text}") } else { text.to_owned() }
+}
+
+/// The name of a function as a key.
+pub(crate) fn function_key(domain: &str, name: &str, overload: &str) -> String {
+    format!("{domain}.{name}:{overload}")
+}
+
+/// A thing that can have comments.
+struct Place {
+    span: Span,
+    /// Behind it there may be a comment of its own.
+    anchor: Anchor,
+}
+
+struct Places<'s> {
+    source: &'s str,
+    /// By where they begin.
+    list: Vec<Place>,
+}
+
+impl Places<'_> {
+    fn add(&mut self, span: Span, anchor: Anchor) {
+        self.list.push(Place { span, anchor });
+    }
+
+    fn text(&self, name: Span) -> String {
+        spelled_name(&self.source[name.range()])
+    }
+
+    fn file(&mut self, file: &File) {
+        if let Some(header) = &file.header {
+            self.add(Span::at(header.span.start), Anchor::Header);
+        }
+        if let Some(graph) = &file.graph {
+            self.add(Span::at(graph.span.start), Anchor::Begin(Scope::Main));
+            self.graph(graph, &Scope::Main);
+        }
+        for function in &file.functions {
+            self.function(function);
+        }
+    }
+
+    fn function(&mut self, function: &Function) {
+        let field = |key: &str| {
+            let fields = function.header.iter().flat_map(|header| &header.items);
+            let found = fields.into_iter().find(|field| self.source[field.key.range()] == *key);
+            found.map(|field| self.text(field.value.span())).unwrap_or_default()
+        };
+        let key = function_key(&field("domain"), &self.text(function.name), &field("overload"));
+        let scope = Scope::Function(key);
+        self.add(Span::at(function.span.start), Anchor::Begin(scope.clone()));
+        self.values(&function.inputs, &scope, Role::Input);
+        self.values(&function.outputs, &scope, Role::Output);
+        function.values.iter().for_each(|list| self.values(list, &scope, Role::Stored));
+        self.body(&function.body, function.body_span, scope);
+    }
+
+    fn graph(&mut self, graph: &Graph, scope: &Scope) {
+        graph.inputs.iter().for_each(|list| self.values(list, scope, Role::Input));
+        self.values(&graph.outputs, scope, Role::Output);
+        graph.values.iter().for_each(|list| self.values(list, scope, Role::Stored));
+        self.body(&graph.body, graph.body_span, scope.clone());
+    }
+
+    fn values(&mut self, list: &List<ValueInfo>, scope: &Scope, role: Role) {
+        for value in &list.items {
+            let name = self.text(value.name);
+            self.add(value.span, Anchor::Value(scope.clone(), role, name));
+        }
+    }
+
+    fn body(&mut self, nodes: &[Node], span: Span, scope: Scope) {
+        for node in nodes {
+            self.add(node.span, Anchor::Node(node.span.start));
+            for (i, graph) in (0..).zip(node.subgraphs()) {
+                self.graph(graph, &Scope::Nested(node.span.start, i));
+            }
+        }
+        self.add(Span::at(span.end.saturating_sub(1)), Anchor::End(scope));
+    }
+
+    /// What a comment belongs to, and whether it stands behind that.
+    fn of(&self, comment: Span) -> (Anchor, bool) {
+        let next = self.list.partition_point(|place| place.span.start < comment.start);
+        // The one that ends last, of those that begin on the line or hold others: few places begin between the two.
+        let line = self.source[..comment.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let is_behind = |place: &&Place| {
+            let end = place.span.end as usize;
+            place.span.start < place.span.end
+                && (line..=comment.start as usize).contains(&end)
+                && self.source[end..comment.start as usize].trim_matches([' ', '\t', ',']).is_empty()
+        };
+        let before = self.list[..next].iter().rev().take(MOST_NESTED);
+        if let Some(place) = before.clone().filter(is_behind).max_by_key(|place| place.span.end) {
+            return (place.anchor.clone(), true);
+        }
+        let holds = |place: &&Place| place.span.end > comment.start;
+        let holder = before.clone().find(holds);
+        match (self.list.get(next), holder) {
+            (Some(place), Some(holder)) if place.span.start >= holder.span.end => {
+                (holder.anchor.clone(), false)
+            }
+            (None, Some(holder)) => (holder.anchor.clone(), false),
+            (Some(place), _) => (place.anchor.clone(), false),
+            (None, None) => (Anchor::Tail, false),
+        }
+    }
+}
+
+/// Places that are looked at for one comment: those in one long node are not all looked through.
+const MOST_NESTED: usize = 256;
