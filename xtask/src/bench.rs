@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     // In one build: built apart, dependencies would have other features.
     process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args([
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "onnx-cli",
         "--package",
@@ -84,9 +85,9 @@ fn peers() -> Result<PathBuf> {
     Ok(target.join("release"))
 }
 
-/// A program of the release build, which lies beside the build that this program comes from.
+/// A program of the build with profile `dist`, which lies beside the build that this program comes from.
 fn built(name: &str) -> Result<PathBuf> {
     let this = std::env::current_exe()?;
     let target = this.ancestors().nth(2).context("this program lies in a folder of the build")?;
-    Ok(target.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+    Ok(target.join("dist").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -1,6 +1,7 @@
 //! Project automation: `cargo xtask --help`.
 
 mod bench;
+mod checkers;
 mod codegen;
 mod corpus;
 mod dirs;
@@ -24,8 +25,12 @@ enum Task {
     Corpus(corpus::Args),
     /// Run the fuzz targets, on the stable compiler
     Fuzz(fuzz::Args),
+    /// Interpret unit tests with Miri (needs a nightly compiler)
+    Miri(checkers::MiriArgs),
     /// Check everything, and say what was left out
     Test(test::Args),
+    /// Look for data races in the thread pool with Miri and ThreadSanitizer (needs a nightly compiler)
+    Threads(checkers::ThreadsArgs),
     /// Check the invariants that text can show
     Tidy(tidy::Args),
     /// Make the Python environment of the reference implementation
@@ -38,7 +43,9 @@ fn main() -> ExitCode {
         Task::Codegen(args) => codegen::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Miri(args) => checkers::miri(&args),
         Task::Test(args) => test::run(&args),
+        Task::Threads(args) => checkers::threads(&args),
         Task::Tidy(args) => tidy::run(&args),
         Task::Venv(args) => venv::run(&args),
     };

@@ -49,6 +49,13 @@ pub(crate) fn works(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
+/// The machine that this runs on, as a target of the compiler.
+pub(crate) fn host() -> Result<String> {
+    let version = output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc does not say its host")?.to_owned())
+}
+
 fn succeeded(command: &Command, status: ExitStatus) -> Result<()> {
     if status.success() { Ok(()) } else { bail!("`{}` failed ({status})", line(command)) }
 }
