@@ -75,7 +75,7 @@ fn comments(text: &str, edits: &[Edit]) -> Vec<String> {
 
 /// Whether a comment stands behind something, or right above it.
 fn is_beside_code(text: &str, comment: Span) -> bool {
-    let before = text[..comment.start as usize].lines().next_back().unwrap_or_default();
+    let before = text[..comment.start as usize].rsplit('\n').next().unwrap_or_default();
     let is_comment = |line: &&str| line.trim_start().starts_with('#') || line.trim_start().starts_with("//");
     let below = text[comment.end as usize..].lines().skip(1).find(|line| !is_comment(line));
     !before.trim().is_empty() || below.is_some_and(|line| !line.trim().is_empty())
