@@ -1,4 +1,5 @@
-//! Fixes: each that a finding of the suite has, applied alone, mends that finding, breaks nothing and keeps all comments.
+//! Fixes: each that a finding of the suite has, applied alone, mends that finding, breaks nothing and keeps all comments but those of
+//! what it removes.
 
 use crate::{Case, opsets, run};
 use libtest_mimic::Trial;
@@ -48,8 +49,8 @@ fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The comments of a text in any order: statements move with those behind them. Without those in the middle of what
-/// edits remove.
+/// The comments of a text in any order: statements move with theirs. Without those in the middle of what edits remove, and those of
+/// statements that go: on the lines right above them, or behind them.
 fn comments(text: &str, edits: &[Edit]) -> Vec<String> {
     let parsed = onnx_text::parse_model(text);
     let is_inside = |comment: &Span, edit: &Edit| {
@@ -59,11 +60,25 @@ fn comments(text: &str, edits: &[Edit]) -> Vec<String> {
             && around(edit.span.start, comment.start).lines().any(is_code)
             && around(comment.end, edit.span.end).lines().any(is_code)
     };
-    let stays = |comment: &&Span| !edits.iter().any(|edit| is_inside(comment, edit));
+    let goes = |comment: &Span, edit: &Edit| {
+        let is_removed =
+            edit.text.is_empty() && edit.span.start <= comment.start && comment.end <= edit.span.end;
+        let is_moved = edits.iter().any(|other| other.text.contains(&text[comment.range()]));
+        is_removed && !is_moved && is_beside_code(text, *comment)
+    };
+    let stays = |comment: &&Span| !edits.iter().any(|edit| is_inside(comment, edit) || goes(comment, edit));
     let all = parsed.comments.iter().filter(stays);
     let mut comments: Vec<_> = all.map(|span| text[span.range()].to_owned()).collect();
     comments.sort();
     comments
+}
+
+/// Whether a comment stands behind something, or right above it.
+fn is_beside_code(text: &str, comment: Span) -> bool {
+    let before = text[..comment.start as usize].rsplit('\n').next().unwrap_or_default();
+    let is_comment = |line: &&str| line.trim_start().starts_with('#') || line.trim_start().starts_with("//");
+    let below = text[comment.end as usize..].lines().skip(1).find(|line| !is_comment(line));
+    !before.trim().is_empty() || below.is_some_and(|line| !line.trim().is_empty())
 }
 
 fn found(text: &str) -> Vec<Diagnostic> {

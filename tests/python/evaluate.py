@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import pathlib
+import time
 import warnings
 
 import numpy as np
@@ -22,6 +23,9 @@ from onnx import numpy_helper
 
 # What a symbol in the shape of a random input stands for.
 EXTENT = 3
+# How long sizes are tried that a model may take, and how many elements they may have.
+SECONDS = 20
+ELEMENTS = 4_000_000
 
 
 def results(request):
@@ -65,7 +69,10 @@ def accepted(run, model, path):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    end = time.monotonic() + SECONDS
     for inputs in infer.feeds(path, session.get_inputs()):
+        if time.monotonic() > end or sum(np.size(value) for value in inputs.values()) > ELEMENTS:
+            break
         try:
             run(model, inputs)
         except Exception:  # these sizes do not fit

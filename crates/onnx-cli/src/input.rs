@@ -118,7 +118,8 @@ impl Input {
         }
     }
 
-    fn is_pointer(&self) -> bool {
+    /// Whether it is what Git has in place of a large file.
+    pub(crate) fn is_pointer(&self) -> bool {
         let first = self.bytes.get(..self.bytes.len().min(100)).unwrap_or_default();
         let first = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
         first.starts_with(b"version http") && first.windows(7).any(|word| word == b"git-lfs")

@@ -92,7 +92,8 @@ fn info_and_check_agree() {
             );
             let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
             let found = folder.run(&["check", "--format", "short", "m.onnxtxt"]);
-            let found = found.text().lines().filter(|line| line.contains(": error[")).count();
+            let found = format!("{}{}", found.text(), found.stderr);
+            let found = found.lines().filter(|line| line.contains(": error[")).count();
             let info = folder.run(&["info", "m.onnxtxt"]);
             let told =
                 info.text().lines().find(|line| line.contains("problems")).unwrap_or_default().to_owned();
