@@ -40,6 +40,8 @@ pub enum Profile {
     /// What the reference parser accepts, annotations in comments, and extended forms where nothing else will do.
     #[default]
     Onnx,
+    /// The same, and numbers of narrow floats as values, which the reference parser refuses: for people.
+    Extended,
     /// What the reference parser accepts, and nothing else; what is lost is listed.
     Reference,
 }
@@ -52,13 +54,16 @@ pub struct RaiseOptions {
     /// Print this many elements of a tensor and no more, and of a list of an attribute that has more than 32; of a string
     /// the first 1000 bytes. Such a text is for reading only.
     pub elide: Option<usize>,
+    /// Print of a tensor with more elements than this the first and last three along each axis, and no annotations: what
+    /// programs show of results.
+    pub summarize: Option<usize>,
     /// Whether `metadata_props` and documentation of nodes, values and tensors are shown.
     pub metadata: bool,
 }
 
 impl Default for RaiseOptions {
     fn default() -> Self {
-        RaiseOptions { profile: Profile::Onnx, elide: None, metadata: true }
+        RaiseOptions { profile: Profile::Onnx, elide: None, summarize: None, metadata: true }
     }
 }
 
@@ -184,7 +189,7 @@ impl<'m> Raiser<'m> {
     /// Whether an extended form may be used; notes that it was, or that `what` is lost.
     fn extend(&mut self, what: impl FnOnce() -> String) -> bool {
         match self.options.profile {
-            Profile::Onnx => {
+            Profile::Onnx | Profile::Extended => {
                 self.is_extended = true;
                 true
             }
