@@ -2,6 +2,8 @@
 //!
 //! Touches no weights: of a mapped file only the pages with structure are read.
 
+mod json;
+
 use crate::document::Document;
 use crate::input::Input;
 use crate::locate;
@@ -20,8 +22,9 @@ use std::path::PathBuf;
 /// Show what is in a model, on one screen
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
-  onnxtxt info model.onnx")]
+Examples:
+  onnxtxt info model.onnx
+  onnxtxt info --format json model.onnx    for programs")]
 pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
@@ -35,6 +38,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let input = Input::open(&args.file)?;
     let size = input.bytes.len() as u64;
     if let Some(document) = input.document() {
+        if session.wants_json() {
+            let text = json::document(&input, &document);
+            output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+            document.report(session, &input, document.diagnostics());
+            return Ok(Status::of(!document.is_partial()));
+        }
         let mut text = match &document {
             Document::Value(_) => {
                 format!("{}: value as {}, {}\n", input.name, input.form.name(), bytes(size))
@@ -60,11 +69,15 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::of(!document.is_partial()));
     }
     if input.kind != FileKind::Model {
-        let line = format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size));
+        let line = match session.wants_json() {
+            true => json::message(&input),
+            false => format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size)),
+        };
         output::to_stdout(|out| out.write_all(line.as_bytes()))?;
         return Ok(Status::Clean);
     }
     let loaded = input.load();
+    let wants_json = session.wants_json();
     let mut out = format!("{}: model as {}, {}\n", input.name, input.form.name(), bytes(size));
     describe(&loaded.model, &mut out);
     let options = VerifyOptions { level: Level::Spec, payloads: false };
@@ -72,6 +85,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let problems = problems(loaded.diagnostics.iter().chain(&found));
     let more = if problems.is_empty() { String::new() } else { format!("; `onnxtxt check {}`", input.name) };
     row(&mut out, "problems", &if problems.is_empty() { "none".to_owned() } else { problems + &more });
+    if wants_json {
+        let all = loaded.diagnostics.iter().chain(&found);
+        let errors = all.clone().filter(|d| d.is_error()).count();
+        out = json::model(&input, &loaded.model, errors, all.count() - errors);
+    }
     output::to_stdout(|to| to.write_all(out.as_bytes()))?;
     locate::report(session, &input, &loaded, &loaded.diagnostics);
     Ok(Status::of(!loaded.is_partial()))
