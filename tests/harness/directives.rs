@@ -71,6 +71,7 @@ fn directive(line: &str) -> Result<Directive, String> {
             ("print", "--profile") => {
                 profile = match value() {
                     "onnx" => Profile::Onnx,
+                    "extended" => Profile::Extended,
                     "reference" => Profile::Reference,
                     other => return Err(unknown(other)),
                 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 const NOT_IN_TEXT: &[(&str, &str)] = &[
     ("E0119", "not UTF-8, so no file here: crates/onnx-cli/tests"),
     ("E0120", "takes 4 GiB of text"),
+    ("E0131", "about files that cannot be read: crates/onnx-cli/tests"),
     ("E0123", "takes a thousand mistakes: crates/onnx-text/src/parse/tests.rs"),
     ("W0106", "about printing: the snapshots of `#! print --profile reference`"),
     ("E0301", "about binary files: crates/onnx-cli/tests"),

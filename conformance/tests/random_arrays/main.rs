@@ -75,6 +75,15 @@ const FOUND: &[(i64, &str, &str)] = &[
         "float[1,2] x = {1.0, 2.0}",
         "y = ai.onnx.ml.LinearRegressor <coefficients = [1.0, -0.25], post_transform = \"LOGISTIC\">(x)",
     ),
+    (
+        10,
+        "float[2,1] x = {-1.0, 1.0}",
+        "y, z = ai.onnx.ml.TreeEnsembleClassifier <class_ids = [1, 1], class_nodeids = [1, 2], class_treeids = [0, 0], \
+         class_weights = [0.75, 0.25], classlabels_int64s = [7, 9], nodes_falsenodeids = [2, 0, 0], \
+         nodes_featureids = [0, 0, 0], nodes_modes = [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], nodes_nodeids = [0, 1, 2], \
+         nodes_treeids = [0, 0, 0], nodes_truenodeids = [1, 0, 0], nodes_values = [0.0, 0.0, 0.0], \
+         post_transform = \"SOFTMAX\">(x)",
+    ),
 ];
 
 fn options() -> RunOptions<'static> {

@@ -37,7 +37,7 @@ pub(crate) struct Cli {
 /// What every command understands.
 #[derive(Args)]
 pub(crate) struct Global {
-    /// Form of findings on stderr
+    /// Form of findings; `json` also of what a command shows, where it has such a form
     #[arg(long, global = true, value_enum, value_name = "FORM", default_value = "human")]
     #[arg(help_heading = "Global options")]
     pub(crate) format: Format,

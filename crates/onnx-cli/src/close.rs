@@ -1,8 +1,10 @@
 //! Whether two values are close enough.
 
+use crate::spread::Spread;
 use anyhow::Context as _;
 use onnx_exec::{Tensor, Value};
-use onnx_ir::ElemType;
+use onnx_ir::{ElemType, Model, TypeKind};
+use onnx_text::number_text;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,55 @@ pub(crate) struct Tolerance {
     pub(crate) of_bfloat16: f64,
     /// Whether the numbers are random, so that only their type and shape count.
     pub(crate) is_random: bool,
+    /// The share of elements that may be farther apart.
+    pub(crate) differing: f64,
+    /// The cosine similarity from which on all elements may be farther apart.
+    pub(crate) cosine: Option<f64>,
+    /// What the command line leaves open, which the types of numbers decide.
+    pub(crate) open: Open,
+}
+
+/// The differences that the command line leaves open, and what the models compute with.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Open {
+    relative: bool,
+    absolute: bool,
+    precision: Precision,
+}
+
+/// The coarsest numbers that models compute with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) enum Precision {
+    #[default]
+    Full,
+    /// float16 or bfloat16.
+    Half,
+    /// Integers of few bits that stand for real numbers.
+    Quantized,
+}
+
+impl Precision {
+    /// What a model computes with: its weights, inputs and operators tell.
+    pub(crate) fn of(model: &Model) -> Precision {
+        let nodes = model.bodies.values().flat_map(|body| body.nodes.values());
+        let is_quantized = |op: &str| {
+            let signs = ["QuantizeLinear", "QLinear", "MatMulInteger", "ConvInteger", "MatMulNBits"];
+            signs.iter().any(|sign| op.contains(sign))
+        };
+        if nodes.map(|node| model.text(node.op)).any(is_quantized) {
+            return Precision::Quantized;
+        }
+        let tensors = model.bodies.values().flat_map(|body| body.tensors.values());
+        let graphs = model.bodies.values().flat_map(|body| body.graphs.values());
+        let ports = graphs.flat_map(|graph| graph.inputs.iter().chain(&graph.outputs));
+        let types = ports.filter_map(|port| match &model.types[port.ty?].kind {
+            TypeKind::Tensor(tensor) => tensor.elem,
+            _ => None,
+        });
+        let is_half = |elem: ElemType| matches!(elem, ElemType::FLOAT16 | ElemType::BFLOAT16);
+        let has_half = tensors.filter_map(|tensor| tensor.elem).chain(types).any(is_half);
+        if has_half { Precision::Half } else { Precision::Full }
+    }
 }
 
 /// What ONNX's own runner allows for results of bfloat16, whatever a test says: two steps between such numbers.
@@ -24,8 +75,47 @@ pub(crate) const TWO_STEPS_OF_BFLOAT16: f64 = 1.0 / 64.0;
 impl Tolerance {
     /// That of numbers of a type.
     fn of(&self, elem: ElemType) -> Tolerance {
-        let least = if elem == ElemType::BFLOAT16 { self.of_bfloat16 } else { 0.0 };
-        Tolerance { relative: self.relative.max(least), ..self.clone() }
+        use ElemType as E;
+        let least = if elem == E::BFLOAT16 { self.of_bfloat16 } else { 0.0 };
+        let mut tolerance = Tolerance { relative: self.relative.max(least), ..self.clone() };
+        let precision = self.open.precision;
+        // About ten steps of numbers of the type, relative and where they are small.
+        let (relative, absolute): (f64, f64) = match elem {
+            // A number that was rounded the other way.
+            E::INT8 | E::UINT8 | E::INT4 | E::UINT4 | E::INT2 | E::UINT2
+                if precision == Precision::Quantized =>
+            {
+                (0.0, 1.0)
+            }
+            E::BFLOAT16 => (8e-2, 1e-2),
+            E::FLOAT16 => (1e-2, 1e-3),
+            E::FLOAT | E::DOUBLE if precision == Precision::Half => (1e-2, 1e-3),
+            E::FLOAT | E::DOUBLE if precision == Precision::Quantized => (5e-2, 1e-2),
+            E::FLOAT8E4M3FN | E::FLOAT8E4M3FNUZ | E::FLOAT6E2M3 => (1.3e-1, 0.0),
+            E::FLOAT8E5M2 | E::FLOAT8E5M2FNUZ | E::FLOAT6E3M2 => (2.6e-1, 0.0),
+            _ => (0.0, 0.0),
+        };
+        if self.open.relative {
+            tolerance.relative = tolerance.relative.max(relative);
+        }
+        if self.open.absolute {
+            tolerance.absolute = tolerance.absolute.max(absolute);
+        }
+        tolerance
+    }
+
+    /// The same for results of models that compute with numbers of this precision.
+    pub(crate) fn for_precision(mut self, precision: Precision) -> Tolerance {
+        self.open.precision = precision;
+        // Single elements are rounded to another step here and there, and the error of one goes on to others.
+        if precision == Precision::Quantized
+            && self.open.relative
+            && self.open.absolute
+            && self.differing == 0.0
+        {
+            self.differing = 0.01;
+        }
+        self
     }
 
     /// Whether a number is close enough to the expected one.
@@ -55,8 +145,27 @@ pub(crate) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)
         absolute: row.atol,
         of_bfloat16: TWO_STEPS_OF_BFLOAT16,
         is_random: row.random,
+        differing: 0.0,
+        cosine: None,
+        open: Open::default(),
     };
     Ok(rows.into_iter().map(|row| (row.path.clone(), tolerance(row))).collect())
+}
+
+impl Tolerance {
+    /// That of a type, by its numbers.
+    pub(crate) fn of_type(&self, elem: ElemType) -> Tolerance {
+        self.of(elem)
+    }
+
+    /// Whether numbers are close enough as a whole though some are not.
+    fn allows_all(&self, xs: &[f64], ys: &[f64]) -> bool {
+        let far = xs.iter().zip(ys).filter(|(x, y)| !self.allows(**x, **y)).count();
+        #[allow(clippy::cast_precision_loss, reason = "a share of a count")]
+        let share = far as f64 / xs.len().max(1) as f64;
+        let is_alike = |least: f64| Spread::of(xs, ys).cosine.is_some_and(|cosine| cosine >= least);
+        share <= self.differing || self.cosine.is_some_and(is_alike)
+    }
 }
 
 /// How two values differ, if they do.
@@ -98,23 +207,93 @@ fn tensors(a: &Tensor, b: &Tensor, tolerance: &Tolerance) -> Option<String> {
     };
     let tolerance = tolerance.of(b.elem());
     let at = (0..xs.len()).find(|&i| !tolerance.allows(xs[i], ys[i]))?;
+    if tolerance.allows_all(&xs, &ys) {
+        return None;
+    }
     let worst = xs.iter().zip(&ys).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-    Some(format!("element {at} is {}, expected is {}; the largest difference is {worst:e}", xs[at], ys[at]))
+    let (x, y) = (number_text(a.elem(), xs[at]), number_text(b.elem(), ys[at]));
+    Some(format!("element {at} is {x}, expected is {y}; the largest difference is {worst:e}"))
 }
 
 /// The differences that commands allow between what two models compute.
 #[derive(clap::Args)]
 pub(crate) struct ToleranceArgs {
-    /// Relative difference that is allowed
-    #[arg(long, value_name = "X", default_value_t = 1e-3)]
-    rtol: f64,
-    /// Absolute difference that is allowed
-    #[arg(long, value_name = "X", default_value_t = 1e-5)]
-    atol: f64,
+    /// Relative difference that is allowed; default: 1e-3, and more for float16, bfloat16, float8 and quantized models
+    #[arg(long, value_name = "X")]
+    rtol: Option<f64>,
+    /// Absolute difference that is allowed; default: 1e-5, and more for float16, bfloat16 and quantized models
+    #[arg(long, value_name = "X")]
+    atol: Option<f64>,
+    /// The share of elements that may differ more, such as 0.01; default: 0, and 0.01 for quantized models
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    max_differing: Option<f64>,
+    /// Results with at least this cosine similarity are close, however far single elements are apart
+    #[arg(long, value_name = "X", value_parser = share)]
+    min_cosine: Option<f64>,
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> anyhow::Result<f64> {
+    let number: f64 = text.parse().with_context(|| format!("`{text}` is not a number"))?;
+    anyhow::ensure!((0.0..=1.0).contains(&number), "`{text}` is not between 0 and 1");
+    Ok(number)
 }
 
 impl ToleranceArgs {
     pub(crate) fn tolerance(&self) -> Tolerance {
-        Tolerance { relative: self.rtol, absolute: self.atol, of_bfloat16: 0.0, is_random: false }
+        Tolerance {
+            relative: self.rtol.unwrap_or(1e-3),
+            absolute: self.atol.unwrap_or(1e-5),
+            of_bfloat16: 0.0,
+            is_random: false,
+            differing: self.max_differing.unwrap_or(0.0),
+            cosine: self.min_cosine,
+            open: Open {
+                relative: self.rtol.is_none(),
+                absolute: self.atol.is_none(),
+                precision: Precision::Full,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tolerance() -> Tolerance {
+        ToleranceArgs { rtol: None, atol: None, max_differing: None, min_cosine: None }.tolerance()
+    }
+
+    fn floats(elem: ElemType, numbers: &[f64]) -> Value {
+        Tensor::of_floats(elem, &[numbers.len()], numbers).unwrap().into()
+    }
+
+    #[test]
+    fn types_have_tolerances_of_their_own() {
+        let near = |elem, tolerance: &Tolerance| {
+            difference(&floats(elem, &[1.005, 2.0]), &floats(elem, &[1.0, 2.0]), tolerance).is_none()
+        };
+        assert!(near(ElemType::FLOAT16, &tolerance()) && near(ElemType::BFLOAT16, &tolerance()));
+        assert!(!near(ElemType::FLOAT, &tolerance()));
+        assert!(near(ElemType::FLOAT, &tolerance().for_precision(Precision::Half)));
+        // What the command line says counts.
+        let exact = ToleranceArgs { rtol: Some(0.0), atol: Some(0.0), max_differing: None, min_cosine: None };
+        assert!(!near(ElemType::FLOAT16, &exact.tolerance().for_precision(Precision::Quantized)));
+    }
+
+    #[test]
+    fn a_share_of_elements_may_differ() {
+        let mut numbers = vec![1.0; 200];
+        let expected = floats(ElemType::FLOAT, &numbers);
+        numbers[3] = 2.0;
+        let result = floats(ElemType::FLOAT, &numbers);
+        assert!(difference(&result, &expected, &tolerance()).is_some());
+        assert!(difference(&result, &expected, &tolerance().for_precision(Precision::Quantized)).is_none());
+        let share = Tolerance { differing: 0.005, ..tolerance() };
+        assert!(difference(&result, &expected, &share).is_none());
+        let cosine = |least| Tolerance { cosine: Some(least), ..tolerance() };
+        assert!(difference(&result, &expected, &cosine(0.99)).is_none());
+        assert!(difference(&result, &expected, &cosine(0.9999)).is_some());
     }
 }

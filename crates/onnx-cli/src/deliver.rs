@@ -68,6 +68,11 @@ pub(crate) struct OutArgs {
 }
 
 impl OutArgs {
+    /// Whether the command line says where to write.
+    pub(crate) fn is_given(&self) -> bool {
+        self.output.is_some() || self.in_place
+    }
+
     /// Where and how the model of `input` is written.
     pub(crate) fn delivery(&self, input: &Path) -> anyhow::Result<Delivery> {
         let target = match &self.output {

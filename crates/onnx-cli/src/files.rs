@@ -2,7 +2,18 @@
 
 use anyhow::Context as _;
 use std::fs;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+
+/// Refuses to wait for a person to type a model: without files, stdin is read if something is on it.
+pub(crate) fn ensure_given(paths: &[PathBuf]) -> anyhow::Result<()> {
+    let reads_stdin = paths.iter().any(|path| path == Path::new("-"));
+    anyhow::ensure!(
+        !reads_stdin || !std::io::stdin().is_terminal(),
+        "no file is given, and stdin is a terminal: name a file, or pipe one in"
+    );
+    Ok(())
+}
 
 /// Every file that `paths` name, folders by the files with one of these extensions in them, sorted. Hidden entries and
 /// links to folders are passed over.

@@ -1,7 +1,7 @@
 //! The `onnxtxt` program: one file per command in `cmd`, and what commands share beside it.
 //!
-//! Exit codes: 0 done and nothing found, 1 findings, 2 usage or I/O, 101 a bug. Data goes to stdout, everything else to
-//! stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
+//! Exit codes: 0 done and nothing found, 1 findings, 2 usage or I/O, 101 a bug. Data goes to stdout, and so do the findings of
+//! `check`; everything else goes to stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
 
 mod args;
 mod bug;
@@ -25,6 +25,7 @@ mod ready;
 mod results;
 mod select;
 mod session;
+mod spread;
 mod temporary;
 mod text;
 mod value;
@@ -39,10 +40,11 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut session = Session::new(&cli.global);
     let done = run(&cli.command, &mut session);
-    session.finish();
-    match done {
+    let written = session.finish();
+    match done.and_then(|status| written.map(|()| status)) {
         Ok(Status::Clean) => ExitCode::SUCCESS,
         Ok(Status::Findings) => ExitCode::from(1),
+        Ok(Status::Unread) => ExitCode::from(2),
         // Whoever read our output has seen enough.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -11,10 +11,30 @@ use std::path::Path;
 /// Values with their names.
 pub(crate) type Results = Vec<(String, Value)>;
 
-/// Prints values as text, of each tensor at most so many elements.
-pub(crate) fn print(results: &Results, elide: usize) -> anyhow::Result<()> {
-    let options =
-        RaiseOptions { profile: Profile::Reference, elide: Some(elide), metadata: false, visible: true };
+/// How much of large tensors is printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shown {
+    /// All elements.
+    Full,
+    /// The first so many.
+    First(usize),
+    /// The ends of each axis, if there are more than [`MANY`].
+    Summary,
+}
+
+/// Elements beyond which a tensor is summarised, as NumPy does.
+const MANY: usize = 1000;
+
+/// Prints values as text.
+pub(crate) fn print(results: &Results, shown: Shown) -> anyhow::Result<()> {
+    let (elide, summarize) = match shown {
+        Shown::Full => (None, usize::MAX),
+        Shown::First(most) => (Some(most), usize::MAX),
+        Shown::Summary => (None, MANY),
+    };
+    // Names that are not identifiers are quoted.
+    let profile = Profile::Extended;
+    let options = RaiseOptions { profile, elide, summarize: Some(summarize), metadata: false, visible: true };
     output::to_stdout(|out| {
         for (name, value) in results {
             let mut names = Names::new();

@@ -5,7 +5,8 @@
 //! | `name` | the one of this name, and the one that computes the value of this name |
 //! | `#17` | number 17 in the order of the text, from 0; a node comes before those nested in it |
 //! | `op:Conv` | those of this operator; `op:com.acme.Conv` of another domain than ai.onnx |
-//! | `/glob*/` | those whose name, or the name of one of whose results, is like the glob: `*` any characters, `?` one |
+//! | `/glob*/` | those whose name, or the name of one of whose results, is like the glob: `*` any characters, `?` one. A slash at the front of a name need not be doubled |
+//! | `/enc/*` | the same for names that begin with a slash: all of it is the glob, unless a node has this very name |
 
 use anyhow::{bail, ensure};
 use onnx_ir::diag::did_you_mean;
@@ -66,7 +67,16 @@ impl Selection {
         if let Selection::Number(number) = self {
             return all.get(*number).copied().into_iter().collect();
         }
-        all.into_iter().filter(|&node| self.is_meant(model, body, node)).collect()
+        let meant = |selection: &Selection| -> Vec<NodeId> {
+            all.iter().copied().filter(|&node| selection.is_meant(model, body, node)).collect()
+        };
+        match (meant(self), self) {
+            // `/enc/*`: a glob of names that begin with a slash.
+            (nodes, Selection::Name(name)) if nodes.is_empty() && is_glob(name) => {
+                meant(&Selection::Glob(name.clone()))
+            }
+            (nodes, _) => nodes,
+        }
     }
 
     fn is_meant(&self, model: &Model, body: &Body, node: NodeId) -> bool {
@@ -79,7 +89,9 @@ impl Selection {
         match self {
             Selection::Number(_) => false,
             Selection::Name(name) => is_named(&|text| text == name),
-            Selection::Glob(glob) => is_named(&|text| is_like(glob, text)),
+            Selection::Glob(glob) => is_named(&|text| {
+                is_like(glob, text) || text.strip_prefix('/').is_some_and(|t| is_like(glob, t))
+            }),
             Selection::Op(domain, op) => {
                 normalize_domain(model.text(node.domain)) == domain && model.text(node.op) == op
             }
@@ -94,6 +106,7 @@ impl Selection {
         let Some(body) = model.main_body() else { bail!("the model has no graph") };
         let all = in_order(body);
         let likely = match self {
+            Selection::Name(name) if is_glob(name) => None,
             Selection::Name(name) => {
                 let nodes = all.iter().map(|&n| &body.nodes[n]);
                 let results = |n: &onnx_ir::Node| n.outputs.clone().into_iter().flatten();
@@ -129,6 +142,11 @@ fn in_order(body: &Body) -> Vec<NodeId> {
         inner.into_iter().rev().for_each(|g| enter(g, &mut open));
     }
     order
+}
+
+/// Whether a text can only be meant as a glob of names that begin with a slash.
+fn is_glob(text: &str) -> bool {
+    text.starts_with('/') && text.contains(['*', '?'])
 }
 
 /// Whether a text is like a glob.
@@ -171,6 +189,18 @@ mod tests {
         for (glob, text) in [("", "a"), ("a*c", "abcd"), ("?", ""), ("a?", "a"), ("*ab*", "a")] {
             assert!(!is_like(glob, text), "{glob} {text}");
         }
+    }
+
+    #[test]
+    fn names_that_begin_with_a_slash_are_found() {
+        let text = "<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y) {
+            [\"/enc/0/Abs\"] a = Abs(x)  [\"/enc/1/Neg\"] b = Neg(a)  [\"/dec/*\"] y = Exp(b)
+        }";
+        let model = onnx_text::read_model(text).model;
+        let many = |selection: &str| selection.parse::<Selection>().unwrap().nodes(&model).len();
+        assert_eq!(["/enc/*", "/enc/*/", "//enc/*/", "/enc/?/Abs", "/enc/0/Abs"].map(many), [2, 2, 2, 1, 1]);
+        // The very name goes before the glob.
+        assert_eq!(["/dec/*", "/*", "enc/*", "/out/*"].map(many), [1, 3, 0, 0]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One run of the program: where findings go, in which form, and how many there were.
 
 use crate::args::{Color, Format, Global};
+use crate::output;
 use anstream::{AutoStream, ColorChoice};
 use onnx_ir::{Diagnostic, Severity};
 use onnx_text::render::{Sarif, Source, Style, github, human, json, short};
@@ -14,6 +15,8 @@ pub(crate) enum Status {
     Clean,
     /// Something was found: exit code 1.
     Findings,
+    /// A file could not be read, which has been reported: exit code 2.
+    Unread,
 }
 
 impl Status {
@@ -24,7 +27,11 @@ impl Status {
 
     /// The worse of two.
     pub(crate) fn and(self, other: Status) -> Status {
-        Status::of(self == Status::Clean && other == Status::Clean)
+        match (self, other) {
+            (Status::Unread, _) | (_, Status::Unread) => Status::Unread,
+            (Status::Clean, Status::Clean) => Status::Clean,
+            (Status::Findings, _) | (_, Status::Findings) => Status::Findings,
+        }
     }
 }
 
@@ -36,6 +43,10 @@ pub(crate) struct Session {
     quiet: bool,
     verbose: bool,
     sarif: Sarif,
+    /// Whether findings are the result of the command, which is on stdout.
+    is_result: bool,
+    /// Why findings could not be written to stdout.
+    broken: Option<anyhow::Error>,
     /// Findings so far.
     pub(crate) errors: usize,
     /// See `errors`.
@@ -61,9 +72,42 @@ impl Session {
             quiet: global.quiet,
             verbose: global.verbose > 0,
             sarif: Sarif::default(),
+            is_result: false,
+            broken: None,
             errors: 0,
             warnings: 0,
         }
+    }
+
+    /// From now on findings are the result of the command: they go to stdout.
+    pub(crate) fn findings_are_the_result(&mut self) {
+        self.is_result = true;
+        let is_colored = self.colors_data();
+        let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        self.style = Style { color: is_colored, width: width.unwrap_or(DEFAULT_WIDTH) };
+    }
+
+    /// Whether results are wanted as JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    /// Whether findings are for people, so that many of a kind may be counted instead of shown.
+    pub(crate) fn counts_many(&self) -> bool {
+        !self.verbose && matches!(self.format, Format::Human | Format::Short | Format::Github)
+    }
+
+    /// Shows one of many findings of a kind about one source, on one line.
+    pub(crate) fn report_many(&mut self, source: &Source<'_>, diagnostic: &Diagnostic, count: usize) {
+        match diagnostic.severity {
+            Severity::Error => self.errors += count,
+            Severity::Warning => self.warnings += count,
+        }
+        let line = match self.format {
+            Format::Github => github(diagnostic, source),
+            Format::Human | Format::Short | Format::Json | Format::Sarif => short(diagnostic, source),
+        };
+        self.show(&(line + "\n"));
     }
 
     /// Shows findings about one source.
@@ -82,11 +126,20 @@ impl Session {
                 Format::Sarif => self.sarif.add(diagnostic, source),
             }
             if out.len() > 1 << 16 {
-                self.say(&out);
+                self.show(&out);
                 out.clear();
             }
         }
-        self.say(&out);
+        self.show(&out);
+    }
+
+    /// Writes findings to where they go.
+    fn show(&mut self, text: &str) {
+        if !self.is_result {
+            self.say(text);
+        } else if self.broken.is_none() && !text.is_empty() {
+            self.broken = output::to_stdout(|out| out.write_all(text.as_bytes())).err();
+        }
     }
 
     /// Says something that is no finding, to people.
@@ -103,9 +156,9 @@ impl Session {
         }
     }
 
-    /// Says how much was found.
+    /// Says on one line how much was found.
     pub(crate) fn summary(&self, files: usize) {
-        if self.format != Format::Human || self.quiet {
+        if self.quiet {
             return;
         }
         let found: Vec<String> = [(self.errors, "error"), (self.warnings, "warning")]
@@ -113,12 +166,8 @@ impl Session {
             .filter(|(number, _)| *number > 0)
             .map(|(number, word)| count(number, word))
             .collect();
-        if !found.is_empty() {
-            let place = if files > 1 { format!(" in {files} files") } else { String::new() };
-            self.say(&format!("{}{place}\n", found.join(", ")));
-        } else if self.verbose {
-            self.say(&format!("{} without findings\n", count(files, "file")));
-        }
+        let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
+        self.say(&format!("{found} in {}\n", count(files, "file")));
     }
 
     /// Says why the program ends.
@@ -127,12 +176,13 @@ impl Session {
         self.say(&format!("{}: {}\n", self.paint("1;31", "error"), visible(&text)));
     }
 
-    /// Ends the run: writes what can only be written as a whole.
-    pub(crate) fn finish(&mut self) {
+    /// Ends the run: writes what can only be written as a whole. An error: findings could not be written.
+    pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
         if self.format == Format::Sarif {
             let document = std::mem::take(&mut self.sarif).finish(env!("CARGO_PKG_VERSION"));
-            self.say(&document);
+            self.show(&document);
         }
+        self.broken.take().map_or(Ok(()), Err)
     }
 
     /// Whether someone watches who may want to know that work goes on.

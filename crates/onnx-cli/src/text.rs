@@ -10,6 +10,8 @@ use std::io::{self, Write};
 pub(crate) enum ProfileArg {
     /// What the reference parser accepts, annotations in comments, and extended forms where nothing else will do
     Onnx,
+    /// The same, but numbers of float16, bfloat16 and other narrow floats are values, which the reference parser refuses
+    Extended,
     /// What the reference parser accepts and nothing else; losses are listed
     Reference,
 }
@@ -18,6 +20,7 @@ impl From<ProfileArg> for Profile {
     fn from(profile: ProfileArg) -> Profile {
         match profile {
             ProfileArg::Onnx => Profile::Onnx,
+            ProfileArg::Extended => Profile::Extended,
             ProfileArg::Reference => Profile::Reference,
         }
     }

@@ -20,6 +20,7 @@ mod data;
 pub mod diag;
 pub mod edit;
 pub mod entity;
+pub mod float;
 pub mod list;
 mod model;
 mod names;

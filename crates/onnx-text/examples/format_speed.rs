@@ -131,8 +131,16 @@ fn stored(name: &str, elem: ElemType, field: Field, bytes: Vec<u8>) {
     let (ty, name_at) = (Span::new(0, split), Span::new(split + 1, split + 2));
     let count = bytes.len() * 8 / elem.bits().expect("a numeric type") as usize;
     let at = Span::at(split + 2);
-    let data =
-        Data::Stored(Box::new(Stored { elem, field, bytes: bytes.into(), count, elide_after: None, at }));
+    let data = Data::Stored(Box::new(Stored {
+        elem,
+        field,
+        bytes: bytes.into(),
+        count,
+        elide_after: None,
+        ends_of: None,
+        as_values: false,
+        at,
+    }));
     let value = ValueInfo {
         notes: Default::default(),
         ty: Some(Type::Tensor { elem: ty, dims: None }),

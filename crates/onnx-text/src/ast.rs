@@ -306,6 +306,10 @@ pub struct Stored {
     pub count: usize,
     /// How many to print before `…`; all if `None`.
     pub elide_after: Option<usize>,
+    /// The shape, if only the ends of each axis are printed.
+    pub ends_of: Option<Box<[usize]>>,
+    /// Whether elements of narrow floats are printed as values, not as bit patterns.
+    pub as_values: bool,
     /// Where it stands in the buffer (an empty span).
     pub at: Span,
 }

@@ -19,6 +19,7 @@ mod comments;
 mod lex;
 mod lower;
 mod map;
+mod narrow;
 mod parse;
 mod print;
 mod raise;
@@ -38,6 +39,7 @@ pub use lower::{
     read_tensor, read_type, read_value, read_value_info,
 };
 pub use map::{OpsetMap, SourceMap};
+pub use narrow::number_text;
 pub use parse::{
     Parsed, parse_attribute, parse_function, parse_graph, parse_model, parse_node, parse_operator,
     parse_operator_set, parse_type, parse_value, parse_value_info,

@@ -58,6 +58,9 @@ pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status>
         absolute: args.atol,
         of_bfloat16: TWO_STEPS_OF_BFLOAT16,
         is_random: false,
+        differing: 0.0,
+        cosine: None,
+        open: close::Open::default(),
     };
     let (mut passed, mut failed) = (0, 0);
     output::to_stdout(|out| {

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Write when each kernel of one run was computed, in the trace format of Chrome
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// As a JSON object
+    /// As a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -82,8 +82,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let trace = serde_json::to_vec(&steps.trace())?;
         output::to_file(path, |out| out.write_all(&trace))?;
     }
-    let text =
-        if args.json { figures.json(&args.file, args.per_kernel)? } else { figures.text(args.per_kernel) };
+    let text = match args.json || session.wants_json() {
+        true => figures.json(&args.file, args.per_kernel)?,
+        false => figures.text(args.per_kernel),
+    };
     output::to_people(&text)?;
     Ok(Status::Clean)
 }

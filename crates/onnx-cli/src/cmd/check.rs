@@ -7,20 +7,22 @@ use crate::progress::Work;
 use crate::session::{Session, Status, count};
 use crate::{files, locate, output};
 use anyhow::{bail, ensure};
-use onnx_ir::diag::{self, Code, Place};
+use onnx_ir::diag::{self, Code, Place, code};
 use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
 use onnx_ops::targets::{self, Target};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
+use onnx_text::render::{Of, Source};
 use onnx_text::{Fixes, mend};
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 
 /// Find everything that is wrong with models
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   onnxtxt check model.onnx
+  onnxtxt check < model.onnx                   stdin
   onnxtxt check --fix model.onnxtxt            mend what is certain
   onnxtxt check --fix --diff model.onnxtxt     show what would be mended
   onnxtxt check --fix --unsafe-fixes model.onnxtxt   mend what is likely, too
@@ -29,8 +31,8 @@ Examples:
   onnxtxt check --target ort,tract model.onnx     what these runtimes do not take
   onnxtxt check --opset acme.onnxtxt model.onnx   with operators of a domain of your own")]
 pub(crate) struct Args {
-    /// Models of any form, and folders; - is stdin
-    #[arg(value_name = "FILES", required = true)]
+    /// Models of any form, and folders; - (or none) is stdin
+    #[arg(value_name = "FILES", default_value = "-")]
     files: Vec<PathBuf>,
     /// How much to look at; each level has those before it
     #[arg(long, value_enum, default_value = "types")]
@@ -105,6 +107,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(operators) => operators,
         Err(status) => return Ok(status),
     };
+    files::ensure_given(&args.files)?;
+    let has_text_on_stdout = args.diff || args.fix && args.files.iter().any(|path| path == Path::new("-"));
+    if !has_text_on_stdout {
+        session.findings_are_the_result();
+    }
     let mut files = Vec::new();
     for path in &args.files {
         let found = files::expand(std::slice::from_ref(path), EXTENSIONS)?;
@@ -121,7 +128,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let mut status = Status::Clean;
     for path in &files {
         work.now(format!("checking {}", path.display()));
-        let input = Input::open(path)?;
+        let input = match Input::open(path) {
+            Ok(input) => input,
+            Err(error) => {
+                unread(session, path, &error);
+                status = Status::Unread;
+                continue;
+            }
+        };
         session.detail(&format!("checking {}, {}", input.name, input.form.name()));
         let input =
             if args.fix || args.diff { fix(args, &operators, session, input, &mut status)? } else { input };
@@ -134,7 +148,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         let (loaded, found) = findings(args, &operators, &input);
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
-        locate::report(session, &input, &loaded, &found);
+        report(args, session, &input, &loaded, found);
         if files.last() == Some(path) {
             // The process ends, and that frees everything at once: a large model is a million small pieces.
             std::mem::forget(loaded);
@@ -143,6 +157,48 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     drop(work);
     session.summary(files.len());
     Ok(status)
+}
+
+/// Says that a file cannot be read.
+fn unread(session: &mut Session, path: &Path, error: &anyhow::Error) {
+    let name = path.display().to_string();
+    let found = Diagnostic::new(&code::FILE_UNREADABLE, Place::Nowhere, format!("{error:#}"));
+    session.report(&Source::new(&name, "", Of::Binary), &[found]);
+}
+
+/// Lints that are found more often in one file are counted.
+const NOISE: usize = 5;
+
+/// Shows what was found in a model. Of lints that are noisy there, one line each says how often they are found.
+fn report(args: &Args, session: &mut Session, input: &Input, loaded: &Loaded, mut found: Vec<Diagnostic>) {
+    let mut many: Vec<(Diagnostic, usize)> = Vec::new();
+    if session.counts_many() && args.select.is_empty() {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for diagnostic in found.iter().filter(|d| d.code.level == Level::Strict) {
+            *counts.entry(diagnostic.code.id).or_default() += 1;
+        }
+        found.retain(|diagnostic| {
+            let is_noise = counts.get(diagnostic.code.id).is_some_and(|&count| count > NOISE);
+            if is_noise && !many.iter().any(|(first, _)| first.code == diagnostic.code) {
+                many.push((diagnostic.clone(), counts[diagnostic.code.id]));
+            }
+            !is_noise
+        });
+    }
+    locate::report(session, input, loaded, &found);
+    if many.is_empty() {
+        return;
+    }
+    locate::with_source(input, loaded, true, |source| {
+        for (mut first, count) in many {
+            first.message = format!(
+                "{count} findings, the first: {} (`--select {}` shows all)",
+                first.message, first.code.id
+            );
+            first.help = None;
+            session.report_many(source, &first, count);
+        }
+    });
 }
 
 /// Everything that is wrong with a file, as far as it was asked for, in the order of the text.

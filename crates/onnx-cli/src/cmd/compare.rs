@@ -1,9 +1,10 @@
 //! `onnxtxt compare`: where two models, or two programs that run one, begin to differ.
 
 mod gap;
-mod ort;
+pub(super) mod ort;
 
-use crate::close::{Tolerance, ToleranceArgs, difference};
+use super::pair::{Other, PairArgs};
+use crate::close::{Precision, Tolerance, ToleranceArgs, difference};
 use crate::feed::{self, FeedArgs};
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
@@ -11,12 +12,13 @@ use crate::output;
 use crate::ready::Ready;
 use crate::results::Results;
 use crate::session::{Session, Status, count};
+use crate::spread::Spread;
 use gap::gap;
 use onnx_exec::{Executable, RunOptions, Value};
 use onnx_ir::{Diagnostic, Model};
+use serde_json::json;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
 /// Find the first result in which two models differ
 ///
@@ -25,15 +27,15 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt compare model.onnx --with ort -D N=1       this program and ONNX Runtime
-  onnxtxt compare model.onnx --with quantized.onnx -i in.npz --rtol 0.05")]
+  onnxtxt compare model.onnx ort -D N=1              this program and ONNX Runtime
+  onnxtxt compare model.onnx quantized.onnx -i in.npz --rtol 0.05
+  onnxtxt compare model.onnx half.onnx --max-differing 0.01 --min-cosine 0.999")]
 pub(crate) struct Args {
-    /// The model
-    #[arg(value_name = "A")]
-    file: PathBuf,
-    /// Another model, or `ort`
-    #[arg(long, value_name = "B|ort")]
-    with: PathBuf,
+    #[command(flatten)]
+    pair: PairArgs,
+    /// As a JSON object; the same as --format json
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     feed: FeedArgs,
     #[command(flatten)]
@@ -45,7 +47,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let ready = match Ready::open(&args.file, &args.opset, session)? {
+    let ready = match Ready::open(&args.pair.one, &args.opset, session)? {
         Ok(ready) => ready,
         Err(status) => return Ok(status),
     };
@@ -62,27 +64,37 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(results) => results,
         Err(finding) => return Ok(ready.report(session, &[*finding])),
     };
-    let (others, name) = if args.with == Path::new("ort") {
-        let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
-        let given: Results = names.zip(inputs).filter_map(|(name, value)| Some((name, value?))).collect();
-        ort::run(&ready.loaded.model, &given)?
-    } else {
-        let other = match Ready::open(&args.with, &args.opset, session)? {
-            Ok(other) => other,
-            Err(status) => return Ok(status),
-        };
-        let second = match other.executable() {
-            Ok(executable) => executable,
-            Err(found) => return Ok(other.report(session, &found)),
-        };
-        let again = feed::again(&executable, &inputs, &second)?;
-        match all(&second, again, &options) {
-            Ok(results) => (results, other.input.name.clone()),
-            Err(finding) => return Ok(other.report(session, &[*finding])),
+    let mut precision = Precision::of(&ready.loaded.model);
+    let (others, name) = match args.pair.other()? {
+        Other::OnnxRuntime => {
+            let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
+            let given: Results = names.zip(inputs).filter_map(|(name, value)| Some((name, value?))).collect();
+            ort::run(&ready.loaded.model, &given)?
+        }
+        Other::Model(path) => {
+            let other = match Ready::open(path, &args.opset, session)? {
+                Ok(other) => other,
+                Err(status) => return Ok(status),
+            };
+            precision = precision.max(Precision::of(&other.loaded.model));
+            let second = match other.executable() {
+                Ok(executable) => executable,
+                Err(found) => return Ok(other.report(session, &found)),
+            };
+            let again = feed::again(&executable, &inputs, &second)?;
+            match all(&second, again, &options) {
+                Ok(results) => (results, other.input.name.clone()),
+                Err(finding) => return Ok(other.report(session, &[*finding])),
+            }
         }
     };
-    let found = Comparison::of(&results, others, &args.tolerance.tolerance());
-    let text = found.text(&ready.loaded.model, &name);
+    let tolerance = args.tolerance.tolerance().for_precision(precision);
+    let found = Comparison::of(&results, others, &tolerance);
+    let text = if args.json || session.wants_json() {
+        format!("{}\n", found.json(&ready.loaded.model, &name))
+    } else {
+        found.text(&ready.loaded.model, &name)
+    };
     output::to_people(&text)?;
     Ok(Status::of(found.first.is_none() && found.compared > 0))
 }
@@ -105,8 +117,8 @@ struct Comparison {
     /// Results of the first that the second has no counterpart of.
     alone: usize,
     differing: usize,
-    /// The first that differs: its name and how.
-    first: Option<(String, String)>,
+    /// The first that differs: its name, how, and how far apart it is as a whole.
+    first: Option<(String, String, Option<Spread>)>,
 }
 
 impl Comparison {
@@ -122,17 +134,37 @@ impl Comparison {
             let Some(plain) = difference(result, other, tolerance) else { continue };
             comparison.differing += 1;
             let how = || gap(result, other, tolerance).unwrap_or(plain);
-            comparison.first.get_or_insert_with(|| (name.clone(), how()));
+            let spread = || Spread::of_values(result, other);
+            comparison.first.get_or_insert_with(|| (name.clone(), how(), spread()));
         }
         comparison
     }
 
+    fn json(&self, model: &Model, other: &str) -> serde_json::Value {
+        let first = self.first.as_ref().map(|(name, how, spread)| {
+            let node = node_of(model, name);
+            let spread = spread.as_ref().map(Spread::json);
+            json!({ "name": name, "node": node, "difference": how, "spread": spread })
+        });
+        json!({
+            "with": other,
+            "compared": self.compared,
+            "same": self.compared - self.differing,
+            "differing": self.differing,
+            "without_counterpart": self.alone,
+            "first_difference": first,
+        })
+    }
+
     fn text(&self, model: &Model, other: &str) -> String {
         let mut text = String::new();
-        if let Some((name, how)) = &self.first {
+        if let Some((name, how, spread)) = &self.first {
             let from =
                 node_of(model, name).map(|node| format!(", which {node} computes")).unwrap_or_default();
             text += &format!("first difference: `{name}`{from}\n  {how}\n");
+            if let Some(spread) = spread {
+                text += &format!("  {spread}\n");
+            }
         }
         let same = self.compared - self.differing;
         text += &format!("{same} of {} are the same as those of {other}", count(self.compared, "result"));

@@ -24,6 +24,7 @@ Examples:
   onnxtxt convert model.onnx -o model.onnxtxt             large weights go to model.onnxtxt.data
   onnxtxt convert model.onnxtxt -o model.onnx             and come back byte for byte
   onnxtxt convert model.onnx -o model.json
+  onnxtxt convert model.onnx --in-place --weights inline     the weights beside it go into it
   onnxtxt convert model.onnx -o big.onnx --weights sidecar   weights in big.onnx.data
   onnxtxt convert - -o - --to json < input_0.pb")]
 pub(crate) struct Args {
@@ -31,8 +32,8 @@ pub(crate) struct Args {
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// Where to write; - is stdout
-    #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "OUT", required_unless_present = "in_place")]
+    output: Option<PathBuf>,
     /// The form to write, where the name of OUT does not say it
     #[arg(long, value_enum, value_name = "FORM")]
     to: Option<Form>,
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     /// What a text may be made of
     #[arg(long, value_enum, default_value = "onnx")]
     profile: ProfileArg,
-    /// Replace the input
+    /// Replace the input; without OUT and --to in the form that it has
     #[arg(long)]
     in_place: bool,
     /// Write binary data to a terminal
@@ -58,9 +59,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let target = Target::new(&args.output);
-    let to = match args.to.or_else(|| Form::of_name(&args.output)) {
+    let output = args.output.as_ref().unwrap_or(&args.input);
+    ensure!(
+        args.output.is_some() || output != Path::new("-"),
+        "stdin cannot be replaced: say where to write with -o"
+    );
+    let target = Target::new(output);
+    let named = args.to.or_else(|| args.output.as_deref().and_then(Form::of_name));
+    let to = match named {
         Some(form) => form,
+        // In place the form stays.
+        None if args.output.is_none() => Input::open(&args.input)?.form,
         None => bail!("the name of {} does not say which form to write: use --to", target.name()),
     };
     ensure!(

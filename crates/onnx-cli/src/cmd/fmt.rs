@@ -38,6 +38,7 @@ pub(crate) struct Args {
 const EXTENSIONS: &[&str] = &["onnxtxt", "onnxtext"];
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    files::ensure_given(&args.files)?;
     let files = files::expand(&args.files, EXTENSIONS)?;
     let work = Work::begin(session, "formatting");
     let mut status = Status::Clean;

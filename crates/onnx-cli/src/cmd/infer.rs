@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// At most this many values of a derivation
     #[arg(long, value_name = "N", default_value_t = 50, requires = "why")]
     most: usize,
-    /// What is known of all values, or of the one asked for, as one JSON document
+    /// What is known of all values, or of the one asked for, as one JSON document; --format json does the same without -o
     #[arg(long, conflicts_with_all = ["output", "in_place"])]
     json: bool,
     #[command(flatten)]
@@ -66,10 +66,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::Findings);
     }
     work.now("inferring types and shapes");
+    let wants_json = args.json || session.wants_json() && !args.out.is_given();
     if let Some(value) = &args.why {
         let Asked { body, value } = why::find(&loaded.model, value)?;
         let why = onnx_ops::infer::why(&loaded.model, operators.of(&loaded.model), body, value, args.most);
-        let text = locate::with_source(&input, &loaded, true, |source| match args.json {
+        let text = locate::with_source(&input, &loaded, true, |source| match wants_json {
             true => why::json(&why, source),
             false => why::text(&why, source),
         });
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
     let mut inference = infer(&loaded.model, operators.of(&loaded.model), &InferOptions::default());
     locate::report(session, &input, &loaded, &inference.diagnostics);
-    if args.json {
+    if wants_json {
         let text = locate::with_source(&input, &loaded, true, |source| {
             facts::json(&loaded.model, &mut inference.facts, source)
         });

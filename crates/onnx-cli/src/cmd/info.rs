@@ -3,6 +3,8 @@
 //! The problems are those that `check` finds. Of the weights of a mapped file, only those are read of which some numbers are not
 //! allowed.
 
+mod json;
+
 use crate::document::Document;
 use crate::input::Input;
 use crate::locate;
@@ -20,8 +22,9 @@ use std::path::PathBuf;
 /// Show what is in a model, on one screen
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
-  onnxtxt info model.onnx")]
+Examples:
+  onnxtxt info model.onnx
+  onnxtxt info --format json model.onnx    for programs")]
 pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
@@ -37,6 +40,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let input = Input::open(&args.file)?;
     let size = input.bytes.len() as u64;
     if let Some(document) = input.document() {
+        if session.wants_json() {
+            let text = json::document(&input, &document);
+            output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+            document.report(session, &input, document.diagnostics());
+            return Ok(Status::of(!document.is_partial()));
+        }
         let mut text = match &document {
             Document::Value(_) => {
                 format!("{}: value as {}, {}\n", input.name, input.form.name(), bytes(size))
@@ -62,7 +71,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::of(!document.is_partial()));
     }
     if input.kind != FileKind::Model {
-        let line = format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size));
+        let line = match session.wants_json() {
+            true => json::message(&input),
+            false => format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size)),
+        };
         output::to_people(&line)?;
         return Ok(Status::Clean);
     }
@@ -71,12 +83,18 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Err(status) => return Ok(status),
     };
     let loaded = super::check::judged(&operators, &input, Level::default(), false, &|_| Vec::new());
+    let wants_json = session.wants_json();
     let mut out = format!("{}: model as {}, {}\n", input.name, input.form.name(), bytes(size));
     describe(&loaded.model, &mut out);
     let is_told = |d: &&Diagnostic| d.code.level <= Level::default() || d.is_error();
     let problems = problems(loaded.diagnostics.iter().filter(is_told));
     let more = if problems.is_empty() { String::new() } else { format!("; `onnxtxt check {}`", input.name) };
     row(&mut out, "problems", &if problems.is_empty() { "none".to_owned() } else { problems + &more });
+    if wants_json {
+        let told = loaded.diagnostics.iter().filter(is_told);
+        let (errors, all) = (told.clone().filter(|d| d.is_error()).count(), told.count());
+        out = json::model(&input, &loaded.model, errors, all - errors);
+    }
     output::to_people(&out)?;
     // What is wrong with the model itself is for `check` to show.
     let (of_file, _): (Vec<_>, Vec<_>) =

@@ -7,6 +7,7 @@ use crate::output;
 use crate::ready::Ready;
 use crate::session::{Session, Status};
 use onnx_exec::{Schedule, Stats};
+use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -67,10 +68,24 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let shown = match args.emit {
         Emit::Ir => formulas.clone(),
         Emit::Schedule => text.clone(),
+        Emit::Stats if session.wants_json() => counts_json(stats),
         Emit::Stats => counts(stats)?,
     };
     output::to_people(&shown)?;
     Ok(Status::Clean)
+}
+
+/// The counts as a JSON object.
+fn counts_json(stats: &Stats) -> String {
+    let Stats { kernels, nodes, flops, bytes, arena } = stats;
+    let object = json!({
+        "kernels": kernels,
+        "other_nodes": nodes,
+        "operations": flops,
+        "bytes_moved": bytes,
+        "arena_bytes": arena,
+    });
+    format!("{object}\n")
 }
 
 /// The counts, one a line.

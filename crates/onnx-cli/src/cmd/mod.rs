@@ -16,6 +16,7 @@ pub(crate) mod lower;
 pub(crate) mod man;
 pub(crate) mod ops;
 pub(crate) mod outline;
+mod pair;
 pub(crate) mod pass;
 pub(crate) mod print;
 pub(crate) mod run;

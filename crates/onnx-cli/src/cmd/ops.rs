@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// As they are where the domain (ai.onnx, if none is given) is imported in this version
     #[arg(long, value_name = "VERSION")]
     version: Option<i64>,
-    /// One JSON document instead of text
+    /// One JSON document instead of text; the same as --format json
     #[arg(long)]
     json: bool,
     /// Write operator-set documents: of every domain into a folder that is there, or of one (ai.onnx, if none is given) into
@@ -63,20 +63,21 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if let Some(out) = &args.export {
         return export::export(args, registry, out, session);
     }
+    let wants_json = args.json || session.wants_json();
     let text = match &args.name {
         Some(name) => {
             let mut spec = Spec::parse(name)?;
             spec.version = spec.version.or(args.version);
             spec.domain = spec.domain.or(args.domain.as_deref());
             let operator = spec.find(registry)?;
-            match args.json {
+            match wants_json {
                 true => json::document(&json::operator(registry, &operator)),
                 false => card::card(registry, &operator, session.colors_data()),
             }
         }
         None => {
             let operators = listed(registry, args)?;
-            match args.json {
+            match wants_json {
                 true => json::document(&json::operators(registry, &operators)),
                 false => table(registry, &operators),
             }

@@ -8,7 +8,9 @@ use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, anyhow, bail};
 use onnx_ir::Model;
+use onnx_ops::convert::Planned;
 use onnx_ops::pass::{self, Outcome, Pass};
+use serde_json::json;
 use std::path::Path;
 
 /// Change a model by passes, one after the other
@@ -36,7 +38,7 @@ pub(crate) struct Args {
     /// List the passes
     #[arg(long, conflicts_with = "words")]
     list: bool,
-    /// Write nothing, and list what would be done to which nodes, as far as passes tell
+    /// Write nothing, and list what would be done to which nodes, as far as passes tell; with --format json an object a line
     #[arg(long, conflicts_with = "list")]
     plan: bool,
     #[command(flatten)]
@@ -94,7 +96,11 @@ fn plan(
         let mut model = loaded.model.clone();
         let Outcome { report, plan, is_done } = pass.run(&mut model, operators.of(&loaded.model));
         locate::report(session, &input, &loaded, &report.diagnostics);
-        lines.extend(plan.iter().map(|step| format!("{step}\n")));
+        if session.wants_json() {
+            lines.extend(plan.iter().map(|step| planned_json(pass.name(), step) + "\n"));
+        } else {
+            lines.extend(plan.iter().map(|step| format!("{step}\n")));
+        }
         if !is_done {
             output::to_people(&lines)?;
             return Ok(Status::Findings);
@@ -104,6 +110,12 @@ fn plan(
     }
     output::to_people(&lines)?;
     Ok(Status::Clean)
+}
+
+/// A step of a plan as a JSON object.
+fn planned_json(pass: &str, step: &Planned) -> String {
+    let Planned { result, op, from, to, what, .. } = step;
+    json!({ "pass": pass, "result": result, "op": op, "from": from, "to": to, "what": what }).to_string()
 }
 
 fn named(word: &str) -> anyhow::Result<Pass> {

@@ -1,6 +1,7 @@
 //! `onnxtxt print`: a model as text.
 
 use crate::deliver::EXTENDED;
+use crate::files;
 use crate::input::Input;
 use crate::locate;
 use crate::output;
@@ -22,14 +23,14 @@ Examples:
   onnxtxt print --types model.onnx                    the declared types behind the nodes
   onnxtxt print --profile reference model.onnx        only what the reference implementation reads")]
 pub(crate) struct Args {
-    /// The model; - is stdin
-    #[arg(value_name = "FILE")]
+    /// The model; - (or none) is stdin
+    #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
     /// Print at most N elements of a tensor, or of a list with more than 32 in an attribute
     #[arg(long, value_name = "N")]
     elide: Option<usize>,
     /// What the text may be made of
-    #[arg(long, value_enum, default_value = "onnx")]
+    #[arg(long, value_enum, default_value = "extended")]
     profile: ProfileArg,
     /// Leave out metadata_props and the documentation of nodes and values
     #[arg(long)]
@@ -39,7 +40,12 @@ pub(crate) struct Args {
     types: bool,
 }
 
+/// What a text for people is like.
+const FOR_PEOPLE: &str = "the text has forms that the reference implementation refuses; `--profile onnx` has them only for what \
+                          its grammar cannot say";
+
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    files::ensure_given(std::slice::from_ref(&args.file))?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
     let options = RaiseOptions {
@@ -48,6 +54,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         metadata: !args.no_metadata,
         // Only on the way to a program is what the reference reads worth more than what people can read.
         visible: args.profile == ProfileArg::Onnx || output::is_terminal(),
+        ..RaiseOptions::default()
     };
     if let Some(document) = input.document() {
         drop(work);
@@ -78,7 +85,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let losses: Vec<_> = text.losses().iter().cloned().map(|loss| loss.severity(Severity::Warning)).collect();
     locate::report(session, &input, &loaded, &losses);
     if text.is_extended() {
-        session.note(EXTENDED);
+        match args.profile {
+            ProfileArg::Extended => session.note(FOR_PEOPLE),
+            ProfileArg::Onnx | ProfileArg::Reference => session.note(EXTENDED),
+        }
     }
     Ok(Status::of(!loaded.is_partial() && !text.is_lost()))
 }

@@ -5,7 +5,7 @@ use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
 use crate::progress::Work;
 use crate::ready::Ready;
-use crate::results::{self, Results};
+use crate::results::{self, Results, Shown};
 use crate::select::Selection;
 use crate::session::{Session, Status};
 use onnx_exec::{Executable, RunOptions, Value};
@@ -41,9 +41,12 @@ pub(crate) struct Args {
     /// Write the outputs as output_0.pb, output_1.pb … into this folder
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// Print at most N elements of a tensor
-    #[arg(long, value_name = "N", default_value_t = 32)]
-    elide: usize,
+    /// Print at most N elements of a tensor. Default: all, and beyond 1,000 the ends of each axis
+    #[arg(long, value_name = "N")]
+    elide: Option<usize>,
+    /// Print all elements
+    #[arg(long, conflicts_with = "elide")]
+    full: bool,
     /// Write binary data to a terminal
     #[arg(long)]
     force: bool,
@@ -90,7 +93,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     match &args.output {
         Some(path) => results::to_archive(path, &results, args.force)?,
         None if args.output_dir.is_some() => {}
-        None => results::print(&results, args.elide)?,
+        None => {
+            let shown = match args.elide {
+                _ if args.full => Shown::Full,
+                Some(most) => Shown::First(most),
+                None => Shown::Summary,
+            };
+            results::print(&results, shown)?;
+        }
     }
     Ok(Status::Clean)
 }

@@ -1,15 +1,21 @@
 //! `onnxtxt verify`: whether two models compute the same.
 
-use crate::close::{ToleranceArgs, difference};
+use super::compare::ort;
+use super::pair::{Other, PairArgs};
+use crate::close::{Precision, Tolerance, ToleranceArgs, difference};
 use crate::feed::{self, FeedArgs};
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
+use crate::results::Results;
 use crate::session::{Session, Status};
-use anyhow::ensure;
+use crate::spread::Spread;
+use anyhow::{Context as _, ensure};
 use onnx_exec::{Executable, Value};
-use std::path::PathBuf;
+use onnx_ir::Port;
+use serde_json::json;
+use std::collections::HashMap;
 
 /// Whether two models compute the same
 ///
@@ -18,14 +24,14 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   onnxtxt verify model.onnx optimized.onnx -D N=1        made-up inputs
-  onnxtxt verify model.onnx half.onnx -i in.npz --rtol 1e-2")]
+  onnxtxt verify model.onnx half.onnx -i in.npz --rtol 1e-2
+  onnxtxt verify model.onnx ort -D N=1                   this program and ONNX Runtime")]
 pub(crate) struct Args {
-    /// A model
-    #[arg(value_name = "A")]
-    one: PathBuf,
-    /// Another one, with inputs of the same names
-    #[arg(value_name = "B")]
-    other: PathBuf,
+    #[command(flatten)]
+    pair: PairArgs,
+    /// As a JSON object; the same as --format json
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     feed: FeedArgs,
     #[command(flatten)]
@@ -37,61 +43,104 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let one = match Ready::open(&args.one, &args.opset, session)? {
+    let one = match Ready::open(&args.pair.one, &args.opset, session)? {
         Ok(ready) => ready,
         Err(status) => return Ok(status),
     };
-    let other = match Ready::open(&args.other, &args.opset, session)? {
-        Ok(ready) => ready,
-        Err(status) => return Ok(status),
+    let other = match args.pair.other()? {
+        Other::Model(path) => match Ready::open(path, &args.opset, session)? {
+            Ok(ready) => Some(ready),
+            Err(status) => return Ok(status),
+        },
+        Other::OnnxRuntime => None,
     };
     let first = match one.executable() {
         Ok(executable) => executable,
         Err(found) => return Ok(one.report(session, &found)),
     };
-    let second = match other.executable() {
-        Ok(executable) => executable,
-        Err(found) => return Ok(other.report(session, &found)),
-    };
-    let (a, b) = (first.outputs().len(), second.outputs().len());
-    ensure!(a == b, "{} has {a} outputs, {} has {b}", one.input.name, other.input.name);
     let options = args.limits.options(args.feed.seed);
     let inputs = match options.within(|| args.feed.or_random().values(&one, &first, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(one.report(session, &found)),
     };
-    let again = feed::again(&first, &inputs, &second)?;
+    let mut precision = Precision::of(&one.loaded.model);
+    let others = match &other {
+        Some(other) => {
+            precision = precision.max(Precision::of(&other.loaded.model));
+            let second = match other.executable() {
+                Ok(executable) => executable,
+                Err(found) => return Ok(other.report(session, &found)),
+            };
+            let (a, b) = (first.outputs().len(), second.outputs().len());
+            ensure!(a == b, "{} has {a} outputs, {} has {b}", one.input.name, other.input.name);
+            let again = feed::again(&first, &inputs, &second)?;
+            match second.run(again, &options) {
+                Ok(results) => results,
+                Err(finding) => return Ok(other.report(session, &[*finding])),
+            }
+        }
+        None => in_onnx_runtime(&one, &first, &inputs)?,
+    };
     let results = match first.run(inputs, &options) {
         Ok(results) => results,
         Err(finding) => return Ok(one.report(session, &[*finding])),
     };
-    let others = match second.run(again, &options) {
-        Ok(results) => results,
-        Err(finding) => return Ok(other.report(session, &[*finding])),
-    };
-    compare(args, &first, &results, &others)
+    let tolerance = args.tolerance.tolerance().for_precision(precision);
+    let wants_json = args.json || session.wants_json();
+    show(&first, &results, &others, &tolerance, wants_json)
 }
 
-fn compare(
-    args: &Args,
+/// The outputs that ONNX Runtime computes.
+fn in_onnx_runtime(
+    ready: &Ready,
+    executable: &Executable<'_>,
+    inputs: &[Option<Value>],
+) -> anyhow::Result<Vec<Value>> {
+    let name = |port: &Port| executable.model().text(port.name).to_owned();
+    let given = executable.inputs().iter().map(name).zip(inputs.iter().cloned());
+    let given: Results = given.filter_map(|(name, value)| Some((name, value?))).collect();
+    let (results, _) = ort::run(&ready.loaded.model, &given)?;
+    let mut results: HashMap<String, Value> = results.into_iter().collect();
+    let output = |port: &Port| {
+        let name = name(port);
+        results.remove(&name).with_context(|| format!("ONNX Runtime gives no array for the output `{name}`"))
+    };
+    executable.outputs().iter().map(output).collect()
+}
+
+fn show(
     executable: &Executable<'_>,
     results: &[Value],
     others: &[Value],
+    tolerance: &Tolerance,
+    wants_json: bool,
 ) -> anyhow::Result<Status> {
-    let tolerance = args.tolerance.tolerance();
     let mut is_same = true;
-    let mut text = String::new();
+    let mut lines = String::new();
+    let mut objects = Vec::new();
     for (port, (result, other)) in executable.outputs().iter().zip(results.iter().zip(others)) {
         let name = executable.model().text(port.name);
-        match difference(other, result, &tolerance) {
-            None if result == other => text += &format!("equal    {name}\n"),
-            None => text += &format!("close    {name}\n"),
+        let difference = difference(other, result, tolerance);
+        is_same &= difference.is_none();
+        let spread = Spread::of_values(other, result);
+        let status = match &difference {
+            None if result == other => "equal",
+            None => "close",
+            Some(_) => "differs",
+        };
+        match &difference {
+            None => lines += &format!("{status:<8} {name}\n"),
             Some(difference) => {
-                is_same = false;
-                text += &format!("DIFFERS  {name}: {difference}\n");
+                lines += &format!("DIFFERS  {name}: {difference}\n");
+                lines.extend(spread.map(|spread| format!("         {spread}\n")));
             }
         }
+        let spread = spread.map(|spread| spread.json());
+        objects.push(json!({ "name": name, "status": status, "difference": difference, "spread": spread }));
     }
-    output::to_people(&text)?;
+    if wants_json {
+        lines = format!("{}\n", json!({ "same": is_same, "outputs": objects }));
+    }
+    output::to_people(&lines)?;
     Ok(Status::of(is_same))
 }

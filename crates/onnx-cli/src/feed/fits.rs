@@ -2,20 +2,48 @@
 
 use onnx_exec::{Tensor, Value};
 use onnx_ir::diag::{Diagnostic, Place, code};
-use onnx_ir::{Dim, DimValue, ElemType, Model, Name, TypeId, TypeKind, type_text};
-use std::collections::HashMap;
+use onnx_ir::{DimValue, ElemType, Model, TypeId, TypeKind, type_text};
+use onnx_ops::dims::{Dim, Dims};
+use std::cell::RefCell;
 
-/// The extents of symbols, and who asked for them. Inputs ask for none: exporters name extents alike that are not.
+/// The extents of dimensions that are symbols or expressions: those of the command line, which agree, and those of inputs, which
+/// ask for none: exporters name extents alike that are not.
 #[derive(Default)]
-pub(super) struct Extents(HashMap<Name, (usize, Option<String>)>);
+pub(super) struct Extents {
+    /// What the command line says.
+    told: Dims,
+    /// The same, and what inputs say first.
+    all: Dims,
+    /// The arguments that say it.
+    said: Vec<(String, String)>,
+}
 
 impl Extents {
-    pub(super) fn set(&mut self, symbol: Name, extent: usize, source: String) {
-        self.0.entry(symbol).or_insert((extent, Some(source)));
+    /// Takes an argument that says the extent of a symbol or an expression. `false`: it contradicts earlier ones.
+    pub(super) fn set(&mut self, text: &str, extent: usize, argument: String) -> bool {
+        let agrees = equate(&mut self.told, text, extent);
+        equate(&mut self.all, text, extent);
+        self.said.push((text.to_owned(), argument));
+        agrees
     }
 
-    pub(super) fn get(&self, symbol: Name) -> Option<usize> {
-        self.0.get(&symbol).map(|(extent, _)| *extent)
+    /// The extent of a dimension, if it follows from what is known.
+    pub(super) fn get(&mut self, text: &str) -> Option<usize> {
+        known(&mut self.all, text)
+    }
+
+    /// The arguments that say the extent of a dimension.
+    pub(super) fn source(&self, text: &str) -> String {
+        match self.said.iter().find(|(said, _)| said == text) {
+            Some((_, argument)) => argument.clone(),
+            None => self.said.iter().map(|(_, argument)| &argument[..]).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// The symbols of a dimension that nothing is known of.
+    pub(super) fn unknown_symbols(&mut self, text: &str) -> Vec<String> {
+        let symbols = symbols_of(text);
+        symbols.into_iter().filter(|symbol| self.get(symbol).is_none()).collect()
     }
 
     /// What does not fit about the value of an input, if anything. Symbols that are seen for the first time are kept.
@@ -71,18 +99,53 @@ impl Extents {
         }
     }
 
-    fn extent(&mut self, model: &Model, dim: &Dim, extent: usize) -> Option<String> {
+    fn extent(&mut self, model: &Model, dim: &onnx_ir::Dim, extent: usize) -> Option<String> {
         match dim.value {
             // Negative numbers stand for what is not known.
             DimValue::Unknown | DimValue::Value(..0) => None,
             DimValue::Value(expected) => (usize::try_from(expected) != Ok(extent)).then(String::new),
             DimValue::Param(symbol) => {
-                let (known, source) = self.0.entry(symbol).or_insert((extent, None));
-                let source = source.as_ref().filter(|_| *known != extent)?;
-                Some(format!(", and {} is {known} because {source}", &model.names[symbol]))
+                let text = &model.names[symbol];
+                equate(&mut self.all, text, extent);
+                let known = known(&mut self.told, text).filter(|known| *known != extent)?;
+                Some(format!(", and {text} is {known} because of {}", self.source(text)))
             }
         }
     }
+}
+
+/// Says that a dimension has an extent; `false`, and nothing, if it cannot have it.
+fn equate(dims: &mut Dims, text: &str, extent: usize) -> bool {
+    let Ok(extent) = i64::try_from(extent) else { return false };
+    let dim = dims.parse(text);
+    let mark = dims.mark();
+    let agrees = dims.equate(dim, Dim::Const(extent)).is_ok();
+    if !agrees {
+        dims.undo(mark);
+    }
+    agrees
+}
+
+fn known(dims: &mut Dims, text: &str) -> Option<usize> {
+    let dim = dims.parse(text);
+    let dim = dims.resolve(dim);
+    usize::try_from(dims.as_const(dim)?).ok()
+}
+
+/// The symbols in a dimension, which may be one itself.
+pub(super) fn symbols_of(text: &str) -> Vec<String> {
+    let mut dims = Dims::new();
+    let dim = dims.parse(text);
+    let symbols = RefCell::new(Vec::new());
+    // Values that no division is by 0 of, as far as it goes.
+    _ = dims.eval(dim, |symbol| {
+        let mut symbols = symbols.borrow_mut();
+        if !symbols.iter().any(|known| known == symbol) {
+            symbols.push(symbol.to_owned());
+        }
+        i64::try_from(symbols.len()).ok().map(|n| n + 1)
+    });
+    symbols.into_inner()
 }
 
 /// The type of a value in the syntax of types.
@@ -108,4 +171,29 @@ pub(crate) fn tensor_type(elem: ElemType, dims: &[usize]) -> String {
     let elem = elem.name().unwrap_or("?");
     let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
     if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(",")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extents(all: &[(&str, usize)]) -> (Extents, bool) {
+        let mut extents = Extents::default();
+        let agree = all.iter().map(|(text, n)| extents.set(text, *n, format!("-D {text}={n}"))).all(|a| a);
+        (extents, agree)
+    }
+
+    #[test]
+    fn expressions_follow_from_symbols_and_symbols_from_expressions() {
+        let (mut known, agrees) = extents(&[("B", 3), ("H", 7)]);
+        assert!(agrees);
+        assert_eq!(
+            ["B*2", "H/2", "B + H", "N", "B*N"].map(|text| known.get(text)),
+            [Some(6), Some(3), Some(10), None, None]
+        );
+        assert_eq!(known.unknown_symbols("B*N"), ["N"]);
+        assert_eq!(extents(&[("B*2", 8)]).0.get("B"), Some(4));
+        assert!(!extents(&[("B", 3), ("B*2", 7)]).1 && !extents(&[("N", 1), ("N", 2)]).1);
+        assert!(extents(&[("batch size", 2), ("batch size", 2)]).1);
+    }
 }

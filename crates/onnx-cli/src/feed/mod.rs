@@ -22,9 +22,12 @@ pub(crate) struct FeedArgs {
     /// Inputs: FILE.npz, NAME=FILE.npy, NAME=FILE.pb, or a folder with input_0.pb, input_1.pb …; may be repeated
     #[arg(short, long = "input", value_name = "IN")]
     inputs: Vec<String>,
-    /// The extent of a symbol in the types of inputs, such as N=1; may be repeated
+    /// The extent of a symbol or an expression in the types of inputs, such as N=1; may be repeated
     #[arg(short = 'D', long = "dim", value_name = "N=1")]
     dims: Vec<String>,
+    /// The shape of an input, such as x=1,261, where its type leaves it open; may be repeated
+    #[arg(long = "shape", value_name = "x=1,261")]
+    shapes: Vec<String>,
     /// Make up inputs that are not given: floats between 0 and 1, integers 0 or 1
     #[arg(long)]
     random: bool,
@@ -55,6 +58,7 @@ impl FeedArgs {
             ports: executable.inputs(),
             has_default: executable.inputs().iter().map(|port| executable.has_default(port)).collect(),
             values: vec![None; executable.inputs().len()],
+            shapes: vec![None; executable.inputs().len()],
         };
         for given in &self.inputs {
             if let Err(error) = feed.take(given, session) {
@@ -63,21 +67,25 @@ impl FeedArgs {
         }
         let mut extents = Extents::default();
         for dim in &self.dims {
-            let (symbol, extent) = dim.split_once('=').context("-D takes NAME=NUMBER")?;
-            let extent = extent.parse().with_context(|| format!("`{extent}` is no extent"))?;
-            match model.names.find(symbol).filter(|_| feed.symbols().any(|known| known == symbol)) {
-                Some(name) => extents.set(name, extent, format!("of -D {dim}")),
-                None => {
-                    bail!("no input has the symbol `{symbol}` in its type{}", like(symbol, feed.symbols()))
-                }
-            }
+            let (text, extent) = dim.rsplit_once('=').context("-D takes NAME=NUMBER")?;
+            let symbols: Vec<String> = feed.symbols().flat_map(fits::symbols_of).collect();
+            let is_known = |symbol: &String| symbols.contains(symbol);
+            ensure!(
+                feed.symbols().any(|known| known == text) || fits::symbols_of(text).iter().all(is_known),
+                "no input has the symbol `{text}` in its type{}",
+                like(text, symbols.iter().map(String::as_str))
+            );
+            ensure_agrees(&mut extents, text, size(extent)?, &format!("-D {dim}"))?;
+        }
+        for shape in &self.shapes {
+            feed.take_shape(shape, &mut extents)?;
         }
         let found = feed.check(ready, &mut extents);
         if !found.is_empty() {
             return Ok(Err(found));
         }
         if self.random
-            && let Err((i, error)) = feed.make_up(&extents, &mut Random::new(self.seed))
+            && let Err((i, error)) = feed.make_up(&mut extents, &mut Random::new(self.seed))
         {
             return Ok(Err(vec![beyond(error, place(ready, i))?]));
         }
@@ -119,14 +127,143 @@ pub(crate) fn again(
     other.inputs().iter().map(given).collect()
 }
 
+/// `-D N=1`, in quotes where a shell wants them.
+fn dim_argument(symbol: &str) -> String {
+    let is_plain = symbol.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'));
+    if is_plain { format!("-D {symbol}=1") } else { format!("-D '{symbol}=1'") }
+}
+
 struct Feed<'m> {
     model: &'m Model,
     ports: &'m [Port],
     has_default: Vec<bool>,
     values: Vec<Option<Value>>,
+    /// The shapes that the command line gives.
+    shapes: Vec<Option<Vec<usize>>>,
+}
+
+/// A number of elements along an axis.
+fn size(text: &str) -> anyhow::Result<usize> {
+    text.trim()
+        .parse()
+        .ok()
+        .with_context(|| format!("invalid size `{text}`: expected a non-negative integer"))
+}
+
+/// Takes what an argument says of an extent, and refuses what contradicts earlier ones.
+fn ensure_agrees(extents: &mut Extents, text: &str, extent: usize, argument: &str) -> anyhow::Result<()> {
+    let known = extents.get(text);
+    let source = extents.source(text);
+    if extents.set(text, extent, argument.to_owned()) {
+        return Ok(());
+    }
+    match known {
+        Some(known) => bail!("{argument} contradicts {source}: `{text}` is {known}"),
+        None if source.is_empty() => bail!("{argument} is not possible: `{text}` cannot be {extent}"),
+        None => bail!("{argument} contradicts {source}"),
+    }
 }
 
 impl<'m> Feed<'m> {
+    /// Takes the shape of an input: `x=1,261`.
+    fn take_shape(&mut self, argument: &str, extents: &mut Extents) -> anyhow::Result<()> {
+        let (name, sizes) = argument.rsplit_once('=').context("--shape takes NAME=1,2,3")?;
+        let Some(i) = self.find(name) else {
+            bail!("the model has no input `{name}`{}", like(name, self.names()));
+        };
+        let shape: Vec<usize> = match sizes.trim() {
+            "" => Vec::new(),
+            sizes => sizes.split(',').map(size).collect::<Result<_, _>>()?,
+        };
+        if let Some(Value::Tensor(tensor)) = &self.values[i] {
+            ensure!(
+                tensor.dims() == shape,
+                "--shape {argument}: the input that is given has shape {:?}",
+                tensor.dims()
+            );
+        }
+        let kind = self.ports[i].ty.map(|ty| &self.model.types[ty].kind);
+        if let Some(onnx_ir::TypeKind::Tensor(onnx_ir::TensorType { shape: Some(declared), .. })) = kind {
+            ensure!(
+                declared.len() == shape.len(),
+                "--shape {argument} has {} sizes, but the type of the input has {}",
+                shape.len(),
+                declared.len()
+            );
+            for (dim, &extent) in declared.iter().zip(&shape) {
+                match dim.value {
+                    DimValue::Unknown | DimValue::Value(..0) => {}
+                    DimValue::Value(n) => {
+                        let agrees = usize::try_from(n) == Ok(extent);
+                        ensure!(
+                            agrees,
+                            "--shape {argument} has {extent} where the type of the input has {n}"
+                        );
+                    }
+                    DimValue::Param(text) => {
+                        let argument = format!("--shape {argument}");
+                        ensure_agrees(extents, &self.model.names[text], extent, &argument)?;
+                    }
+                }
+            }
+        }
+        self.shapes[i] = Some(shape);
+        Ok(())
+    }
+
+    /// Refuses to make up inputs whose extents are open, and says all that are.
+    fn ensure_closed(&self, extents: &mut Extents) -> anyhow::Result<()> {
+        let (mut symbols, mut open) = (Vec::<String>::new(), Vec::new());
+        for i in (0..self.ports.len()).filter(|&i| self.is_made_up(i) && self.shapes[i].is_none()) {
+            let Some(ty) = self.ports[i].ty else { continue };
+            let onnx_ir::TypeKind::Tensor(tensor) = &self.model.types[ty].kind else { continue };
+            let dims = tensor.shape.iter().flatten();
+            let is_open =
+                dims.clone().any(|dim| matches!(dim.value, DimValue::Unknown | DimValue::Value(..0)));
+            if is_open || tensor.shape.is_none() {
+                let sizes = dims.clone().map(|dim| match dim.value {
+                    DimValue::Value(n @ 0..) => n.to_string(),
+                    DimValue::Param(text) => extents.get(&self.model.names[text]).unwrap_or(1).to_string(),
+                    DimValue::Unknown | DimValue::Value(_) => "1".to_owned(),
+                });
+                let sizes = sizes.collect::<Vec<_>>().join(",");
+                open.push((onnx_ir::type_text(self.model, ty), format!("--shape {}={sizes}", self.name(i))));
+                continue;
+            }
+            for dim in dims {
+                let DimValue::Param(text) = dim.value else { continue };
+                let text = &self.model.names[text];
+                if extents.get(text).is_none() {
+                    let unknown = extents.unknown_symbols(text);
+                    let unknown = if unknown.is_empty() { vec![text.to_owned()] } else { unknown };
+                    symbols.extend(
+                        unknown.into_iter().filter(|symbol| !symbols.contains(symbol)).collect::<Vec<_>>(),
+                    );
+                }
+            }
+        }
+        let mut said = Vec::new();
+        if !symbols.is_empty() {
+            let names: Vec<String> = symbols.iter().map(|symbol| format!("`{symbol}`")).collect();
+            let arguments: Vec<String> = symbols.iter().map(|symbol| dim_argument(symbol)).collect();
+            said.push(format!(
+                "the types of inputs have {} of unknown size: add {}",
+                names.join(", "),
+                arguments.join(" ")
+            ));
+        }
+        if !open.is_empty() {
+            let (types, arguments): (Vec<String>, Vec<String>) = open.into_iter().unzip();
+            said.push(format!("the shape of {} is open: add {}", types.join(", "), arguments.join(" ")));
+        }
+        ensure!(said.is_empty(), "{}", said.join("; "));
+        Ok(())
+    }
+
+    fn is_made_up(&self, i: usize) -> bool {
+        self.values[i].is_none() && !self.has_default[i]
+    }
+
     fn name(&self, i: usize) -> &'m str {
         self.model.text(self.ports[i].name)
     }
@@ -225,23 +362,24 @@ impl<'m> Feed<'m> {
     }
 
     /// Fills in what is missing.
-    fn make_up(&mut self, extents: &Extents, random: &mut Random) -> Result<(), (usize, anyhow::Error)> {
+    fn make_up(&mut self, extents: &mut Extents, random: &mut Random) -> Result<(), (usize, anyhow::Error)> {
+        self.ensure_closed(extents).map_err(|error| (0, error))?;
         for i in 0..self.ports.len() {
-            if self.values[i].is_some() || self.has_default[i] {
+            if !self.is_made_up(i) {
                 continue;
             }
             let name = self.name(i);
-            let extent = |dim: &onnx_ir::Dim| match dim.value {
+            let mut extent = |dim: &onnx_ir::Dim| match dim.value {
                 DimValue::Value(n) => usize::try_from(n).with_context(|| format!("an extent is {n}")),
-                DimValue::Param(symbol) => extents.get(symbol).with_context(|| {
+                DimValue::Param(symbol) => {
                     let symbol = &self.model.names[symbol];
-                    format!("the symbol `{symbol}` in its type has no extent: give it with -D {symbol}=1")
-                }),
-                DimValue::Unknown => bail!("its type has an extent `?`: give the input with -i {name}=FILE"),
+                    extents.get(symbol).with_context(|| format!("the size of `{symbol}` is unknown"))
+                }
+                DimValue::Unknown => bail!("its type has an extent `?`: add --shape {name}=…"),
             };
-            let all = |shape: &[onnx_ir::Dim]| shape.iter().map(extent).collect();
+            let all = |shape: &[onnx_ir::Dim]| shape.iter().map(&mut extent).collect();
             let value = match self.ports[i].ty {
-                Some(ty) => random::value(self.model, ty, all, random),
+                Some(ty) => random::value(self.model, ty, self.shapes[i].as_deref(), all, random),
                 None => Err(anyhow::anyhow!("it has no type: give it with -i {name}=FILE")),
             };
             let value = value.with_context(|| format!("input `{name}`")).map_err(|error| (i, error))?;

@@ -6,19 +6,23 @@ use anyhow::{Context as _, bail};
 use onnx_exec::{Random, Tensor, Value};
 use onnx_ir::{ElemType, Model, TypeId, TypeKind};
 
-/// A value of a type whose extents are given.
+/// A value of a type whose extents are given, or all of its shape.
 pub(super) fn value(
     model: &Model,
     ty: TypeId,
-    extents: impl Fn(&[onnx_ir::Dim]) -> anyhow::Result<Vec<usize>>,
+    shape: Option<&[usize]>,
+    mut extents: impl FnMut(&[onnx_ir::Dim]) -> anyhow::Result<Vec<usize>>,
     random: &mut Random,
 ) -> anyhow::Result<Value> {
     match &model.types[ty].kind {
         TypeKind::Tensor(tensor) => {
-            let (Some(elem), Some(shape)) = (tensor.elem, &tensor.shape) else {
-                bail!("its element type or its rank is not declared");
+            let Some(elem) = tensor.elem else { bail!("its element type is not declared") };
+            let dims = match (shape, &tensor.shape) {
+                (Some(shape), _) => shape.to_vec(),
+                (None, Some(shape)) => extents(shape)?,
+                (None, None) => bail!("its rank is not declared: give its shape with --shape NAME=1,2"),
             };
-            Ok(tensor_of(elem, &extents(shape)?, random)?.into())
+            Ok(tensor_of(elem, &dims, random)?.into())
         }
         TypeKind::Sequence(_) => Ok(Value::sequence(Vec::new())),
         TypeKind::Optional(_) => Ok(Value::Optional(None)),

@@ -26,6 +26,19 @@ fn models_that_compute_the_same_are_told_from_others() {
     assert_eq!(verify("near.onnxtxt", 0), "close    y\n");
     let far = verify("far.onnxtxt", 1);
     assert!(far.starts_with("DIFFERS  y: element 0 is 1, expected is 2"), "{far}");
+    assert!(far.contains("\n         cosine 0.983382, differences: median 8.0e0"), "{far}");
+    let json = folder
+        .run(&["verify", "one.onnxtxt", "far.onnxtxt", "-i", "x.onnxtxt", "--format", "json"])
+        .expect(1);
+    let json: serde_json::Value = serde_json::from_str(json.text()).unwrap();
+    assert_eq!((&json["same"], &json["outputs"][0]["status"]), (&false.into(), &"differs".into()));
+    // Both commands take the other model in the same ways.
+    for command in ["verify", "compare"] {
+        for other in [&["near.onnxtxt"][..], &["--with", "near.onnxtxt"]] {
+            folder.run(&[&[command, "one.onnxtxt", "-i", "x.onnxtxt"], other].concat()).expect(0);
+        }
+        folder.run(&[command, "one.onnxtxt"]).expect(2);
+    }
     let done = folder.run(&["verify", "one.onnxtxt", "far.onnxtxt"]).expect(2);
     assert!(done.stderr.contains("-D N=1"), "{}", done.stderr);
 }
@@ -41,7 +54,8 @@ fn the_first_difference_is_found() {
     assert_eq!(
         compare(&["far.onnxtxt"], 1),
         "first difference: `b`, which `Add` (node `twice`) computes\n  \
-         element [0] is 2 and 1: 1e0 absolute, 1e0 relative, 8388608 ULP; 2 of 2 elements differ\n\
+         element [0] is 2 and 1: 1e0 absolute, 1e0 relative, 8388608 ULP; 2 of 2 elements differ\n  \
+         cosine 0.983382, differences: median 8.0e0, p90 8.0e0, p99 8.0e0, max 8.0e0\n\
          1 of 3 results are the same as those of far.onnxtxt\n"
     );
     let near = compare(&["near.onnxtxt", "--rtol", "0", "--atol", "0"], 1);

@@ -14,7 +14,7 @@ fn codes(folder: &Folder, entries: &str) -> (Vec<String>, i32) {
     let code = |line: &str| line.split_once('[').map(|(_, rest)| rest[..5].to_owned());
     let convert = ["convert", "--weights", "inline", "-o", "out.onnx"];
     let converted = folder.run(&[&convert[..], &arguments[..]].concat());
-    (found.said().lines().filter(|line| !line.contains("note")).filter_map(code).collect(), converted.code)
+    (found.text().lines().filter(|line| !line.contains("note")).filter_map(code).collect(), converted.code)
 }
 
 #[test]

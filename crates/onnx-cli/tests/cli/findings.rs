@@ -6,7 +6,8 @@ use serde_json::Value;
 #[test]
 fn the_forms_of_findings() {
     let folder = Folder::new(&[("m.onnxtxt", MISTAKE.as_bytes())]);
-    let found = |form: &str| folder.run(&["check", "--format", form, "m.onnxtxt"]).expect(1).stderr;
+    let found =
+        |form: &str| folder.run(&["check", "--format", form, "m.onnxtxt"]).expect(1).text().to_owned();
     assert_eq!(found("short"), "m.onnxtxt:4:14: error[E0102]: missing `,` before `x`\n");
     assert!(found("github").starts_with("::error file=m.onnxtxt,line=4,col=14"));
     assert!(found("human").contains("[ m.onnxtxt:4:14 ]"));
@@ -21,11 +22,11 @@ fn the_forms_of_findings() {
 fn sarif_is_one_document_for_all_files_and_for_none() {
     let folder = Folder::new(&[("a.onnxtxt", MISTAKE.as_bytes()), ("b.onnxtxt", UNDEFINED.as_bytes())]);
     let done = folder.run(&["check", "--format", "sarif", "."]).expect(1);
-    let sarif: Value = serde_json::from_str(&done.stderr).unwrap();
+    let sarif: Value = serde_json::from_str(done.text()).unwrap();
     assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(2));
     folder.write("a.onnxtxt", SOUND.as_bytes());
     let done = folder.run(&["check", "--format", "sarif", "a.onnxtxt"]).expect(0);
-    let sarif: Value = serde_json::from_str(&done.stderr).unwrap();
+    let sarif: Value = serde_json::from_str(done.text()).unwrap();
     assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(0));
 }
 
@@ -37,7 +38,7 @@ fn long_lists_are_left_out_around_a_finding_about_a_binary_model() {
     let text = UNDEFINED.replace("y = Relu", &format!("t = custom.Op <{lists}> (x)\n    y = Relu"));
     let folder = Folder::new(&[("m.onnx", &binary(&text))]);
     let done = folder.run(&["check", "--format", "short", "m.onnx"]).expect(1);
-    let line = done.stderr.lines().find(|line| line.contains("imgae")).unwrap();
+    let line = done.text().lines().find(|line| line.contains("imgae")).unwrap();
     let line: usize = line.split(':').nth(1).unwrap().parse().unwrap();
     let text = folder.run(&["print", "--no-metadata", "--elide", "4", "m.onnx"]).expect(0);
     assert!(text.text().len() < 1000 && text.text().contains("strings = [\"0\", \"1\", \"2\", \"3\", …]"));
@@ -48,9 +49,9 @@ fn long_lists_are_left_out_around_a_finding_about_a_binary_model() {
 fn a_binary_model_is_shown_as_it_is_printed() {
     let folder = Folder::new(&[("m.onnx", &binary(UNDEFINED))]);
     let done = folder.run(&["check", "m.onnx"]).expect(1);
-    assert!(done.stderr.contains("[ m.onnx, printed:"), "{}", done.stderr);
-    assert!(done.stderr.contains("y = Relu(imgae)"), "{}", done.stderr);
-    let short = folder.run(&["check", "--format", "short", "m.onnx"]).expect(1).stderr;
+    assert!(done.text().contains("[ m.onnx, printed:"), "{}", done.text());
+    assert!(done.text().contains("y = Relu(imgae)"), "{}", done.text());
+    let short = folder.run(&["check", "--format", "short", "m.onnx"]).expect(1).text().to_owned();
     let line: usize = short.split(':').nth(1).unwrap().parse().unwrap();
     let text = folder.run(&["print", "--no-metadata", "m.onnx"]).expect(0);
     assert!(text.text().lines().nth(line - 1).unwrap().contains("imgae"));
@@ -62,13 +63,13 @@ fn damaged_binary_files_say_at_which_byte() {
     model.truncate(model.len() - 3);
     let folder = Folder::new(&[("m.onnx", &model)]);
     let done = folder.run(&["check", "m.onnx"]).expect(1);
-    assert!(done.stderr.contains("error[E0301]") && done.stderr.contains("at byte"), "{}", done.stderr);
+    assert!(done.text().contains("error[E0301]") && done.text().contains("at byte"), "{}", done.text());
     // A field that nobody knows: number 99.
     let mut model = binary(SOUND);
     model.extend([0x98, 0x06, 0x01]);
     folder.write("m.onnx", &model);
     let done = folder.run(&["check", "m.onnx"]).expect(0);
-    assert!(done.stderr.contains("warning[W0306]: field 99"), "{}", done.stderr);
+    assert!(done.text().contains("warning[W0306]: field 99"), "{}", done.text());
 }
 
 #[test]
@@ -89,14 +90,15 @@ fn text_that_is_none_is_told() {
     let folder = Folder::new(&[("m.onnxtxt", b"g (float[N] x) => (float[N] y) { y = \"\xff\"(x) }")]);
     for command in ["check", "print", "fmt"] {
         let done = folder.run(&[command, "m.onnxtxt"]).expect(1);
-        assert!(done.stderr.contains("error[E0119]: byte 38 is 0xff"), "{}", done.stderr);
+        let told = if command == "check" { done.text() } else { &done.stderr };
+        assert!(told.contains("error[E0119]: byte 38 is 0xff"), "{told}");
     }
     folder.write("m.onnx", b"version https-git-lfs\noid sha256:0\nsize 5\n");
     let done = folder.run(&["info", "m.onnx"]).expect(1);
     assert!(done.stderr.contains("git lfs pull"), "{}", done.stderr);
     folder.write("m.json", b"{\"irVersion\": \"8\", \"graph\": }");
     let done = folder.run(&["check", "--format", "short", "m.json"]).expect(1);
-    assert!(done.stderr.starts_with("m.json:1:2"), "{}", done.stderr);
+    assert!(done.text().starts_with("m.json:1:2"), "{}", done.text());
 }
 
 #[test]
@@ -104,8 +106,8 @@ fn lines_of_20_megabytes_are_shown_in_part() {
     let long = SOUND.replace("t = Mul(x, w)", &format!("t = Mul(x, {})", "w".repeat(20 << 20)));
     let folder = Folder::new(&[("m.onnxtxt", long.as_bytes())]);
     let done = folder.run(&["check", "m.onnxtxt"]).expect(1);
-    let longest = done.stderr.lines().map(|line| line.chars().count()).max();
-    assert!(done.stderr.contains("E0203") && longest < Some(2_000), "{longest:?}");
+    let longest = done.text().lines().map(|line| line.chars().count()).max();
+    assert!(done.text().contains("E0203") && longest < Some(2_000), "{longest:?}");
 }
 
 /// A misspelt operand, which is likely meant, and a node out of order, which is certain.
@@ -133,7 +135,7 @@ fn binary_models_say_that_fixes_are_for_text() {
     let done = folder.run(&["check", "--fix", "m.onnx"]).expect(1);
     assert!(done.stderr.contains("fixes are for texts of models"), "{}", done.stderr);
     assert_eq!(folder.read("m.onnx"), before);
-    let line = folder.run(&["check", "--format", "json", "m.onnx"]).expect(1).stderr;
+    let line = folder.run(&["check", "--format", "json", "m.onnx"]).expect(1).text().to_owned();
     let json: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
     assert_eq!(json["fixes"], serde_json::json!([]));
 }
@@ -141,7 +143,8 @@ fn binary_models_say_that_fixes_are_for_text() {
 #[test]
 fn fixes_have_byte_ranges_for_programs() {
     let folder = Folder::new(&[("m.onnxtxt", MENDABLE.as_bytes())]);
-    let found = |form: &str| folder.run(&["check", "--format", form, "m.onnxtxt"]).expect(1).stderr;
+    let found =
+        |form: &str| folder.run(&["check", "--format", form, "m.onnxtxt"]).expect(1).text().to_owned();
     let lines: Vec<Value> = found("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let fix = &lines[1]["fixes"][0];
     assert_eq!((&fix["title"], &fix["safe"]), (&Value::from("write `image`"), &Value::from(false)));
@@ -164,9 +167,9 @@ const IDLE: &str = "<ir_version: 10, opset_import: [\"\": 21], producer_name: \"
 #[test]
 fn lints_are_on_the_level_strict_in_every_form() {
     let folder = Folder::new(&[("m.onnxtxt", IDLE.as_bytes())]);
-    assert_eq!(folder.run(&["check", "m.onnxtxt"]).expect(0).stderr, "");
+    assert_eq!(folder.run(&["check", "m.onnxtxt"]).expect(0).text(), "");
     let found = |form: &str| {
-        folder.run(&["check", "--level", "strict", "--format", form, "m.onnxtxt"]).expect(0).stderr
+        folder.run(&["check", "--level", "strict", "--format", form, "m.onnxtxt"]).expect(0).text().to_owned()
     };
     let message = "this `Identity` gives what it takes: it is another name";
     assert_eq!(found("short"), format!("m.onnxtxt:5:8: warning[W1201]: {message}\n"));
@@ -197,10 +200,64 @@ fn runtimes_refuse_what_they_do_not_take() {
             "error[E1022]: candle does not take `ai.onnx.Acos`",
             "error[E1022]: candle does not take `ai.onnx.Softplus`",
         ] {
-            assert!(found.stderr.contains(message), "{}", found.stderr);
+            assert!(found.text().contains(message), "{}", found.text());
         }
-        assert_eq!(found.stderr.lines().count(), 3, "{}", found.stderr);
+        assert_eq!(found.text().lines().count(), 3, "{}", found.text());
     }
     let unknown = folder.run(&["check", "--target", "torch", "m.onnx"]).expect(2);
     assert!(unknown.stderr.contains("there are candle, ort, rten, tract"), "{}", unknown.stderr);
+}
+
+#[test]
+fn findings_are_on_stdout_and_how_many_there_are_is_on_stderr() {
+    let folder = Folder::new(&[("m.onnxtxt", UNDEFINED.as_bytes()), ("s.onnxtxt", SOUND.as_bytes())]);
+    for form in ["human", "short", "json", "sarif", "github"] {
+        let done = folder.run(&["check", "--format", form, "m.onnxtxt", "s.onnxtxt"]).expect(1);
+        assert!(done.text().contains("E0203"), "{form}: {}", done.text());
+        assert_eq!(done.stderr, "1 error in 2 files\n", "{form}");
+        let quiet = folder.run(&["check", "-q", "--format", form, "m.onnxtxt"]).expect(1);
+        assert!(quiet.text().contains("E0203") && quiet.stderr.is_empty(), "{form}");
+    }
+    assert_eq!(folder.run(&["check", "s.onnxtxt"]).expect(0).stderr, "no findings in 1 file\n");
+    // What is fixed on stdin goes to stdout, so findings do not.
+    let fixed = folder.run_with(&["check", "--fix", "-"], MISTAKE.as_bytes()).expect(0);
+    assert!(fixed.text().contains("Add(x, x)"), "{}", fixed.text());
+}
+
+#[test]
+fn files_that_cannot_be_read_are_findings() {
+    let folder = Folder::new(&[("m.onnxtxt", UNDEFINED.as_bytes())]);
+    let found = |form: &str| {
+        folder.run(&["check", "--format", form, "none.onnx", "m.onnxtxt"]).expect(2).text().to_owned()
+    };
+    let json: Vec<Value> = found("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&json[0]["code"], &json[0]["file"]), (&Value::from("E0131"), &Value::from("none.onnx")));
+    assert_eq!(json[1]["code"], Value::from("E0203"));
+    let sarif: Value = serde_json::from_str(&found("sarif")).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], Value::from("E0131"));
+    assert!(found("github").starts_with("::error file=none.onnx,title=E0131 file-unreadable::cannot read"));
+    assert!(found("human").contains("error[E0131]: cannot read none.onnx"));
+}
+
+#[test]
+fn noisy_lints_are_counted() {
+    let nodes: String = (0..20).map(|i| format!("    \"t {i}\" = Identity(x)\n")).collect();
+    let text = SOUND.replace("    t = Mul", &format!("{nodes}    t = Mul"));
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let strict = |more: &[&str]| {
+        let all = [&["check", "--level", "strict", "--format", "short", "m.onnxtxt"], more].concat();
+        folder.run(&all).expect(0)
+    };
+    let done = strict(&[]);
+    let noisy: Vec<&str> = done.text().lines().filter(|line| line.contains("[W1201]")).collect();
+    assert_eq!(noisy.len(), 1, "{}", done.text());
+    assert!(
+        noisy[0].starts_with("m.onnxtxt:5:") && noisy[0].contains("20 findings, the first:"),
+        "{}",
+        noisy[0]
+    );
+    assert_eq!(strict(&["--select", "W1201"]).text().lines().count(), 20);
+    assert!(strict(&["-v"]).text().lines().filter(|line| line.contains("[W1201]")).count() == 20);
+    let json = folder.run(&["check", "--level", "strict", "--format", "json", "m.onnxtxt"]).expect(0);
+    assert_eq!(json.text().lines().filter(|line| line.contains("W1201")).count(), 20);
 }

@@ -111,14 +111,14 @@ fn values_in_files_of_their_own_have_every_form() {
     folder.run(&["fmt", "--check", "x.onnxtxt"]).expect(0);
     folder.write("x.onnxtxt", b"float[1] x = {1, 2}");
     let found = folder.run(&["check", "--format", "short", "x.onnxtxt"]).expect(1);
-    assert!(found.stderr.starts_with("x.onnxtxt:1:14: error[E0114]"), "{}", found.stderr);
+    assert!(found.text().starts_with("x.onnxtxt:1:14: error[E0114]"), "{}", found.text());
     // A value that does not hold what it says, as text and as bytes.
     folder.write("s.onnxtxt", b"seq(seq) s = [\n    seq(tensor) [float[9] {1, 2, 3, 4, 5, 6, 7, 8, 9}],\n    seq(map) t = [float {1}]\n]\n");
     folder.run(&["convert", "s.onnxtxt", "-o", "s.pb"]).expect(0);
     for (name, place) in [("s.onnxtxt", "3:5"), ("s.pb", "1:55")] {
         let found = folder.run(&["check", "--format", "short", name]).expect(1);
         let message = "error[E0711]: `t` is a sequence of `map` and has a `tensor`";
-        assert_eq!(found.stderr.trim_end(), format!("{name}:{place}: {message}"));
+        assert_eq!(found.text().trim_end(), format!("{name}:{place}: {message}"));
         folder.run(&["check", "--level", "syntax", name]).expect(0);
     }
     // What is neither model nor value has no text.
@@ -139,4 +139,46 @@ fn a_long_model_is_read_and_written() {
     folder.run(&["convert", "m.onnx", "-o", "m.onnxtxt"]).expect(0);
     folder.run(&["convert", "m.onnxtxt", "-o", "back.onnx"]).expect(0);
     assert!(folder.read("back.onnx") == model);
+}
+
+#[test]
+fn results_are_json_where_it_is_asked_for() {
+    let folder = Folder::new(&[("m.onnxtxt", SOUND.as_bytes())]);
+    for arguments in [
+        &["info", "m.onnxtxt"][..],
+        &["ops", "Relu"],
+        &["ops"],
+        &["infer", "m.onnxtxt"],
+        &["infer", "m.onnxtxt", "--why", "y"],
+        &["bench", "m.onnxtxt", "-D", "N=2", "--runs", "1"],
+        &["lower", "m.onnxtxt", "-D", "N=2", "--emit", "stats"],
+        &["verify", "m.onnxtxt", "m.onnxtxt", "-D", "N=2"],
+        &["compare", "m.onnxtxt", "m.onnxtxt", "-D", "N=2"],
+    ] {
+        let done = folder.run(&[arguments, &["--format", "json"]].concat()).expect(0);
+        let json: Result<serde_json::Value, _> = serde_json::from_str(done.text());
+        assert!(json.is_ok_and(|json| !json.is_null()), "{arguments:?}: {}", done.text());
+    }
+    folder.write("old.onnxtxt", SOUND.replace("21", "12").as_bytes());
+    let plan =
+        folder.run(&["pass", "--plan", "convert-opset=21", "old.onnxtxt", "--format", "json"]).expect(0);
+    for line in plan.text().lines() {
+        let step: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(step["pass"], "convert-opset");
+    }
+    let info = folder.run(&["info", "--format", "json", "m.onnxtxt"]).expect(0);
+    let info: serde_json::Value = serde_json::from_str(info.text()).unwrap();
+    assert_eq!((&info["inputs"][0]["shape"][0], &info["weights"]["parameters"]), (&"N".into(), &2.into()));
+}
+
+#[test]
+fn a_file_is_converted_in_place() {
+    let folder = Folder::new(&[("m.onnxtxt", SOUND.as_bytes())]);
+    folder.run(&["convert", "m.onnxtxt", "--in-place"]).expect(0);
+    assert_eq!(folder.read("m.onnxtxt"), SOUND.as_bytes());
+    folder.run(&["convert", "m.onnxtxt", "--in-place", "--to", "json"]).expect(0);
+    assert!(folder.read("m.onnxtxt").starts_with(b"{"));
+    assert!(
+        folder.run_with(&["convert", "-", "--in-place"], SOUND.as_bytes()).expect(2).stderr.contains("-o")
+    );
 }

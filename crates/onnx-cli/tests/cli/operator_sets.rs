@@ -55,7 +55,7 @@ fn findings_have_places() {
     let message = "error[E1105]: `U` is neither a type nor a type variable of the operator";
     for name in ["s.onnxtxt", "s.onnx"] {
         let found = folder.run(&["check", "--format", "short", name]).expect(1);
-        assert_eq!(found.stderr.trim_end(), format!("{name}:13:36: {message}"));
+        assert_eq!(found.text().trim_end(), format!("{name}:13:36: {message}"));
         folder.run(&["check", "--level", "syntax", name]).expect(0);
         folder.run(&["check", "--ignore", "E1105", name]).expect(0);
     }
@@ -69,7 +69,7 @@ fn what_cannot_be_read_is_reported() {
     assert_eq!(folder.names(), ["s.onnxtxt"]);
     folder.write("s.onnx", b"\x0a\x09ONNXOPSET\x42\x7f\x0a\x01A");
     let found = folder.run(&["check", "s.onnx"]).expect(1);
-    assert!(found.stderr.contains("OperatorSetProto"), "{}", found.stderr);
+    assert!(found.text().contains("OperatorSetProto"), "{}", found.text());
     folder.run(&["infer", "s.onnx"]).expect(2);
     // A field that the format does not know.
     folder.write("s.onnx", b"\x0a\x09ONNXOPSET\xa2\x06\x01x");

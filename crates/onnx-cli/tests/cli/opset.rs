@@ -20,10 +20,10 @@ fn folder() -> Folder {
 fn models_are_checked_and_inferred_with_a_set_in_any_form() {
     let folder = folder();
     let unchecked = folder.run(&["check", "m.onnxtxt"]).expect(0);
-    assert!(unchecked.stderr.contains("nothing is known"), "{}", unchecked.stderr);
+    assert!(unchecked.text().contains("nothing is known"), "{}", unchecked.text());
     for set in ["s.onnxtxt", "s.onnx", "s.json", "s.txtpb"] {
         let found = folder.run(&["check", "--opset", set, "--deny", "warnings", "m.onnxtxt"]).expect(0);
-        assert!(!found.stderr.contains("nothing is known"), "{}", found.stderr);
+        assert!(!found.text().contains("nothing is known"), "{}", found.text());
         // Through the body.
         let typed = folder.run(&["infer", "--opset", set, "m.onnxtxt"]).expect(0);
         assert!(typed.text().contains("float[6,N] t"), "{}", typed.text());
@@ -32,7 +32,7 @@ fn models_are_checked_and_inferred_with_a_set_in_any_form() {
     folder.write("m.onnxtxt", wrong.as_bytes());
     let found = folder.run(&["check", "--opset", "s.onnx", "--format", "short", "m.onnxtxt"]).expect(1);
     for message in ["m.onnxtxt:4:25: error[E1006]: `Twice` has no attribute `to`", "error[E1011]"] {
-        assert!(found.stderr.contains(message), "{}", found.stderr);
+        assert!(found.text().contains(message), "{}", found.text());
     }
     folder.run(&["check", "m.onnxtxt"]).expect(0);
 }
@@ -48,7 +48,7 @@ fn an_input_that_a_body_needs_is_told_at_the_node_that_leaves_it_out() {
         folder.run(&["check", "--opset", "s.onnxtxt", "m.onnxtxt"])
     };
     run(&MODEL.replace("Twice(x)", "Twice(x, x)")).expect(0);
-    let human = run(MODEL).expect(1).stderr;
+    let human = run(MODEL).expect(1).text().to_owned();
     assert!(human.contains("`Twice` is without `z`, which its body needs"), "{human}");
     assert!(human.contains("in the body of `Twice`, `y = Concat (x, z)`"), "{human}");
 }
@@ -59,19 +59,23 @@ fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {
     let folder = folder();
     let told = |model: &str| {
         folder.write("m.onnxtxt", model.as_bytes());
-        folder.run(&["check", "--opset", "s.onnxtxt", "--format", "short", "m.onnxtxt"]).expect(1).stderr
+        folder
+            .run(&["check", "--opset", "s.onnxtxt", "--format", "short", "m.onnxtxt"])
+            .expect(1)
+            .text()
+            .to_owned()
     };
     let found = told(&MODEL.replace("float[3,N]", "float"));
     assert!(found.starts_with("m.onnxtxt:4:9: error[E1010]: axis 0 of a scalar\n"), "{found}");
     assert_eq!(found.matches("error[").count(), 1, "{found}");
-    let human = folder.run(&["check", "--opset", "s.onnx", "m.onnxtxt"]).expect(1).stderr;
+    let human = folder.run(&["check", "--opset", "s.onnx", "m.onnxtxt"]).expect(1).text().to_owned();
     assert!(human.contains("in the body of `Twice`, `y = Concat (x, x)`: the rank is 0"), "{human}");
     // Through another operator of the set.
     let more = "## Twice.\n<since_version: 1, opset_import: [\"\": 21, \"com.acme\": 1]>\n\
         operator Again (T x) => (T y) where T: {float, float16}\n{ y = com.acme.Twice (x) }\n";
     folder.write("s.onnxtxt", format!("{SET}{more}").as_bytes());
     told(&MODEL.replace("float[3,N]", "float").replace("Twice", "Again"));
-    let human = folder.run(&["check", "--opset", "s.onnxtxt", "m.onnxtxt"]).expect(1).stderr;
+    let human = folder.run(&["check", "--opset", "s.onnxtxt", "m.onnxtxt"]).expect(1).text().to_owned();
     assert!(human.contains("in the body of `Twice`, `y = Concat (x, x)`: the rank is 0"), "{human}");
 }
 
@@ -94,7 +98,7 @@ fn bodies_that_stand_for_too_many_nodes_end_inference_with_a_warning() {
         ("m.onnxtxt", MODEL.replace("Twice", "A24").replace("float[3,N]", "int64[3,N]").as_bytes()),
     ]);
     let found = folder.run(&["check", "--opset", "s.onnxtxt", "--format", "short", "m.onnxtxt"]).expect(0);
-    assert!(found.stderr.contains("m.onnxtxt:4:5: warning[W1021]"), "{}", found.stderr);
+    assert!(found.text().contains("m.onnxtxt:4:5: warning[W1021]"), "{}", found.text());
 }
 
 #[test]
@@ -142,7 +146,7 @@ fn operators_without_a_signature_are_not_unknown() {
     folder.write("other.onnxtxt", other.as_bytes());
     folder.run(&["check", "--opset", "u.json", "--opset", "s.onnx", "other.onnxtxt"]).expect(0);
     let found = folder.run(&["check", "--opset", "s.onnx", "--format", "short", "other.onnxtxt"]).expect(1);
-    assert!(found.stderr.contains("error[E1001]: com.acme has no operator `Thrice`"), "{}", found.stderr);
+    assert!(found.text().contains("error[E1001]: com.acme has no operator `Thrice`"), "{}", found.text());
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn random_inputs_are_the_same_for_the_same_seed() {
     let done = folder.run(&["run", "m.onnxtxt", "--random"]);
     assert_eq!(done.code, 2);
     assert!(
-        done.stderr.contains("the symbol `N` in its type has no extent: give it with -D N=1"),
+        done.stderr.contains("the types of inputs have `N` of unknown size: add -D N=1"),
         "{}",
         done.stderr
     );
@@ -158,4 +158,64 @@ fn numbers_are_cast_to_strings_and_back() {
         "string[4] s = {\"1.5\", \"100.0\", \"1e-07\", \"-0.1\"}\ndouble[4] d = {1.5, 100, 1e-7, -0.1}\n\
          string[4] t = {\"1.5\", \"100.0\", \"1e-07\", \"-0.1\"}\n"
     );
+}
+
+#[test]
+fn numbers_of_narrow_floats_are_values() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (float[N] x) => (float16[N] \"a b/c\", bfloat16[N] b, float8e4m3fn[N] e)\n{\n    \
+        \"a b/c\" = Cast <to = 10> (x)\n    b = Cast <to = 16> (x)\n    e = Cast <to = 17> (x)\n}\n";
+    let folder =
+        Folder::new(&[("m.onnxtxt", text.as_bytes()), ("x.onnxtxt", b"float[4] x = {0.1, 100, -3.42, 0}")]);
+    assert_eq!(
+        run(&folder, &["m.onnxtxt", "-i", "x.onnxtxt"]),
+        "float16[4] \"a b/c\" = {0.1, 100.0, -3.42, 0.0}\nbfloat16[4] b = {0.1, 100.0, -3.42, 0.0}\n\
+         float8e4m3fn[4] e = {0.1, 96.0, -3.5, 0.0}\n"
+    );
+    // As text, and back to the same bytes.
+    run(&folder, &["m.onnxtxt", "-i", "x.onnxtxt", "--output-dir", "set"]);
+    let printed = folder.run(&["print", "set/output_0.pb"]).expect(0);
+    assert!(printed.text().contains("float16[4] \"a b/c\" = {0.1, 100.0, -3.42, 0.0}"), "{}", printed.text());
+    folder.write("y.onnxtxt", &printed.stdout);
+    folder.run(&["convert", "y.onnxtxt", "-o", "y.pb"]).expect(0);
+    assert_eq!(folder.read("y.pb"), folder.read("set/output_0.pb"));
+}
+
+#[test]
+fn large_outputs_are_summarised() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (float[N,M] x) => (float[N,M] y)\n{\n    y = Mul(x, x)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let print = |n: &str, m: &str, more: &[&str]| {
+        run(&folder, &[&["m.onnxtxt", "--random", "-D", n, "-D", m], more].concat())
+    };
+    let out = print("N=50", "M=21", &[]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(
+        (lines.len(), lines[0], lines[4], lines[8]),
+        (9, "float[50,21] y = {", "    …,", "}"),
+        "{out}"
+    );
+    assert!(lines[1].matches(", ").count() == 6 && lines[1].contains(", …, "), "{out}");
+    assert_eq!(print("N=50", "M=20", &[]).matches(',').count(), 1000);
+    assert_eq!(print("N=50", "M=21", &["--full"]).matches(',').count(), 1050);
+}
+
+#[test]
+fn extents_are_solved_and_contradictions_refused() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (float[B,3] x, float[\"B*2\",M] z, float[?,2] q) => (float[B,3] y)\n{\n    y = Abs(x)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let said = |arguments: &[&str], code: i32| {
+        folder.run(&[&["run", "m.onnxtxt", "--random"], arguments].concat()).expect(code).stderr
+    };
+    let all = said(&[], 2);
+    assert!(all.contains("add -D B=1 -D M=1; the shape of float[?,2] is open: add --shape q=1,2"), "{all}");
+    said(&["-D", "B=2", "-D", "M=1", "--shape", "q=4,2"], 0);
+    said(&["-D", "B*2=4", "-D", "M=1", "--shape", "q=4,2"], 0);
+    let wrong = said(&["-D", "B=2", "-D", "B*2=5"], 2);
+    assert!(wrong.contains("-D B*2=5 contradicts -D B=2: `B*2` is 4"), "{wrong}");
+    assert!(said(&["-D", "B=1", "-D", "B=2"], 2).contains("contradicts"));
+    assert!(said(&["--shape", "q=4,3"], 2).contains("has 3 where the type of the input has 2"));
+    assert!(said(&["--shape", "x=2,3", "-D", "B=3"], 2).contains("contradicts"));
 }

@@ -65,8 +65,8 @@ impl Nest {
             let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
             let is_float = over?.elem == ElemType::FLOAT && class == Class::Single;
             (over?.combine == Combine::Sum && is_float).then_some(())?;
-            let factor = |expr: &Expr| builder(last).finish(expr, Some(Class::Single)).map(Factor::float);
-            contraction(formula.elem, &axes, factor(a)?, factor(b)?, operands)
+            let factor = |expr| builder(last).finish(expr, Some(Class::Single)).map(Factor::float);
+            contraction(formula.elem, &axes, factor(&**a)?, factor(&**b)?, operands)
         };
         let mut contraction = match &codes {
             None => float(),

@@ -1,9 +1,12 @@
 //! Integer elements: into the entries of a typed field, or packed as `raw_data` has them.
 
-use super::literals::Refused;
-use super::numbers::{Number, read_list};
+use super::literals::{Refused, float64};
+use super::numbers::{Number, Spelled, read_list};
 use super::{Cx, Storage};
-use crate::ast::Data;
+use crate::ast::{Data, ScalarKind};
+use crate::lex::shown;
+use crate::narrow::Narrow;
+use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 use onnx_ir::{ElemType, Field, Payload};
 
 impl Cx<'_> {
@@ -29,7 +32,10 @@ impl Cx<'_> {
             }
             Field::Raw | Field::Float | Field::Double | Field::Int32 | Field::String => {
                 let (low, high) = bounds(elem);
-                let values = self.ints(data, elem, low, high);
+                let values = match Narrow::of(elem) {
+                    Some(narrow) => self.narrow_floats(data, elem, narrow),
+                    None => self.ints(data, elem, low, high),
+                };
                 let count = values.len();
                 (narrow_payload(elem, values, storage), count)
             }
@@ -68,6 +74,100 @@ impl Cx<'_> {
         out
     }
 }
+
+/// Whether an integer has more digits than it needs, which says that it is a bit pattern.
+fn is_padded(spelling: &[u8]) -> bool {
+    matches!(spelling, [b'0', b'0'..=b'9', ..])
+}
+
+impl Cx<'_> {
+    /// The bits of narrow floats: integers are bit patterns, all other numbers are values.
+    fn narrow_floats(&mut self, data: &Data, elem: ElemType, narrow: Narrow) -> Vec<i32> {
+        let name = elem.name().unwrap_or_default();
+        let (_, high) = bounds(elem);
+        let mut out = Vec::new();
+        // Whether all are integers without zeros in front.
+        let mut are_plain = true;
+        let to_bits = |number: Spelled| match number {
+            Spelled::Bits(bits) => (0..=high).contains(&bits).then_some(bits),
+            Spelled::Value(value) => narrow.read(value).and_then(|bits| i32::try_from(bits).ok()),
+        };
+        let is_plain = |number: Spelled, spelling: &[u8]| match number {
+            Spelled::Bits(_) => !is_padded(spelling),
+            Spelled::Value(_) => false,
+        };
+        match data {
+            Data::Numbers(span) => {
+                let list = self.list_text(*span).as_bytes();
+                out.reserve(list.len() / 4);
+                let result = read_list(list, |number: Spelled, at| {
+                    out.push(to_bits(number).ok_or(Refused::Range)?);
+                    are_plain = are_plain && is_plain(number, &list[at..]);
+                    Ok(())
+                });
+                out.shrink_to_fit();
+                self.bad_number(*span, result, &format!("a number that fits `{name}`"));
+            }
+            Data::Elements(list) => {
+                for scalar in &list.items {
+                    let text = self.text(scalar.span);
+                    let number = match scalar.kind {
+                        ScalarKind::Int => text.parse().map(Spelled::Bits).ok(),
+                        ScalarKind::Float | ScalarKind::Special => float64(text).map(Spelled::Value),
+                        ScalarKind::String => None,
+                    };
+                    let overflows = matches!(number, Some(Spelled::Value(value)) if value.is_infinite())
+                        && scalar.kind == ScalarKind::Float;
+                    match number.and_then(to_bits).filter(|_| !overflows) {
+                        Some(bits) => {
+                            are_plain =
+                                are_plain && number.is_some_and(|number| is_plain(number, text.as_bytes()));
+                            out.push(bits);
+                        }
+                        None if scalar.kind == ScalarKind::String => self.bad_scalar(scalar, "a number"),
+                        None => self.out_of_range(scalar.span, name),
+                    }
+                }
+            }
+            Data::External(_) | Data::Record(_) | Data::Sparse(_) | Data::Stored(_) => {}
+        }
+        if are_plain && narrow.look_like_values(out.iter().map(|&bits| bits.cast_unsigned())) {
+            self.warn_bit_patterns(data, elem, narrow, &out);
+        }
+        out
+    }
+
+    fn out_of_range(&mut self, span: Span, name: &str) {
+        let text = shown(self.text(span));
+        let message = format!("`{text}` is not a number of `{name}`");
+        let d = Diagnostic::new(&code::ELEMENT_OUT_OF_RANGE, span, message);
+        self.report(d.label(format!("expected a number that fits `{name}`")));
+    }
+
+    #[cold]
+    fn warn_bit_patterns(&mut self, data: &Data, elem: ElemType, narrow: Narrow, bits: &[i32]) {
+        let name = elem.name().unwrap_or_default();
+        let Some(&first) = bits.iter().find(|&&bits| bits != 0) else { return };
+        let value = narrow.text(first.cast_unsigned());
+        let digits = narrow.digits();
+        let mut d = Diagnostic::new(
+            &code::BIT_PATTERNS_LIKE_VALUES,
+            data.span(),
+            format!("integers of `{name}` are bit patterns: `{first}` stands for {value}"),
+        )
+        .label("all of these are small integers, which look like values")
+        .help(format!("write `{first}.0` for the number {first}, or `{first:0digits$}` for the bit pattern"));
+        if bits.len() <= MOST_MENDED {
+            let list: Vec<String> = bits.iter().map(|bits| format!("{bits}.0")).collect();
+            let text = format!("{{{}}}", list.join(", "));
+            d = d.fix("write values", vec![Edit { span: data.span(), text }], false);
+        }
+        self.report(d);
+    }
+}
+
+/// The longest list that a fix writes anew.
+const MOST_MENDED: usize = 64;
 
 /// What a literal of a type in `int32_data` may be; bit patterns for the small floats.
 fn bounds(elem: ElemType) -> (i32, i32) {

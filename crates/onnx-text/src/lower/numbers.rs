@@ -91,6 +91,23 @@ macro_rules! integers {
 
 integers!(i32, i64, u64);
 
+/// A literal whose spelling says what it is: an integer is the bits of a narrow float, anything else its value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Spelled {
+    Bits(i32),
+    Value(f64),
+}
+
+impl Number for Spelled {
+    fn read(list: &[u8], at: usize) -> Result<(Self, usize), Refused> {
+        match i32::read(list, at) {
+            Ok((bits, end)) => Ok((Spelled::Bits(bits), end)),
+            Err(Refused::Kind) => f64::read(list, at).map(|(value, end)| (Spelled::Value(value), end)),
+            Err(Refused::Range) => Err(Refused::Range),
+        }
+    }
+}
+
 #[inline]
 fn sign(list: &[u8], at: usize) -> (bool, usize) {
     match list.get(at) {

@@ -144,7 +144,7 @@ impl Cx<'_> {
             Some(field) => {
                 let payload;
                 (payload, count) = self.integers(data, elem, field, storage);
-                if packed && !doubled && count > 0 {
+                if packed && !doubled && count > 0 && !self.has_values(data) {
                     self.warn_packed(data, elem);
                 }
                 payload
@@ -172,6 +172,15 @@ impl Cx<'_> {
         };
         tensor.data.push(payload);
         count
+    }
+
+    /// Whether a list has a number that is not an integer: the reference refuses it where it wants bit patterns.
+    fn has_values(&self, data: &Data) -> bool {
+        match data {
+            Data::Numbers(span) => self.text(*span).bytes().any(|b| matches!(b, b'.' | b'e' | b'E')),
+            Data::Elements(list) => list.items.iter().any(|scalar| scalar.kind != ScalarKind::Int),
+            Data::External(_) | Data::Record(_) | Data::Sparse(_) | Data::Stored(_) => false,
+        }
     }
 
     #[cold]

@@ -43,6 +43,7 @@
 //! writes therefore needs no layout at all but a line break before such comments.
 
 mod data;
+mod ends;
 mod file;
 mod line;
 mod list;
@@ -57,6 +58,7 @@ mod value;
 mod wrap;
 
 use crate::ast;
+pub(crate) use ends::ENDS;
 use line::Printer;
 use onnx_ir::diag::Span;
 use std::fmt;

@@ -7,6 +7,7 @@ use super::line::Printer;
 use super::list::{BRACES, Fit, Style, whole};
 use super::numbers::{Few, Filler, Literals, PACKED};
 use crate::ast::{ELIDED, Stored};
+use crate::narrow::{Narrow, Texts};
 use onnx_ir::{ElemType, Field};
 
 impl Printer<'_> {
@@ -14,6 +15,9 @@ impl Printer<'_> {
     pub(super) fn stored(&mut self, stored: &Stored, is_long: bool) {
         let elements = Elements::of(stored);
         let brackets = if elements.is_packed() { PACKED } else { BRACES };
+        if let Some(dims) = &stored.ends_of {
+            return self.ends(brackets, stored, &elements.lines_of_ends(dims));
+        }
         let count = shown(stored);
         let elided = count < elements.count();
         if is_long {
@@ -46,14 +50,17 @@ pub(super) fn shown(stored: &Stored) -> usize {
 }
 
 /// Stored elements as numbers.
-struct Elements<'s> {
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'s> {
     elem: ElemType,
     field: Field,
     bytes: &'s [u8],
+    /// The values of narrow floats; `None`: their bit patterns.
+    values: Option<Narrow>,
     /// How many elements there should be.
     wanted: usize,
     /// Numbers of one element: two for complex ones.
-    numbers: usize,
+    pub(super) numbers: usize,
 }
 
 impl<'s> Elements<'s> {
@@ -63,7 +70,8 @@ impl<'s> Elements<'s> {
             _ => 1,
         };
         let wanted = stored.count;
-        Elements { elem: stored.elem, field: stored.field, bytes: &stored.bytes, wanted, numbers }
+        let values = Narrow::of(stored.elem).filter(|_| stored.as_values);
+        Elements { elem: stored.elem, field: stored.field, bytes: &stored.bytes, values, wanted, numbers }
     }
 
     /// Bits of an element of a packed type.
@@ -95,9 +103,34 @@ impl<'s> Elements<'s> {
         (self.elem.bits().unwrap_or(8) as usize / 8 / self.numbers).max(1)
     }
 
+    /// Writes the literal of one number.
+    pub(super) fn one(&self, i: usize, out: &mut impl Literals) {
+        let Some(bits) = self.packed_bits() else {
+            let size = if self.field == Field::Raw { self.number_size() } else { self.field.entry_size() };
+            let bytes = self.bytes.get(i.saturating_mul(size)..).unwrap_or_default();
+            return Elements { bytes, ..*self }.each(1, out);
+        };
+        let value = self.packed(bits, i);
+        match self.values {
+            Some(narrow) => out.push(&narrow.text(value.into())),
+            None => out.push(itoa::Buffer::new().format(self.signed(bits, value))),
+        }
+    }
+
     /// Writes the literals of the first `count` numbers.
     fn each(&self, count: usize, out: &mut impl Literals) {
         use ElemType as E;
+        if let Some(narrow) = Narrow::of(self.elem) {
+            if self.values.is_some() {
+                let mut texts = Texts::new(narrow, count);
+                return self.patterns(count).for_each(|bits| texts.with(bits, |text| out.push(text)));
+            }
+            // Zeros in front say that these are bit patterns, not small integers.
+            if narrow.look_like_values(self.patterns(count)) {
+                let digits = narrow.digits();
+                return self.patterns(count).for_each(|bits| out.push(&format!("{bits:0digits$}")));
+            }
+        }
         if let Some(bits) = self.packed_bits() {
             return self.each_packed(bits, count, out);
         }
@@ -156,23 +189,44 @@ impl<'s> Elements<'s> {
         }
     }
 
+    /// The number that so many bits are.
+    fn signed(&self, bits: usize, value: u16) -> i16 {
+        let is_signed = matches!(self.elem, ElemType::INT2 | ElemType::INT4);
+        let value = value.cast_signed();
+        if is_signed && value >> (bits - 1) == 1 { value - (1 << bits) } else { value }
+    }
+
+    /// The bits of an element of 2, 4 or 6 of them.
+    fn packed(&self, bits: usize, i: usize) -> u16 {
+        let (at, shift) = match self.field {
+            Field::Raw => (i * bits / 8, i * bits % 8),
+            _ => (i / (8 / bits) * 4, i % (8 / bits) * bits),
+        };
+        let byte = |at: usize| u16::from(self.bytes.get(at).copied().unwrap_or(0));
+        // Six bits may begin in one byte and end in the next.
+        let next = if self.field == Field::Raw { byte(at + 1) } else { 0 };
+        ((byte(at) | next << 8) >> shift) & ((1 << bits) - 1)
+    }
+
+    /// The bit patterns of the first `count` elements, which have 16 bits at most.
+    fn patterns(&self, count: usize) -> impl Iterator<Item = u32> + '_ {
+        let packed = self.packed_bits();
+        let size = if self.field == Field::Raw { self.number_size() } else { self.field.entry_size() };
+        (0..count).map(move |i| match packed {
+            Some(bits) => self.packed(bits, i).into(),
+            None => {
+                let low = |at: usize| u32::from(self.bytes.get(i * size + at).copied().unwrap_or(0));
+                if size > 1 { low(0) | low(1) << 8 } else { low(0) }
+            }
+        })
+    }
+
     /// Elements of 2, 4 or 6 bits: low bits first in `raw_data`; in `int32_data` as many to an entry as fit its lowest
     /// byte.
     fn each_packed(&self, bits: usize, count: usize, out: &mut impl Literals) {
-        let signed = matches!(self.elem, ElemType::INT2 | ElemType::INT4);
-        let literals = Short::all(|value| {
-            let value = i16::from(value);
-            if signed && value >> (bits - 1) == 1 { value - (1 << bits) } else { value }
-        });
+        let literals = Short::all(|value| self.signed(bits, value.into()));
         for i in 0..count {
-            let (at, shift) = match self.field {
-                Field::Raw => (i * bits / 8, i * bits % 8),
-                _ => (i / (8 / bits) * 4, i % (8 / bits) * bits),
-            };
-            let byte = |at: usize| u16::from(self.bytes.get(at).copied().unwrap_or(0));
-            // Six bits may begin in one byte and end in the next.
-            let next = if self.field == Field::Raw { byte(at + 1) } else { 0 };
-            let value = ((byte(at) | next << 8) >> shift) & ((1 << bits) - 1);
+            let value = self.packed(bits, i);
             let Short { text, length } = literals[usize::from(value)];
             out.push_short(text, length.into());
         }

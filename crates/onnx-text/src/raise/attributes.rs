@@ -291,7 +291,7 @@ impl<'m> Raiser<'m> {
 
     /// `attribute {type = 1, f = 1.0, i = 2}`
     fn parts(&mut self, body: BodyId, attr: &Attr) -> Value {
-        debug_assert_eq!(self.options.profile, Profile::Onnx);
+        debug_assert_ne!(self.options.profile, Profile::Reference);
         self.out.put("attribute");
         let open = self.out.put("{");
         let mut items = Vec::new();

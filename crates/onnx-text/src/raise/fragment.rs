@@ -146,8 +146,10 @@ fn print_held(value: Held<'_>, names: &Names, options: &RaiseOptions) -> String 
     // The strings are copied: a value has few, and what is raised belongs to a model.
     let model = Model { names: names.clone(), ..Model::new() };
     let defaults = match options.profile {
-        super::Profile::Onnx => Defaults::of_value(value),
-        super::Profile::Reference => Defaults::plain(),
+        super::Profile::Onnx | super::Profile::Extended if options.summarize.is_none() => {
+            Defaults::of_value(value)
+        }
+        super::Profile::Onnx | super::Profile::Extended | super::Profile::Reference => Defaults::plain(),
     };
     print(&model, options, defaults, |raiser| raiser.value_file(value), print::format_value)
 }

@@ -113,7 +113,7 @@ impl Raiser<'_> {
     /// so the name takes a form that it refuses.
     pub(super) fn placeholder(&mut self) -> Graph {
         let start = self.out.here();
-        self.is_extended |= self.options.profile == Profile::Onnx;
+        self.is_extended |= self.options.profile != Profile::Reference;
         let name = if self.is_extended { self.out.bytes(&[]) } else { self.out.string("") };
         let inputs = Some(self.empty_list("(", ")"));
         let outputs = self.empty_list("(", ")");

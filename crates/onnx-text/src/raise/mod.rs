@@ -42,6 +42,8 @@ pub enum Profile {
     /// What the reference parser accepts, annotations in comments, and extended forms where nothing else will do.
     #[default]
     Onnx,
+    /// The same, and numbers of narrow floats as values, which the reference parser refuses: for people.
+    Extended,
     /// What the reference parser accepts, and nothing else; what is lost is listed.
     Reference,
 }
@@ -54,6 +56,9 @@ pub struct RaiseOptions {
     /// Print this many elements of a tensor and no more, and of a list of an attribute that has more than 32; of a string
     /// the first 1000 bytes. Such a text is for reading only.
     pub elide: Option<usize>,
+    /// Print of a tensor with more elements than this the first and last three along each axis, and no annotations: what
+    /// programs show of results.
+    pub summarize: Option<usize>,
     /// Whether `metadata_props` and documentation of nodes, values and tensors are shown.
     pub metadata: bool,
     /// Whether people will read it: strings with characters that act instead of being seen, or with lines that a CI
@@ -63,7 +68,7 @@ pub struct RaiseOptions {
 
 impl Default for RaiseOptions {
     fn default() -> Self {
-        RaiseOptions { profile: Profile::Onnx, elide: None, metadata: true, visible: false }
+        RaiseOptions { profile: Profile::Onnx, elide: None, summarize: None, metadata: true, visible: false }
     }
 }
 
@@ -267,7 +272,7 @@ impl<'m> Raiser<'m> {
     /// Whether an extended form may be used; notes that it was, or that `what` is lost.
     fn extend(&mut self, what: impl FnOnce() -> String) -> bool {
         match self.options.profile {
-            Profile::Onnx => {
+            Profile::Onnx | Profile::Extended => {
                 self.is_extended = true;
                 true
             }

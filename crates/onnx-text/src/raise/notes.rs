@@ -11,7 +11,7 @@ impl Raiser<'_> {
     pub(super) fn note(&mut self, notes: &mut Notes, key: &str, value: impl FnOnce(&mut Self) -> FieldValue) {
         if !self.defaults.is_annotated {
             match self.options.profile {
-                Profile::Onnx => self.notes_missed = true,
+                Profile::Onnx | Profile::Extended => self.notes_missed = true,
                 Profile::Reference => self.lose(format!("`{key}` has no place in the reference's grammar")),
             }
             return;
@@ -134,7 +134,7 @@ impl Raiser<'_> {
                 || !model.configurations.is_empty()
                 || !unset_imports(&model.header.opset_imports).is_empty();
             match self.options.profile {
-                Profile::Onnx => self.notes_missed |= is_due,
+                Profile::Onnx | Profile::Extended => self.notes_missed |= is_due,
                 Profile::Reference if is_due => {
                     self.lose("device configurations, or fields that are not set")
                 }

@@ -30,7 +30,11 @@ use onnx_ir::{
 /// assert_eq!(onnx_text::print_operator_set(&set, &Default::default()), source);
 /// ```
 pub fn print_operator_set(set: &OperatorSet, options: &RaiseOptions) -> String {
-    let options = RaiseOptions { profile: Profile::Onnx, ..options.clone() };
+    let profile = match options.profile {
+        Profile::Reference => Profile::Onnx,
+        profile @ (Profile::Onnx | Profile::Extended) => profile,
+    };
+    let options = RaiseOptions { profile, ..options.clone() };
     let parts = Parts::of(set);
     let model = &parts.model;
     let mut raiser = Raiser::new(model, &options, Defaults::of(model, &options));

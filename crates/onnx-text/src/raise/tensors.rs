@@ -1,8 +1,10 @@
 //! Tensors of a raised tree.
 
 use super::{Profile, Raiser};
-use crate::ast::{Data, Element, FieldValue, List, Notes, Stored, TensorLiteral, Type, ValueInfo};
+use crate::ast::{Data, Element, FieldValue, List, Notes, Scalar, Stored, TensorLiteral, Type, ValueInfo};
 use crate::lower::{Storage, keys};
+use crate::narrow::Narrow;
+use crate::print::ENDS;
 use bytes::Bytes;
 use onnx_ir::{BodyId, DataLocation, DimValue, ElemType, Field, Name, Payload, Tensor, TensorId};
 
@@ -74,8 +76,7 @@ impl<'m> Raiser<'m> {
         match tensor.data.first() {
             Some(Payload::Strings(strings)) => {
                 let open = self.out.put("{");
-                let shown = self.options.elide.unwrap_or(usize::MAX);
-                let items = self.scalars(strings.iter(), strings.len(), shown, |this, s| this.string(s));
+                let items = self.strings(strings);
                 self.out.put("}");
                 Data::Elements(List { items, span: self.out.since(open) })
             }
@@ -86,6 +87,18 @@ impl<'m> Raiser<'m> {
         }
     }
 
+    /// The elements of a tensor of strings, as many as are to be shown.
+    fn strings(&mut self, strings: &[Bytes]) -> Vec<Scalar> {
+        if self.options.summarize.is_some_and(|most| strings.len() > most.max(2 * ENDS)) {
+            let (first, last) = (&strings[..ENDS], &strings[strings.len() - ENDS..]);
+            let mut items = self.scalars(first.iter(), strings.len(), ENDS, |this, s| this.string(s));
+            items.extend(self.scalars(last.iter(), ENDS, ENDS, |this, s| this.string(s)));
+            return items;
+        }
+        let shown = self.options.elide.unwrap_or(usize::MAX);
+        self.scalars(strings.iter(), strings.len(), shown, |this, s| this.string(s))
+    }
+
     fn stored(&mut self, tensor: &Tensor, field: Field, bytes: &Bytes) -> Data {
         let elem = tensor.elem.unwrap_or(ElemType::UNDEFINED);
         // In single braces the reference would store elements of these one to an entry.
@@ -94,6 +107,15 @@ impl<'m> Raiser<'m> {
             return Data::Elements(self.empty_list("{", "}"));
         }
         let count = tensor.element_count().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        let is_for_reading = self.options.elide.is_some() || self.options.summarize.is_some();
+        let is_narrow = Narrow::of(elem).is_some();
+        let as_values =
+            is_narrow && (is_packed || is_for_reading || self.options.profile == Profile::Extended);
+        self.is_extended |= as_values;
+        let ends_of = self.options.summarize.filter(|&most| count > most).and_then(|_| {
+            let dims: Option<Box<[usize]>> = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect();
+            dims.filter(|dims| !dims.is_empty())
+        });
         let at = self.out.here();
         Data::Stored(Box::new(Stored {
             elem,
@@ -101,6 +123,8 @@ impl<'m> Raiser<'m> {
             bytes: bytes.clone(),
             count,
             elide_after: self.options.elide,
+            ends_of,
+            as_values,
             at,
         }))
     }
@@ -287,6 +311,9 @@ impl<'m> Raiser<'m> {
     /// Fields whose presence the text does not show.
     fn presence(&self, tensor: &Tensor, naming: Naming) -> (Vec<&'static str>, Vec<&'static str>) {
         let (mut set, mut unset) = (Vec::new(), Vec::new());
+        if self.options.summarize.is_some() {
+            return (set, unset);
+        }
         match (naming, tensor.name) {
             (Naming::Always, None) => unset.push("name"),
             (Naming::Optional, None) if self.defaults.tensor_name_is_set => unset.push("name"),
@@ -309,7 +336,7 @@ impl<'m> Raiser<'m> {
     /// The storage, if it is not the default of the file.
     fn storage_note(&self, tensor: &Tensor) -> Option<&'static str> {
         let [Payload::Entries { field, bytes }] = &tensor.data[..] else { return None };
-        if bytes.is_empty() || !is_plain(tensor) {
+        if bytes.is_empty() || !is_plain(tensor) || self.options.summarize.is_some() {
             return None;
         }
         match (field, self.defaults.storage) {
@@ -322,7 +349,7 @@ impl<'m> Raiser<'m> {
     /// NaNs that `nan` and `-nan` do not say: their positions and bit patterns.
     fn odd_nans(&self, tensor: &Tensor) -> Vec<(i64, i64)> {
         let Some(Payload::Entries { field, bytes }) = tensor.data.first() else { return Vec::new() };
-        if self.options.elide.is_some() {
+        if self.options.elide.is_some() || self.options.summarize.is_some() {
             return Vec::new();
         }
         let odd: Vec<_> = match (field, tensor.elem) {

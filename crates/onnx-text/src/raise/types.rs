@@ -61,7 +61,7 @@ impl Raiser<'_> {
 
     /// Whether the profile has a form for a type; if not, it is listed.
     pub(super) fn can_say_type(&mut self, id: TypeId) -> bool {
-        let can = self.options.profile == Profile::Onnx || is_complete(&self.model.types, id);
+        let can = self.options.profile != Profile::Reference || is_complete(&self.model.types, id);
         if !can {
             self.lose("a type that is incomplete, or has an element type without a name");
         }

@@ -3,6 +3,7 @@
 use crate::close::Tolerance;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::ElemType;
+use onnx_text::number_text;
 
 /// How two tensors of numbers differ in the first element that is too far off. `None` for other values, and where types or shapes
 /// differ.
@@ -11,12 +12,15 @@ pub(super) fn gap(result: &Value, other: &Value, tolerance: &Tolerance) -> Optio
     if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
         return None;
     }
+    let tolerance = tolerance.of_type(b.elem());
     let (xs, ys) = (a.floats().ok()?, b.floats().ok()?);
     let is_close = |&(x, y): &(&f64, &f64)| tolerance.allows(*x, *y);
     let at = xs.iter().zip(&ys).position(|pair| !is_close(&pair))?;
     let (x, y) = (xs[at], ys[at]);
     let many = xs.iter().zip(&ys).filter(|pair| !is_close(pair)).count();
-    let mut text = format!("element {} is {x} and {y}: {:e} absolute", place(a, at), (x - y).abs());
+    let text = |x: f64| number_text(a.elem(), x);
+    let mut text =
+        format!("element {} is {} and {}: {:e} absolute", place(a, at), text(x), text(y), (x - y).abs());
     if y != 0.0 {
         text += &format!(", {:e} relative", ((x - y) / y).abs());
     }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const SCRIPT: &str = include_str!("ort.py");
 
 /// All results of the main graph that are arrays, and what computed them.
-pub(super) fn run(model: &Model, inputs: &Results) -> anyhow::Result<(Results, String)> {
+pub(in crate::cmd) fn run(model: &Model, inputs: &Results) -> anyhow::Result<(Results, String)> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let place = |name: &str| folder.path().join(name);
     let encoded =

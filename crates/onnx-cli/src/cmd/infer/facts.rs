@@ -2,7 +2,7 @@
 
 use onnx_ir::diag::Entity;
 use onnx_ir::{BodyId, Model, ValueDef, ValueId};
-use onnx_ops::dims::Dim;
+use onnx_ops::dims::{Dim, Dims};
 use onnx_ops::infer::{Facts, Source as From};
 use onnx_text::render::Source;
 use serde_json::{Value, json};
@@ -24,12 +24,12 @@ pub(super) fn json(model: &Model, facts: &mut Facts, source: &Source<'_>) -> Str
     format!("{:#}\n", Value::from(all))
 }
 
-/// A number, the text of a symbol or formula, or `null` for an extent of which nothing is known.
-fn extent(facts: &Facts, dim: Dim) -> Value {
-    match dim {
-        Dim::Const(number) => number.into(),
-        Dim::Expr(_) => onnx_ops::infer::dim_text(&facts.dims, dim).into(),
-        Dim::Unknown => Value::Null,
+/// A number, the text of an expression, or null.
+fn extent(dims: &Dims, dim: Dim) -> Value {
+    match dims.as_const(dim) {
+        Some(number) => number.into(),
+        None if dim == Dim::Unknown => Value::Null,
+        None => onnx_ops::infer::dim_text(dims, dim).into(),
     }
 }
 
@@ -65,7 +65,8 @@ fn one(
         From::Stored => "stored",
         From::Inferred => "inferred",
     };
-    let shape = fact.ty.shape().map(|shape| shape.iter().map(|&d| extent(facts, d)).collect::<Vec<_>>());
+    let shape =
+        fact.ty.shape().map(|shape| shape.iter().map(|&d| extent(&facts.dims, d)).collect::<Vec<_>>());
     json!({
         "name": &model.names[model.bodies[body].values[value].name],
         "function": function,

@@ -191,6 +191,8 @@ struct Classes {
     forest: Forest,
     /// Whether weights are for one of at most two classes, and say how likely the second one is.
     is_binary: bool,
+    /// Whether there are two classes and all weights are for the second one: the first has no score, as in ONNX Runtime.
+    is_second: bool,
     /// Whether no weight is negative, so that a sum of them is a probability.
     is_positive: bool,
 }
@@ -200,12 +202,14 @@ fn classes_of(call: &Call<'_>) -> Result<Classes, Failure> {
     let classes = Labels::of(&call.attrs, "classlabels_int64s").count();
     forest.check_targets(classes)?;
     let first = forest.entries.first().map(|(class, _)| *class);
-    let is_binary = classes <= 2 && forest.entries.iter().all(|(class, _)| Some(*class) == first);
+    let is_one = classes <= 2 && forest.entries.iter().all(|(class, _)| Some(*class) == first);
+    let is_second = is_one && first == Some(1);
+    let is_binary = is_one && !is_second;
     if is_binary {
         forest.entries.iter_mut().for_each(|(class, _)| *class = 0);
     }
     let is_positive = forest.entries.iter().all(|&(_, weight)| weight >= 0.0);
-    Ok(Classes { forest, is_binary, is_positive })
+    Ok(Classes { forest, is_binary, is_second, is_positive })
 }
 
 pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -224,9 +228,13 @@ pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let own = if is_binary { classes } else { width };
         add_base(&mut scores[..own], &base, ElemType::FLOAT)?;
         Aggregate::Sum.run(forest, samples.row(sample), scores, ElemType::FLOAT)?;
-        if is_binary {
+        let threshold = if trees.is_positive { 0.5 } else { 0.0 };
+        if trees.is_second {
+            best_ones.push(usize::from(scores[1] > threshold))?;
+            transform.apply(scores);
+        } else if is_binary {
             let score = scores[0];
-            let (threshold, other) = if trees.is_positive { (0.5, 1.0 - score) } else { (0.0, -score) };
+            let other = if trees.is_positive { 1.0 - score } else { -score };
             best_ones.push(usize::from(score > threshold))?;
             // As probabilities they add up to 1 already, as in ONNX Runtime.
             match transform {

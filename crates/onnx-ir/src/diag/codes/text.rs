@@ -113,6 +113,11 @@ super::codes! { TEXT, Syntax:
     /// The file is not UTF-8 text.
     Error NOT_UTF8 = "E0119", "not-utf8";
 
+    /// A file that was asked for cannot be opened or read.
+    ///
+    /// It does not exist, is a folder, or may not be read. The exit status is 2.
+    Error FILE_UNREADABLE = "E0131", "file-unreadable";
+
     /// The file is larger than the limit of 4 GiB of text.
     Error SOURCE_TOO_LARGE = "E0120", "source-too-large";
 
@@ -158,6 +163,22 @@ super::codes! { TEXT, Syntax:
     /// <domain: "l", opset_import: ["": 21]> f <a> (x) => (y) { y = LeakyRelu <alpha: float = @a> (x) }
     /// ```
     Warning UNTYPED_REFERENCE = "W0104", "untyped-reference";
+
+    /// Integers in a tensor of `float16`, `bfloat16` or another narrow float, where they look like values.
+    ///
+    /// An integer in such a list is a bit pattern, as the reference parser reads it: `1` of a `float16` is 6e-8. All elements
+    /// of this list are small integers, which as bit patterns are numbers next to zero. A number with a point or an exponent is
+    /// a value. Zeros in front, `00001`, say that bit patterns are meant.
+    ///
+    /// ```onnxtxt
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float16[3] x) => (float16[3] y) <float16[3] w = {1, 2, 3}> { y = Add(x, w) }
+    /// ```
+    /// ```onnxtxt
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float16[3] x) => (float16[3] y) <float16[3] w = {1.0, 2.0, 3.0}> { y = Add(x, w) }
+    /// ```
+    Warning BIT_PATTERNS_LIKE_VALUES = "W0130", "bit-patterns-like-values";
 
     /// The profile `reference` has no way to say something of the model.
     ///

@@ -10,7 +10,8 @@ fn printed(elem: ElemType, field: Field, bytes: &[u8], count: usize, elide_after
     let name = elem.name().expect("a type with a name");
     let source = format!("g w {name}");
     let at = Span::at(source.len() as u32);
-    let stored = Stored { elem, field, bytes: Bytes::copy_from_slice(bytes), count, elide_after, at };
+    let bytes = Bytes::copy_from_slice(bytes);
+    let stored = Stored { elem, field, bytes, count, elide_after, ends_of: None, as_values: false, at };
     let value = ValueInfo {
         notes: Default::default(),
         ty: Some(Type::Tensor { elem: Span::new(4, at.start), dims: None }),

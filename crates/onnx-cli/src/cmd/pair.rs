@@ -1,0 +1,33 @@
+//! The two models that `verify` and `compare` hold against one another.
+
+use anyhow::bail;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub(super) struct PairArgs {
+    /// The model
+    #[arg(value_name = "A")]
+    pub(super) one: PathBuf,
+    /// Another model with inputs of the same names, or `ort`: the same model in ONNX Runtime
+    #[arg(value_name = "B|ort", required_unless_present = "with", conflicts_with = "with")]
+    other: Option<PathBuf>,
+    /// Another way to say B
+    #[arg(long, value_name = "B|ort")]
+    with: Option<PathBuf>,
+}
+
+/// What a model is held against.
+pub(super) enum Other<'a> {
+    Model(&'a Path),
+    OnnxRuntime,
+}
+
+impl PairArgs {
+    pub(super) fn other(&self) -> anyhow::Result<Other<'_>> {
+        match self.other.as_deref().or(self.with.as_deref()) {
+            Some(other) if other == Path::new("ort") => Ok(Other::OnnxRuntime),
+            Some(path) => Ok(Other::Model(path)),
+            None => bail!("say which model to compare with"),
+        }
+    }
+}

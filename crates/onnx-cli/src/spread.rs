@@ -1,0 +1,84 @@
+//! How far apart two lists of numbers are as a whole.
+
+use onnx_exec::Value;
+use serde_json::json;
+
+/// Of two lists of numbers of the same length: how alike they are, and how far apart their elements.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Spread {
+    /// The cosine of the angle between them; `None` where one is 0 or is not finite.
+    pub(crate) cosine: Option<f64>,
+    /// The absolute differences that half, nine of ten, and 99 of 100 elements do not exceed, and the greatest.
+    quantiles: [f64; 4],
+}
+
+impl Spread {
+    pub(crate) fn of(xs: &[f64], ys: &[f64]) -> Spread {
+        let (mut product, mut first, mut second) = (0.0, 0.0, 0.0);
+        for (x, y) in xs.iter().zip(ys) {
+            product += x * y;
+            first += x * x;
+            second += y * y;
+        }
+        let cosine = Some(product / (first.sqrt() * second.sqrt())).filter(|cosine| cosine.is_finite());
+        let gap = |(x, y): (&f64, &f64)| if x == y || x.is_nan() && y.is_nan() { 0.0 } else { (x - y).abs() };
+        let mut gaps: Vec<f64> = xs.iter().zip(ys).map(gap).collect();
+        gaps.sort_unstable_by(f64::total_cmp);
+        let last = gaps.len().saturating_sub(1);
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a part of a count"
+        )]
+        let at = |part: f64| gaps.get((last as f64 * part).round() as usize).copied().unwrap_or(0.0);
+        Spread {
+            cosine: cosine.map(|cosine| cosine.clamp(-1.0, 1.0)),
+            quantiles: [0.5, 0.9, 0.99, 1.0].map(at),
+        }
+    }
+
+    /// Of two tensors of numbers of one type and shape.
+    pub(crate) fn of_values(a: &Value, b: &Value) -> Option<Spread> {
+        let (a, b) = (a.tensor().ok()?, b.tensor().ok()?);
+        if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
+            return None;
+        }
+        Some(Spread::of(&a.floats().ok()?, &b.floats().ok()?))
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        // JSON has no infinity.
+        let [median, p90, p99, max] = self.quantiles.map(|gap| gap.is_finite().then_some(gap));
+        json!({ "cosine": self.cosine, "median": median, "p90": p90, "p99": p99, "max": max })
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(cosine) = self.cosine {
+            write!(f, "cosine {cosine:.6}, ")?;
+        }
+        let [median, p90, p99, max] = self.quantiles;
+        write!(f, "differences: median {median:.1e}, p90 {p90:.1e}, p99 {p99:.1e}, max {max:.1e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads_of_known_lists() {
+        let spread = Spread::of(&[1.0, 0.0], &[0.0, 1.0]);
+        assert_eq!((spread.cosine, spread.quantiles), (Some(0.0), [1.0; 4]));
+        let spread = Spread::of(&[1.0, 2.0, f64::NAN], &[1.0, 2.5, f64::NAN]);
+        assert_eq!((spread.cosine, spread.quantiles), (None, [0.0, 0.5, 0.5, 0.5]));
+        assert_eq!(Spread::of(&[], &[]).cosine, None);
+        let same = Spread::of(&[3.0, 4.0], &[3.0, 4.0]);
+        assert_eq!(
+            same.to_string(),
+            "cosine 1.000000, differences: median 0.0e0, p90 0.0e0, p99 0.0e0, max 0.0e0"
+        );
+    }
+}
