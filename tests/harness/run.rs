@@ -55,7 +55,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
             Directive::Print { profile, elide, metadata } => {
                 let model = sound(&case.text)?.model;
                 let options =
-                    RaiseOptions { profile: *profile, elide: *elide, metadata: *metadata, summarize: None };
+                    RaiseOptions { profile: *profile, elide: *elide, metadata: *metadata, ..RaiseOptions::default() };
                 snapshot(case, "print", print(&model, &options).trim_end());
             }
             Directive::Roundtrip => roundtrip(case)?,

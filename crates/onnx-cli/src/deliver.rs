@@ -184,11 +184,8 @@ fn weights(
 /// Says that the result needs files that are not beside it.
 fn still_elsewhere(session: &Session, model: &Model, input: &Input, target: &Target) {
     let (Some(from), Target::File(to)) = (&input.path, target) else { return };
-    let folder = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        folder.unwrap_or(Path::new(".")).canonicalize().ok()
-    };
-    if folder(from) == folder(to) {
+    let (Ok(from), Ok(to)) = (resolve(from), resolve(to)) else { return };
+    if from.parent() == to.parent() {
         return;
     }
     let mut missing: Vec<&str> = Vec::new();

@@ -152,13 +152,19 @@ mod descriptors {
                 _ => Kind::Other,
             };
             #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "the types differ by system")]
-            let file = Some((stat.st_dev as u64, stat.st_ino as u64));
-            Ok(Some(Found { kind, permissions: u32::from(Mode::from_raw_mode(stat.st_mode).bits()), file }))
+            let (file, permissions) =
+                ((stat.st_dev as u64, stat.st_ino as u64), Mode::from_raw_mode(stat.st_mode).bits() as u32);
+            Ok(Some(Found { kind, permissions, file: Some(file) }))
         }
 
         /// Makes a file that is not there yet.
         pub(crate) fn create(&self, name: &OsStr, permissions: u32) -> io::Result<File> {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            #[allow(
+                clippy::unnecessary_cast,
+                clippy::cast_possible_truncation,
+                reason = "the type differs by system"
+            )]
             let mode = Mode::from_bits_truncate((permissions & 0o777) as rustix::fs::RawMode);
             Ok(rustix::fs::openat(&self.0, name, flags, mode)?.into())
         }

@@ -2,6 +2,7 @@
 
 use crate::session::Session;
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use onnx_text::visible;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -29,10 +30,10 @@ impl Work {
                 }
             }
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_message(what);
+            bar.set_message(visible(&what).into_owned());
             bar.enable_steady_tick(Duration::from_millis(100));
             while let Ok(next) = receive.recv() {
-                bar.set_message(next);
+                bar.set_message(visible(&next).into_owned());
             }
             bar.finish_and_clear();
         };

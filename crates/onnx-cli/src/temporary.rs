@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 /// A name in a folder that goes when this does.
 #[derive(Debug)]
@@ -86,13 +86,14 @@ impl Drop for Temporary {
 }
 
 /// Removes all files, and lets nobody make or keep one until the program ends.
+#[cfg(unix)]
 fn remove_all() -> Option<MutexGuard<'static, List>> {
     // One that is about to be renamed has its lock for a moment; who was interrupted by a signal may have it for ever.
     for _ in 0..1000 {
         let list = match TEMPORARY.try_lock() {
             Ok(list) => list,
-            Err(TryLockError::Poisoned(list)) => list.into_inner(),
-            Err(TryLockError::WouldBlock) => {
+            Err(std::sync::TryLockError::Poisoned(list)) => list.into_inner(),
+            Err(std::sync::TryLockError::WouldBlock) => {
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 continue;
             }

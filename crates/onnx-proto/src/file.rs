@@ -89,7 +89,7 @@ mod watch {
     use std::os::unix::fs::MetadataExt as _;
     use std::path::{Path, PathBuf};
     use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     /// A file that is or was mapped; they form a list that a handler of signals can walk, and stay for ever.
     pub(super) struct Watched {
@@ -107,6 +107,7 @@ mod watch {
     /// What handled the signal before.
     static BEFORE: OnceLock<SigAction> = OnceLock::new();
     static LAST_ACT: OnceLock<fn()> = OnceLock::new();
+    static REPORTED: AtomicBool = AtomicBool::new(false);
 
     /// A mapping with its entry in the list.
     pub(super) struct Mapped {
@@ -180,6 +181,10 @@ mod watch {
         let is_hit =
             |watched: &&Watched| (watched.start..watched.end.load(Ordering::Acquire)).contains(&address);
         if let Some(watched) = all().find(is_hit) {
+            // Another thread may have met it first, and ends the program.
+            while REPORTED.swap(true, Ordering::AcqRel) {
+                std::thread::sleep(std::time::Duration::from_secs(60));
+            }
             _ = rustix::io::write(io::stderr(), watched.message.as_bytes());
             // This thread was reading the mapping, so it is not in the middle of an allocation.
             if let Some(act) = LAST_ACT.get() {

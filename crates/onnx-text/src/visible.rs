@@ -65,6 +65,19 @@ mod tests {
         assert!(matches!(visible("ä ::\n\tb\u{200d}"), Cow::Borrowed(_)));
         assert_eq!(visible("\x1b[1m\u{9b}\r\u{202e}\u{2028}"), r"\u001b[1m\u009b\u000d\u202e\u2028");
         assert_eq!(visible("::a ::\n  ::b\n"), "\\u003a:a ::\n  \\u003a:b\n");
+        let parts = ["::", ":", " ", "\n", "\r\n", "a", "\x1b[0m", "\u{85}", "\u{2066}", "\\", "\u{feff}"];
+        let mut seed = 5_usize;
+        for _ in 0..2_000 {
+            let mut text = String::new();
+            for _ in 0..8 {
+                seed = seed.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+                text += parts[(seed >> 8) % parts.len()];
+            }
+            let shown = visible(&text).into_owned();
+            assert!(!shown.contains(is_active), "{text:?}");
+            assert!(!shown.lines().any(|line| line.trim_start().starts_with(COMMAND)), "{text:?}");
+            assert_eq!(visible(&shown), shown);
+        }
         assert!(is_active_text("a\n ::b") && !is_active_text("::b\n : :") && is_active_text("\x7f"));
     }
 }

@@ -7,6 +7,7 @@ use crate::output;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use case::{Case, Verdict};
+use onnx_text::visible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status>
             match verdict {
                 Verdict::Passed if args.failed => {}
                 Verdict::Passed => writeln!(out, "ok      {name}")?,
-                Verdict::Failed(why) => writeln!(out, "FAILED  {name}: {why}")?,
+                Verdict::Failed(why) => writeln!(out, "{}", visible(&format!("FAILED  {name}: {why}")))?,
             }
         }
         writeln!(out, "{passed} passed, {failed} failed")

@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Do not report these codes
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// Compare the SHA-1 of external data with the checksums that the model states
+    /// Compare the SHA-1 of external data with the checksums that the model states, as is always done for a text
     #[arg(long)]
     verify_checksums: bool,
     /// Tell of nodes that these runtimes do not take: candle, ort, rten, tract
@@ -356,7 +356,7 @@ fn fix(
     }
     if args.diff {
         let diff = diff(&original, fixed.text(), &fixed.name);
-        output::to_stdout(|out| out.write_all(diff.as_bytes()))?;
+        output::to_people(&diff)?;
         *status = Status::Findings;
         fixed.bytes = original.into();
         return Ok(fixed);

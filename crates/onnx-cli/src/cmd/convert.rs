@@ -53,7 +53,8 @@ pub(crate) struct Args {
     /// Leave out fields that the format does not know, instead of refusing the model
     #[arg(long)]
     drop_unknown: bool,
-    /// Compare the SHA-1 of external data that is read with the checksums that the model states
+    /// Compare the SHA-1 of external data that is read with the checksums that the model states, as is always done for
+    /// a text
     #[arg(long)]
     verify_checksums: bool,
 }

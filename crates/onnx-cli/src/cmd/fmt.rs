@@ -58,9 +58,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             status = status.and(Status::of(!differs));
             if args.diff && differs {
                 let diff = diff(input.text(), &formatted, &input.name);
-                output::to_stdout(|out| out.write_all(diff.as_bytes()))?;
+                output::to_people(&diff)?;
             } else if differs {
-                output::to_stdout(|out| writeln!(out, "{}", input.name))?;
+                output::to_people(&format!("{}\n", input.name))?;
             }
         } else if is_stdin {
             output::to_stdout(|out| out.write_all(formatted.as_bytes()))?;

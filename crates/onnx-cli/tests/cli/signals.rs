@@ -74,6 +74,67 @@ fn a_limit_on_the_size_of_files_is_an_error_at_every_size() {
     }
 }
 
+/// Every command that writes a file, with what it writes: where nothing may be written, everything is as it was.
+#[cfg(unix)]
+#[test]
+fn every_writer_fails_without_a_trace() {
+    let folder = Folder::new(&[
+        ("m.onnx", &binary(&weighty(0, 10_000))),
+        ("m.onnxtxt", long_model(5).as_bytes()),
+        ("untidy.onnxtxt", long_model(5).replace(" = ", "=").as_bytes()),
+        ("mistake.onnxtxt", crate::MISTAKE.as_bytes()),
+        ("old", b"old"),
+    ]);
+    std::fs::create_dir(folder.path("results")).unwrap();
+    std::fs::copy(folder.path("old"), folder.path("old.npz")).unwrap();
+    std::fs::copy(folder.path("old"), folder.path("results/output_0.pb")).unwrap();
+    let names = folder.names();
+    let all =
+        || names.iter().filter(|name| *name != "results").map(|name| folder.read(name)).collect::<Vec<_>>();
+    let before = all();
+    let run = "--random -D N=20000";
+    for command in [
+        "convert m.onnx -o old --to text".to_owned(),
+        "convert m.onnx -o old --to binary --weights sidecar".to_owned(),
+        "convert m.onnx -o new.json".to_owned(),
+        "convert m.onnx -o new.txtpb".to_owned(),
+        "convert m.onnx -o m.onnx --in-place --weights inline".to_owned(),
+        "fmt untidy.onnxtxt".to_owned(),
+        "check --fix mistake.onnxtxt".to_owned(),
+        "infer m.onnxtxt -o old --to text".to_owned(),
+        "pass topological-sort m.onnxtxt --in-place".to_owned(),
+        format!("run m.onnxtxt {run} -o old.npz"),
+        format!("run m.onnxtxt {run} --output-dir results"),
+        format!("bench m.onnxtxt {run} --trace old"),
+        "ops --export old --to text".to_owned(),
+    ] {
+        let program = env!("CARGO_BIN_EXE_onnxtxt");
+        let script = format!("ulimit -f 0; exec {program} {command} 2>&1");
+        let output = Command::new("sh").arg("-c").arg(script).current_dir(folder.path("")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+        assert!(said.contains("cannot write"), "{command}: {said}");
+        assert_eq!(folder.names(), names, "{command}");
+        assert!(all() == before, "{command}");
+        assert_eq!(folder.read("results/output_0.pb"), b"old");
+        assert_eq!(std::fs::read_dir(folder.path("results")).unwrap().count(), 1, "{command}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::new(&[("m.onnx", &binary(&weighty(0, 10_000)))]);
+    for name in ["--to=text", "--to=binary", "--to=json"] {
+        let done =
+            folder.run(&["convert", "m.onnx", "-o", "/dev/full", name, "--weights", "inline"]).expect(2);
+        assert!(done.stderr.contains("cannot write /dev/full"), "{}", done.stderr);
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let status = folder.command(&["print", "m.onnx"]).stdout(full).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
 /// A file is mapped, and cut short while the program works on it.
 #[cfg(unix)]
 #[test]

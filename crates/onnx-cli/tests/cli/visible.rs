@@ -66,7 +66,7 @@ fn nothing_that_a_model_says_is_obeyed() {
             &["info"],
             &["infer"],
             &["run"],
-            &["pass", "remove-dead-code"],
+            &["pass", "dead-code"],
             &["check", "--level", "strict"],
             &["check", "--level", "strict", "--format", "short"],
             &["check", "--level", "strict", "--format", "json"],

@@ -225,7 +225,9 @@ pub fn check_file(
         let hex: String = actual.iter().map(|b| format!("{b:02x}")).collect();
         if !stated.eq_ignore_ascii_case(&hex) {
             let message = format!("checksum of `{path}` is {hex}, but `{name}` states `{stated}`");
-            found.push(new(&code::CHECKSUM, message));
+            let help =
+                "the file has changed, or belongs to another model: write both again from their source";
+            found.push(new(&code::CHECKSUM, message).help(help));
         }
     }
     found

@@ -270,6 +270,59 @@ fn has_links(_: &Metadata) -> bool {
 mod tests {
     use super::*;
 
+    /// Locations of parts drawn at random, one or two of them on a tensor: nothing from outside is ever read.
+    #[cfg(unix)]
+    #[test]
+    fn no_location_leads_outside() {
+        use onnx_ir::{BodyId, DataLocation, ElemType, EntityId as _, GraphId};
+        use std::fs;
+        use std::os::unix::fs::symlink;
+
+        let folder = std::env::temp_dir().join(format!("onnx-proto-locations-{}", std::process::id()));
+        _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("in/a/b")).unwrap();
+        for (name, content) in
+            [("w", "OUTSIDE!"), ("in/w", "inside 1"), ("in/a/w", "inside 2"), ("in/a/b/w", "inside 3")]
+        {
+            fs::write(folder.join(name), content).unwrap();
+        }
+        symlink(&folder, folder.join("in/out")).unwrap();
+        symlink("../..", folder.join("in/a/up")).unwrap();
+        symlink("../w", folder.join("in/link")).unwrap();
+        fs::hard_link(folder.join("w"), folder.join("in/a/hard")).unwrap();
+        let absolute = folder.display().to_string();
+        let parts = [
+            "..", ".", "a", "b", "w", "w", "out", "up", "link", "hard", "", "\\", "\0", "..w", &absolute,
+            "in",
+        ];
+        let mut seed = 14_u64;
+        let mut draw = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(seed >> 33).unwrap() % below
+        };
+        let entity = Entity::Initializer(BodyId::from_index(0), GraphId::from_index(0), 0);
+        let mut inside = 0;
+        for _ in 0..5_000 {
+            let mut model = Model::new();
+            let mut tensor = Tensor { elem: Some(ElemType::UINT8), ..Tensor::default() };
+            tensor.dims.push(8);
+            tensor.extra_mut().location = Some(DataLocation::EXTERNAL);
+            for _ in 0..=draw(2) {
+                let count = 1 + draw(4);
+                let location: Vec<&str> = (0..count).map(|_| parts[draw(parts.len())]).collect();
+                let (key, value) = (model.names.intern("location"), model.names.intern(&location.join("/")));
+                tensor.extra_mut().external.push(onnx_ir::Entry { key: Some(key), value: Some(value) });
+            }
+            let mut files = Folder::of(&folder.join("in/model.onnx"));
+            if let Ok(content) = files.load(&model, &tensor, entity, false) {
+                assert!(content.starts_with(b"inside"), "{:?}", tensor.extra().external);
+                inside += 1;
+            }
+        }
+        assert!(inside > 50, "{inside} of the locations are sound");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
     #[cfg(unix)]
     #[test]
     fn only_regular_files_below_the_folder_are_read() {
