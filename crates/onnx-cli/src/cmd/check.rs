@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         let (loaded, found) = findings(args, &operators, &input);
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
-        locate::report(session, &input, &loaded, &found);
+        locate::report(session, &input, &loaded, &bounded(found));
         if files.last() == Some(path) {
             // The process ends, and that frees everything at once: a large model is a million small pieces.
             std::mem::forget(loaded);
@@ -170,7 +170,7 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
         }
         loaded
     };
-    let found = bounded(asked_for(args, loaded.diagnostics.clone()));
+    let found = asked_for(args, loaded.diagnostics.clone());
     (loaded, found)
 }
 

@@ -204,3 +204,11 @@ fn runtimes_refuse_what_they_do_not_take() {
     let unknown = folder.run(&["check", "--target", "torch", "m.onnx"]).expect(2);
     assert!(unknown.stderr.contains("there are candle, ort, rten, tract"), "{}", unknown.stderr);
 }
+
+#[test]
+fn a_folder_without_models_is_an_error() {
+    let folder = Folder::new(&[("notes.md", b"x")]);
+    let done = folder.run(&["check", "."]);
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    assert!(done.stderr.contains("folder . has no models"), "{}", done.stderr);
+}
