@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// What a program takes beside what grows with data: plans, threads, tables.
-const BESIDE: usize = 2 << 20;
+const BESIDE: usize = 6 << 20;
 
 /// Values with elements, inputs that are made up, and a node.
 const CASES: &[(&str, &str, &str)] = &[

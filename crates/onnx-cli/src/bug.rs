@@ -47,11 +47,11 @@ fn shown(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::report;
+    use super::{OsString, report};
 
     #[test]
     fn a_report_has_the_version_and_the_command() {
-        let command = ["onnxtxt", "run", "a b.onnx", "\u{1b}[31m"].map(Into::into);
+        let command = ["onnxtxt", "run", "a b.onnx", "\u{1b}[31m"].map(OsString::from);
         let text = report("index out of bounds at x.rs:7", command.into_iter());
         for part in [
             "internal error: index out of bounds at x.rs:7\n",

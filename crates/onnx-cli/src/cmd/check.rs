@@ -148,7 +148,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         let (loaded, found) = findings(args, &operators, &input);
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
-        report(args, session, &input, &loaded, found);
+        report(args, session, &input, &loaded, bounded(found));
         if files.last() == Some(path) {
             // The process ends, and that frees everything at once: a large model is a million small pieces.
             std::mem::forget(loaded);
@@ -208,7 +208,7 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
     }
     let refused = |model: &Model| refused(args, operators, model);
     let loaded = judged(operators, input, args.level.level(), args.verify_checksums, &refused);
-    let found = bounded(asked_for(args, loaded.diagnostics.clone()));
+    let found = asked_for(args, loaded.diagnostics.clone());
     (loaded, found)
 }
 

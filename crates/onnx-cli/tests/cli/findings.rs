@@ -261,3 +261,11 @@ fn noisy_lints_are_counted() {
     let json = folder.run(&["check", "--level", "strict", "--format", "json", "m.onnxtxt"]).expect(0);
     assert_eq!(json.text().lines().filter(|line| line.contains("W1201")).count(), 20);
 }
+
+#[test]
+fn a_folder_without_models_is_an_error() {
+    let folder = Folder::new(&[("notes.md", b"x")]);
+    let done = folder.run(&["check", "."]);
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    assert!(done.stderr.contains("folder . has no models"), "{}", done.stderr);
+}

@@ -98,7 +98,33 @@ fn a_run_ends_at_its_limits() {
         "{fuel}"
     );
     let memory = finding(&folder, &[&given[..], &["--max-memory", "100"]].concat());
-    assert!(memory.contains("error[E1604]: `Add`, which computes `y`: 152 bytes are needed"), "{memory}");
+    let why = "error[E1604]: `Add`, which computes `y`: not enough memory: 152 bytes are needed";
+    assert!(memory.contains(why), "{memory}");
+}
+
+#[test]
+fn inputs_that_are_made_up_come_out_of_the_memory_of_the_run() {
+    let folder = folder();
+    let given = ["m.onnxtxt", "--random", "-D", "N=1000000000", "--max-memory", "1G"];
+    let found = finding(&folder, &given);
+    assert!(
+        found.starts_with("m.onnxtxt:2:4: error[E1604]: input `x`: not enough memory: 11.2 GiB are needed"),
+        "{found}"
+    );
+}
+
+#[test]
+fn what_check_calls_an_error_is_run_only_when_asked_for() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (float[2] x) => (float[3] y)\n{\n    y = Neg(x)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let checked = folder.run(&["check", "m.onnxtxt"]);
+    assert_eq!(checked.code, 1, "{}", checked.stderr);
+    let refused = folder.run(&["run", "m.onnxtxt", "--random"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("`--unchecked`"), "{}", refused.stderr);
+    let run = folder.run(&["run", "m.onnxtxt", "--random", "--unchecked"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
 }
 
 #[test]
@@ -106,7 +132,7 @@ fn what_cannot_be_run_is_told_at_once() {
     let text = "<ir_version: 10, opset_import: [\"\": 21, \"com.acme\": 1]>\n\
         g (float[N] x) => (float[N] y)\n{\n    a = com.acme.One(x)\n    c = Constant()\n    b = com.acme.Two(a, c)\n    y = Abs(b)\n}\n";
     let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
-    let found = finding(&folder, &["m.onnxtxt", "--random", "-D", "N=1"]);
+    let found = finding(&folder, &["m.onnxtxt", "--random", "-D", "N=1", "--unchecked"]);
     let lines: Vec<&str> = found.lines().collect();
     assert!(lines[0].starts_with("m.onnxtxt:4:5: error[E1602]: `One`, which computes `a`"), "{found}");
     assert!(lines[1].starts_with("m.onnxtxt:5:5: error[E1601]: `Constant`, which computes `c`"), "{found}");
