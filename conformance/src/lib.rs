@@ -12,6 +12,7 @@
 //! - [`rewrites`]: models that are tidied and converted.
 //! - [`bodies`]: function bodies in place of nodes.
 //! - [`chains`]: random nodes in a row.
+//! - [`fuzz`]: what must hold for every input.
 //! - [`comments`]: comments between the tokens of a text. [`texts`]: what is done with any text.
 
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ pub mod comments;
 pub mod convert;
 pub mod corpus;
 pub mod formulas;
+pub mod fuzz;
 pub mod inferred;
 pub mod oracle;
 pub mod random;

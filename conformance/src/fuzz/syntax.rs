@@ -1,0 +1,147 @@
+//! Targets of the text: lexer, parser, formatter, fixes.
+
+use crate::convert::write_wire;
+use crate::texts::{places_are_sound, use_text};
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ops::opset::registry_of;
+use onnx_text::{
+    Checked, Fixes, FormatOptions, MAX_FINDINGS, Parsed, ast::File, check_with, format, lower, mend,
+    parse_model,
+};
+
+/// Any bytes, in every role that a text can have: comments lie between tokens in their order, each on its line, and findings
+/// are counted and lie in the text.
+pub(super) fn lexer(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let sound = |diagnostics: &[Diagnostic]| {
+        assert!(diagnostics.len() <= 2 * MAX_FINDINGS + 2, "{} findings", diagnostics.len());
+        places_are_sound(diagnostics, &text).expect("every finding lies in the text");
+    };
+    let model = parse_model(&text);
+    sound(&model.diagnostics);
+    let mut end = 0;
+    for comment in &model.comments {
+        let words = &text[comment.range()];
+        assert!(comment.start >= end && !words.is_empty(), "comments are in order");
+        assert!(!words.contains('\n'), "a comment ends with its line: {words:?}");
+        end = comment.end;
+    }
+    sound(&onnx_text::parse_graph(&text).diagnostics);
+    sound(&onnx_text::parse_node(&text).diagnostics);
+    sound(&onnx_text::parse_function(&text).diagnostics);
+    sound(&onnx_text::parse_attribute(&text).diagnostics);
+    sound(&onnx_text::parse_type(&text).diagnostics);
+    sound(&onnx_text::parse_value_info(&text).diagnostics);
+    sound(&onnx_text::parse_value(&text).diagnostics);
+}
+
+/// Any bytes as text: read without panic, in linear time, and every finding lies in the text, between characters.
+pub(super) fn text(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let findings = use_text(&text);
+    places_are_sound(&findings, &text).expect("every finding lies in the text");
+}
+
+/// Formatting any text without errors keeps its comments and its meaning, and formatting it again changes nothing.
+pub(super) fn fmt(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let before = parse_model(text);
+    if before.diagnostics.iter().any(Diagnostic::is_error) {
+        return;
+    }
+    // Of two widths, one that breaks nearly every line.
+    let width = if text.len() % 2 == 0 { 100 } else { 30 };
+    let once = formatted(text, &before, width);
+    let after = parse_model(&once);
+    let errors: Vec<_> = after.diagnostics.iter().filter(|d| d.is_error()).collect();
+    assert!(errors.is_empty(), "what was formatted is read: {errors:?}\n{once}");
+    assert_eq!(comments(text, &before), comments(&once, &after), "the comments stay");
+    assert_eq!(meaning(text, &before), meaning(&once, &after), "the meaning stays:\n{once}");
+    assert_eq!(formatted(&once, &after, width), once, "formatting is idempotent");
+}
+
+fn formatted(text: &str, parsed: &Parsed<File>, width: usize) -> String {
+    format(text, &parsed.tree, &parsed.comments, parsed.annotated, &FormatOptions { width })
+}
+
+fn comments<'t>(text: &'t str, parsed: &Parsed<File>) -> Vec<&'t str> {
+    parsed.comments.iter().map(|comment| &text[comment.range()]).collect()
+}
+
+/// The model, and what is said about it; where it is said moves.
+fn meaning(text: &str, parsed: &Parsed<File>) -> (Vec<u8>, Vec<String>) {
+    let lowered = lower(text, parsed);
+    let mut findings: Vec<_> = lowered.diagnostics.iter().map(|d| d.code.id.to_string()).collect();
+    findings.sort();
+    (write_wire(&lowered.model).expect("it is small"), findings)
+}
+
+/// Fixes of any text are applied without panic, once: there is nothing left to fix. After a typing mistake in a text
+/// without findings, safe fixes bring the model back or leave a finding.
+pub(super) fn fixes(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let fixed = |text: &str, fixes: Fixes| {
+        mend(text, fixes, |text| {
+            let checked = judged(text);
+            let is_whole = !checked.is_partial();
+            (checked.diagnostics, is_whole)
+        })
+    };
+    let original = judged(&text);
+    places_are_sound(&original.diagnostics, &text).expect("every finding lies in the text");
+    let once = fixed(&text, Fixes::Safe);
+    assert!(once.fixed > 0 || once.text == text, "nothing is fixed and the text differs");
+    if original.diagnostics.iter().any(Diagnostic::is_error) {
+        return;
+    }
+    let Some(mistaken) = mistake(&text) else { return };
+    if !judged(&mistaken).is_partial() {
+        return;
+    }
+    let fixed = fixed(&mistaken, Fixes::Safe);
+    let after = judged(&fixed.text);
+    if fixed.fixed > 0 && after.diagnostics.is_empty() {
+        let bytes = |model: &Model| write_wire(model).expect("it is small");
+        assert!(
+            bytes(&after.model) == bytes(&original.model),
+            "safe fixes make another model:\n{text}\n--- with a mistake\n{mistaken}\n--- fixed\n{}",
+            fixed.text
+        );
+    }
+}
+
+fn judged(text: &str) -> Checked {
+    let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
+    check_with(text, options.level, |model| onnx_ops::check::check(model, registry_of(model), &options))
+}
+
+/// Slips of the hand: what is typed for what.
+const SLIPS: &[(&str, &str)] = &[
+    ("\"", "'"),
+    ("{", "["),
+    ("}", "]"),
+    ("(", ""),
+    (")", ""),
+    ("=>", "->"),
+    (", ", " "),
+    (", ", ",, "),
+    (" = ", " := "),
+    (": [", ": "),
+    ("float[", "float32["),
+    ("{1", "{+1"),
+    ("{0", "{0x0"),
+    ("<", "{"),
+    (">", "}"),
+];
+
+/// The text with one of its characters typed wrong, which one its length says.
+fn mistake(text: &str) -> Option<String> {
+    let (from, to) = SLIPS[text.len() % SLIPS.len()];
+    // Both quotes of a string are wrong, as somebody types them who is used to another language.
+    if from == "\"" {
+        return text.contains(from).then(|| text.replace(from, to));
+    }
+    let places: Vec<usize> = text.match_indices(from).map(|(at, _)| at).collect();
+    let at = *places.get(text.len() / SLIPS.len() % places.len().max(1))?;
+    Some(format!("{}{to}{}", &text[..at], &text[at + from.len()..]))
+}
