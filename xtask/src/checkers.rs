@@ -67,7 +67,10 @@ fn nightly(args: &[&str]) -> Command {
     // `rustup run`, since this program was started by a cargo that has chosen its toolchain.
     let mut command = Command::new("rustup");
     command.current_dir(dirs::root()).args(["run", "nightly", "cargo"]);
-    command.args(args.iter().filter(|arg| !arg.is_empty())).env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+    command
+        .args(args.iter().filter(|arg| !arg.is_empty()))
+        .env_remove("CARGO")
+        .env_remove("RUSTUP_TOOLCHAIN");
     command
 }
 
