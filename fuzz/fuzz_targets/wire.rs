@@ -2,19 +2,6 @@
 //! byte for byte if a standard encoder could have written it.
 #![no_main]
 
-use onnx_ir::{VerifyOptions, verify};
-use onnx_proto::{FileKind, Look, read, walk, write};
+use conformance::fuzz::Target;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let (model, complaints) = read(data.to_vec().into());
-    verify(&model, &VerifyOptions::default());
-    let written = write(&model).expect("it is small");
-    let mut is_usual = complaints.is_empty();
-    let walked = walk(data, FileKind::Model, Look::Numbers, &mut |_| is_usual = false);
-    if is_usual && walked.is_ok() {
-        assert_eq!(written, data, "what a standard encoder wrote comes back");
-    }
-    let (again, complaints) = read(written.clone().into());
-    assert!(complaints.is_empty(), "what was written is sound: {complaints:?}");
-    assert_eq!(write(&again).expect("it is small"), written, "what was written comes back");
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| (Target::named("wire").expect("it is a target").run)(data));

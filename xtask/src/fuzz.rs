@@ -33,8 +33,16 @@ const FLAGS: &[&str] = &[
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
-/// Folders that have good seeds for a target, beside its own: an example of every operator, and one of every mistake.
-const BORROWED: &[(&str, &[&str])] = &[("check", &["crates/onnx-ops/docs", "tests/suite"])];
+/// Folders that have good seeds for a target, beside its own, as `conformance::fuzz` has them too: an example of every operator, and
+/// one of every mistake.
+const BORROWED: &[(&str, &[&str])] = &[
+    ("check", &["crates/onnx-ops/docs", "tests/suite"]),
+    ("external", &["fuzz/seeds/convert"]),
+    ("fixes", &["tests/suite"]),
+    ("lexer", &["fuzz/seeds/text"]),
+    ("passes", &["crates/onnx-ops/docs", "tests/suite"]),
+    ("run", &["crates/onnx-ops/docs", "tests/suite/run"]),
+];
 /// One input may take this long, in seconds by the clock: slower is a finding, everything is meant to be linear. The worst
 /// that is known, a bomb of functions that every pass works on to its limits, takes about 3 s where nothing else runs.
 const INPUT_SECONDS: u32 = 30;
@@ -81,7 +89,7 @@ pub(crate) fn targets() -> Result<Vec<String>> {
 
 /// Builds the targets; gives the folder of the programs.
 fn build(targets: &[String]) -> Result<PathBuf> {
-    let host = host()?;
+    let host = process::host()?;
     let target_dir = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| dirs::root().join("target"), PathBuf::from)
         .join("fuzz");
@@ -100,12 +108,6 @@ fn build(targets: &[String]) -> Result<PathBuf> {
     Ok(target_dir.join(host).join("release"))
 }
 
-fn host() -> Result<String> {
-    let version = process::output(Command::new("rustc").arg("-vV"))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc does not say its host")?.to_owned())
-}
-
 fn fuzz(folder: &Path, target: &str, seconds: u64) -> Result<()> {
     let fuzz = dirs::root().join("fuzz");
     let (corpus, seeds) = (fuzz.join("corpus").join(target), fuzz.join("seeds").join(target));
@@ -118,6 +120,8 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Result<()> {
         .arg(format!("-timeout={INPUT_SECONDS}"))
         .arg(format!("-rss_limit_mb={MEMORY_MB}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        // The same draws in every run, as far as time allows.
+        .arg("-seed=1")
         .arg("-print_final_stats=1")
         .arg(&corpus);
     if seeds.is_dir() {

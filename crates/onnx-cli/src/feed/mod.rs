@@ -1,5 +1,7 @@
 //! What a model is given to run: values from files, or made up, held against the declared types.
 
+#[cfg(test)]
+mod any_bytes;
 pub(crate) mod files;
 mod fits;
 pub(crate) mod npy;

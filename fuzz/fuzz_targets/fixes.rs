@@ -1,0 +1,7 @@
+//! Fixes of any text are applied without panic, once: there is nothing left to fix. After a typing mistake in a text
+//! without findings, safe fixes bring the model back or leave a finding.
+#![no_main]
+
+use conformance::fuzz::Target;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| (Target::named("fixes").expect("it is a target").run)(data));

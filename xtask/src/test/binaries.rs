@@ -1,0 +1,171 @@
+//! The test programs of the workspace, on all cores: most have one long test, so that cargo, which runs one program after the other,
+//! leaves the other cores idle.
+//!
+//! What a program prints is shown when it ends, as a whole. What measures the whole machine or the whole process's time runs
+//! alone, at the end.
+
+use crate::{dirs, process};
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Programs whose tests take longest: they begin first.
+const LONG: &[&str] = &[
+    "random_neural",
+    "random_arrays",
+    "random_passes",
+    "chains",
+    "meaning_random",
+    "conversions",
+    "passes",
+    "suite",
+];
+/// Programs that compare times.
+const ALONE: &[&str] = &["scaling", "hostile", "operator_sets", "bench"];
+
+struct Program {
+    name: String,
+    path: PathBuf,
+    /// Where its package is: cargo runs tests there.
+    folder: PathBuf,
+}
+
+struct Done {
+    name: String,
+    is_passed: bool,
+    passed: usize,
+    failed: usize,
+    took: Duration,
+}
+
+/// Builds and runs all tests, those in documentation too.
+pub(super) fn run(env: &[(&str, OsString)]) -> Result<()> {
+    let mut programs = build()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let rank = |program: &Program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len());
+    programs.sort_by_key(rank);
+    let (alone, together): (Vec<_>, Vec<_>) =
+        programs.into_iter().partition(|program| ALONE.contains(&program.name.as_str()));
+    let mut done = on(cores, together, env);
+    done.extend(on(1, alone, env));
+    summary(&mut done);
+    let mut failed: Vec<String> =
+        done.into_iter().filter(|done| !done.is_passed).map(|done| done.name).collect();
+    let mut doc = Command::new(env!("CARGO"));
+    doc.current_dir(dirs::root()).args(["test", "--workspace", "--doc"]).envs(env.iter().cloned());
+    if process::run(&mut doc).is_err() {
+        failed.push("documentation".to_owned());
+    }
+    if failed.is_empty() { Ok(()) } else { bail!("tests fail in {}", failed.join(", ")) }
+}
+
+fn build() -> Result<Vec<Program>> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(dirs::root()).args([
+        "test",
+        "--workspace",
+        "--no-run",
+        "--message-format=json-render-diagnostics",
+    ]);
+    let messages = process::output(&mut command)?;
+    let mut programs = Vec::new();
+    for line in messages.lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
+        let (Some(path), true) = (message["executable"].as_str(), message["profile"]["test"] == true) else {
+            continue;
+        };
+        let manifest = message["manifest_path"].as_str().map(PathBuf::from);
+        let folder = manifest.and_then(|path| path.parent().map(PathBuf::from));
+        programs.push(Program {
+            name: message["target"]["name"].as_str().context("a target has a name")?.to_owned(),
+            path: PathBuf::from(path),
+            folder: folder.context("a package has a folder")?,
+        });
+    }
+    if programs.is_empty() { bail!("cargo names no test programs") } else { Ok(programs) }
+}
+
+/// Runs programs, so many at a time.
+fn on(cores: usize, programs: Vec<Program>, env: &[(&str, OsString)]) -> Vec<Done> {
+    let waiting = Mutex::new(VecDeque::from(programs));
+    let done = Mutex::new(Vec::new());
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(program) = next() {
+                    let start = Instant::now();
+                    let output = Command::new(&program.path)
+                        .current_dir(&program.folder)
+                        .env("CARGO_MANIFEST_DIR", &program.folder)
+                        .envs(env.iter().cloned())
+                        .stdin(Stdio::null())
+                        .output();
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    done.push(told(program, output, start.elapsed()));
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints what a program said: everything if it failed, its last lines otherwise.
+fn told(program: Program, output: std::io::Result<Output>, took: Duration) -> Done {
+    let (is_passed, text) = match output {
+        Ok(output) => {
+            let text = [output.stdout, output.stderr].concat();
+            (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+        }
+        Err(error) => (false, format!("cannot start {}: {error}", program.path.display())),
+    };
+    let (passed, failed) = counts(&text);
+    let word = if is_passed { "passed" } else { "FAILED" };
+    println!("{word} {} ({passed} tests, {:.1} s)", program.name, took.as_secs_f32());
+    if !is_passed {
+        println!("{text}");
+    }
+    Done { name: program.name, is_passed, passed, failed, took }
+}
+
+/// Tests that passed and failed, as the lines `test result:` say.
+fn counts(text: &str) -> (usize, usize) {
+    let number = |line: &str, word: &str| {
+        let mut words = line.split(' ').collect::<Vec<_>>();
+        words.retain(|word| !word.is_empty());
+        let at = words.iter().position(|other| other.trim_end_matches(';') == word)?;
+        words.get(at.checked_sub(1)?)?.parse::<usize>().ok()
+    };
+    let results = text.lines().filter(|line| line.starts_with("test result:"));
+    results.fold((0, 0), |(passed, failed), line| {
+        (passed + number(line, "passed").unwrap_or(0), failed + number(line, "failed").unwrap_or(0))
+    })
+}
+
+fn summary(done: &mut [Done]) {
+    done.sort_by_key(|done| std::cmp::Reverse(done.took));
+    println!("\nslowest:");
+    for one in done.iter().take(10) {
+        println!("  {:<24} {:>7.1} s", one.name, one.took.as_secs_f32());
+    }
+    let passed: usize = done.iter().map(|done| done.passed).sum();
+    let failed: usize = done.iter().map(|done| done.failed).sum();
+    println!("{passed} passed, {failed} failed");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_counted() {
+        let text = "test a ... ok\ntest result: ok. 12 passed; 1 failed; 0 ignored\n\ntest result: ok. 3 passed; 0 failed";
+        assert_eq!(counts(text), (15, 1));
+        assert_eq!(counts("no tests"), (0, 0));
+    }
+}
