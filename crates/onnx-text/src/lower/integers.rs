@@ -4,6 +4,7 @@ use super::literals::Refused;
 use super::numbers::{Number, read_list};
 use super::{Cx, Storage};
 use crate::ast::Data;
+use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 use onnx_ir::{ElemType, Field, Payload};
 
 impl Cx<'_> {
@@ -36,6 +37,25 @@ impl Cx<'_> {
         }
     }
 
+    /// The number that `true` or `false` stands for among elements of `bool`; reports the word.
+    fn truth(&mut self, text: &str, elem: ElemType, span: Span) -> Option<&'static str> {
+        let number = truth(text).filter(|_| elem == ElemType::BOOL)?;
+        self.word_for_number(span, number, "elements of `bool` are 0 and 1");
+        Some(number)
+    }
+
+    /// Reports a word in the place of a number.
+    pub(super) fn word_for_number(&mut self, span: Span, number: &str, label: &str) {
+        let message = format!("`{}` is not a number", self.text(span));
+        let edit = Edit { span, text: number.to_owned() };
+        self.report(
+            Diagnostic::new(&code::FOREIGN_SPELLING, span, message)
+                .label(label)
+                .help(format!("write `{number}`"))
+                .fix(format!("write `{number}`"), vec![edit], true),
+        );
+    }
+
     fn ints<I>(&mut self, data: &Data, elem: ElemType, low: I, high: I) -> Vec<I>
     where
         I: Number + Copy + PartialOrd + std::str::FromStr,
@@ -57,7 +77,10 @@ impl Cx<'_> {
             }
             Data::Elements(list) => {
                 for scalar in &list.items {
-                    match self.text(scalar.span).parse() {
+                    let text = self.text(scalar.span);
+                    let truth = self.truth(text, elem, scalar.span);
+                    let text = truth.unwrap_or(text);
+                    match text.parse().or_else(|_| super::literals::meant(text).parse()) {
                         Ok(value) if (low..=high).contains(&value) => out.push(value),
                         _ => self.bad_scalar(scalar, &wanted),
                     }
@@ -66,6 +89,15 @@ impl Cx<'_> {
             Data::External(_) | Data::Record(_) | Data::Sparse(_) | Data::Stored(_) => {}
         }
         out
+    }
+}
+
+/// The number of a word for a truth value.
+pub(super) fn truth(word: &str) -> Option<&'static str> {
+    match word {
+        "true" | "True" | "TRUE" => Some("1"),
+        "false" | "False" | "FALSE" => Some("0"),
+        _ => None,
     }
 }
 
