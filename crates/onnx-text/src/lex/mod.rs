@@ -54,7 +54,7 @@ pub(crate) fn lex(source: &str) -> Lexed {
                 token.kind = Kind::String;
                 lexed.swallowing.push(i);
             }
-            Kind::BadNumber => token.kind = Kind::Int,
+            Kind::BadNumber => token.kind = slips::kind(&source[token.span.range()]),
             Kind::BadName => token.kind = Kind::Ident,
             _ => {}
         }

@@ -40,6 +40,11 @@ pub(crate) fn number(spelling: &str) -> Option<String> {
     (is_number && meant != spelling).then_some(meant)
 }
 
+/// The token that stands for a number that is not one.
+pub(super) fn kind(spelling: &str) -> Kind {
+    if number(spelling).is_none_or(|meant| is_int(&meant)) { Kind::Int } else { Kind::Float }
+}
+
 /// Whether what a number was meant to be is an integer.
 fn is_int(meant: &str) -> bool {
     meant.bytes().all(|b| b.is_ascii_digit() || b == b'-')
@@ -75,7 +80,10 @@ impl Driver<'_> {
             }
             // `.5`, but not the `.5` of `x.5`.
             Kind::Dot if rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => {
-                let is_behind = self.out.tokens.last().is_some_and(|t| t.span.end as usize == start);
+                let is_behind = self.out.tokens.last().is_some_and(|t| {
+                    let is_word = matches!(t.kind, Kind::Ident | Kind::String | Kind::Int | Kind::Float);
+                    is_word && t.span.end as usize == start
+                });
                 if is_behind {
                     return None;
                 }

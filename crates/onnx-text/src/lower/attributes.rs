@@ -215,6 +215,10 @@ impl Cx<'_> {
     /// A word that is neither type nor number, as the value of an attribute.
     fn bare_word(&mut self, span: Span, stated: Option<AttrType>) {
         let text = self.text(span);
+        // The lexer has reported a name with other characters.
+        if !text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_') {
+            return;
+        }
         let near = did_you_mean(text, ElemType::ALL.iter().filter_map(|e| e.name()));
         let help = match near {
             Some(near) if stated.is_none() => format!("did you mean `{near}`, or the string `\"{text}\"`?"),

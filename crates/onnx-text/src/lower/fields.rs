@@ -24,6 +24,8 @@ impl Fields {
             FieldValue::String(span) => Some(cx.name_with(names, *span, self.escapes)),
             FieldValue::Word(span) if cx.text(*span) == "_" => None,
             FieldValue::Shared(span) => shared(cx, *span),
+            // The parser has reported that a name with dots needs quotes.
+            FieldValue::Word(span) if cx.text(*span).contains('.') => Some(names.intern(cx.text(*span))),
             FieldValue::Int(span) | FieldValue::Float(span) | FieldValue::Word(span) => {
                 cx.without_quotes(*span);
                 Some(names.intern(cx.text(*span)))

@@ -313,7 +313,9 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .fix("insert the colon", insert(behind, ":"), true)
         }
         Problem::EqualsForColon => unexpected().help("write `:`").fix("write `:`", replace(place, ":"), true),
-        Problem::ColonForEquals => unexpected().help("write `=`").fix("write `=`", replace(place, "="), true),
+        Problem::ColonForEquals => {
+            unexpected().help("write `=`").fix("write `=`", replace(behind.to(place), " ="), true)
+        }
         Problem::MissingValue => Diagnostic::new(
             &code::UNEXPECTED_TOKEN,
             behind,
