@@ -102,10 +102,8 @@ impl Input {
 
     /// The model in it, as much as could be read, with everything that is wrong about the file.
     pub(crate) fn load(&self) -> Loaded {
-        if self.is_pointer() {
-            let message = "this is a pointer to a file in Git's large file storage, not the file itself";
-            let diagnostic = Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message);
-            return Loaded { diagnostics: vec![diagnostic.help("run `git lfs pull`")], ..Loaded::default() };
+        if let Some(diagnostic) = self.foreign() {
+            return Loaded { diagnostics: vec![diagnostic], ..Loaded::default() };
         }
         match self.form {
             Form::Text => self.load_text(),
@@ -118,11 +116,11 @@ impl Input {
         }
     }
 
-    /// Whether it is what Git has in place of a large file.
-    pub(crate) fn is_pointer(&self) -> bool {
-        let first = self.bytes.get(..self.bytes.len().min(100)).unwrap_or_default();
-        let first = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        first.starts_with(b"version http") && first.windows(7).any(|word| word == b"git-lfs")
+    /// The finding for a file that is something else than its name says, such as a page of a failed download.
+    fn foreign(&self) -> Option<Diagnostic> {
+        let (what, help) = onnx_proto::foreign(&self.bytes)?;
+        let message = format!("this is {what}");
+        Some(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message).help(help))
     }
 
     /// Its text, up to the first byte that is none.
@@ -143,6 +141,9 @@ impl Input {
 
     /// Why the file is no text that can be parsed, if it is none.
     pub(crate) fn no_text(&self) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.foreign() {
+            return Some(diagnostic);
+        }
         if u32::try_from(self.bytes.len()).is_err() {
             let message = "the text is larger than 4 GiB";
             return Some(Diagnostic::new(&code::SOURCE_TOO_LARGE, Place::Nowhere, message));

@@ -99,6 +99,69 @@ pub fn sniff(bytes: &[u8]) -> Option<FileKind> {
     best.1
 }
 
+/// What a file is that neither is nor holds a message of this format: the kind of file, and what to do about it.
+/// `None`: none of the files that are commonly taken for models.
+pub fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    const WEIGHTS: &str =
+        "weights alone are not a model: export the model with the framework that wrote them";
+    let start = bytes.get(..bytes.len().min(256)).unwrap_or_default();
+    let text = start.trim_ascii_start();
+    let begins = |word: &[u8]| text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+    let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    if first.starts_with(b"version http") && first.windows(7).any(|word| word == b"git-lfs") {
+        return Some((
+            "a pointer to a file in Git's large file storage, not the file itself",
+            "run `git lfs pull`",
+        ));
+    }
+    if begins(b"<!doctype") || begins(b"<html") || begins(b"<head>") {
+        let help = "the download gave a page instead of the file: look at it in a browser, and take the link to the raw file";
+        return Some(("an HTML page", help));
+    }
+    if begins(b"<?xml") {
+        return Some((
+            "an XML document",
+            "the download may have given an error, or the file is a model of OpenVINO",
+        ));
+    }
+    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
+        let is_torch = bytes.get(..bytes.len().min(4096))?.windows(8).any(|name| name == b"data.pkl");
+        return Some(match is_torch {
+            true => ("a file of torch (a zip archive)", "export the model with `torch.onnx.export`"),
+            false => ("a zip archive", "unpack it: the model is in it, if there is one"),
+        });
+    }
+    if bytes.get(4..8) == Some(b"TFL3") {
+        return Some(("a TFLite model", "convert it with `tf2onnx`"));
+    }
+    if is_pickle(bytes) {
+        return Some(("a pickle of Python", "export the model with the framework that wrote it"));
+    }
+    let magic: [(&[u8], &str, &str); 7] = [
+        (b"\x1f\x8b", "a gzip archive", "unpack it with `gunzip`"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
+        (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it with `unzstd`"),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes them", "convert the model with `tf2onnx`"),
+        (b"GGUF", "a GGUF file", WEIGHTS),
+        (b"\x93NUMPY", "a NumPy array", "give it to `run -i`"),
+        (b"%PDF-", "a PDF document", "take the model itself"),
+    ];
+    if let Some((_, what, help)) = magic.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+        return Some((what, help));
+    }
+    // The length of a header in JSON, and the header.
+    let header = bytes.first_chunk().map(|length| u64::from_le_bytes(*length));
+    let is_safetensors =
+        header.is_some_and(|length| (2..1 << 28).contains(&length)) && bytes.get(8..10) == Some(b"{\"");
+    is_safetensors.then_some(("a safetensors file", WEIGHTS))
+}
+
+/// Whether a file begins with the mark of a protocol from 2 to 5 and ends with the operation that ends a pickle.
+fn is_pickle(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x80, 2..=5, .., b'.'])
+        && matches!(bytes.get(2), Some(0x95 | b'}' | b']' | b'c' | b'(' | b'X' | b'K' | 0x8a | 0x8c))
+}
+
 /// The first field of an operator set: the format has it so that such files are known by it.
 const OPERATOR_SET: &[u8] = b"\x0a\x09ONNXOPSET";
 
@@ -246,6 +309,30 @@ mod tests {
                     assert_eq!(sniff(&bytes[..length]), Some(kind), "the first {length} bytes");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn files_that_are_taken_for_models_are_known() {
+        for (bytes, what) in [
+            (&b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n"[..], "a pointer"),
+            (b"\n<!DOCTYPE html>\n<html>", "an HTML page"),
+            (b"<HTML><body>", "an HTML page"),
+            (b"<?xml version=\"1.0\"?><Error>", "an XML document"),
+            (b"PK\x03\x04\x14\0", "a zip archive"),
+            (b"PK\x03\x04\x14\0\0\0archive/data.pkl", "a file of torch"),
+            (b"\x1c\0\0\0TFL3\x14\0", "a TFLite model"),
+            (b"\x80\x04\x95\x0f\0.", "a pickle"),
+            (b"\x80\x02}q\0.", "a pickle"),
+            (b"\x1f\x8b\x08", "a gzip archive"),
+            (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+            (b"\x10\0\0\0\0\0\0\0{\"w\":{}}", "a safetensors file"),
+        ] {
+            assert!(foreign(bytes).is_some_and(|(kind, _)| kind.starts_with(what)), "{what}");
+        }
+        for bytes in [&b""[..], b"<ir_version: 10>", b"\x08\x0a\x3a\0", b"version (float x) => () {}", b"PK"]
+        {
+            assert_eq!(foreign(bytes), None);
         }
     }
 

@@ -29,7 +29,7 @@ mod wire;
 mod write;
 
 pub use form::{FormatError, json, textproto};
-pub use kind::{FileKind, sniff};
+pub use kind::{FileKind, foreign, sniff};
 pub use read::{read, read_data, read_function, read_graph, read_operator_set};
 pub use wire::{Finding, Look, MAX_DEPTH, Malformed, Path, Reason, What, WireType};
 pub use write::{TooLarge, write, write_data, write_function, write_graph, write_operator_set};

@@ -170,8 +170,14 @@ impl<'s> Damage<'s> {
         }
         let is_about_names = diagnostic.is_error() && diagnostic.code.id.starts_with("E02");
         let name = self.source.get(span.range()).unwrap_or_default();
-        let is_lost =
-            diagnostic.code == &code::VALUE_UNDEFINED && words(name).all(|word| self.words.contains(word));
+        let may_be_lost = [&code::VALUE_UNDEFINED, &code::GRAPH_OUTPUT].contains(&diagnostic.code);
+        // The output `float[N] y` of a graph is lost where `y` is.
+        let mut names = words(name);
+        let is_lost = may_be_lost
+            && match diagnostic.code == &code::GRAPH_OUTPUT {
+                true => names.next_back().is_some_and(|word| self.words.contains(word)),
+                false => names.all(|word| self.words.contains(word)),
+            };
         is_about_names && !self.is_damaged(span) && !is_lost
     }
 
@@ -183,7 +189,7 @@ impl<'s> Damage<'s> {
 }
 
 /// What could be parts of names.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
@@ -198,6 +204,7 @@ fn is_damaging(diagnostic: &Diagnostic) -> bool {
         &code::BAD_NUMBER,
         &code::NAME_NEEDS_QUOTES,
         &code::STRAY_CHARACTER,
+        &code::FOREIGN_SPELLING,
         &code::NESTING_TOO_DEEP,
     ]
     .contains(&diagnostic.code)

@@ -58,7 +58,15 @@ impl Extents {
         let because = self.misfit(model, ty, value)?;
         let (given, expected) = (shown(value), type_text(model, ty));
         let message = format!("input `{name}` is {given}, expected is {expected}{because}");
-        Some(Diagnostic::new(&code::RUN_FAILED, place, message))
+        let diagnostic = Diagnostic::new(&code::RUN_FAILED, place, message);
+        let elem = elem(model, ty).filter(|elem| is_numeric(*elem));
+        Some(match (value, elem) {
+            (Value::Tensor(tensor), Some(to)) if tensor.elem() != to && is_numeric(tensor.elem()) => {
+                let to = numpy_name(to);
+                diagnostic.help(format!("add `--cast`, or write the array with `.astype(\"{to}\")`"))
+            }
+            _ => diagnostic,
+        })
     }
 
     /// Why a value does not fit, as far as the types do not say it: `Some("")` where they do.
@@ -146,6 +154,27 @@ pub(super) fn symbols_of(text: &str) -> Vec<String> {
         i64::try_from(symbols.len()).ok().map(|n| n + 1)
     });
     symbols.into_inner()
+}
+
+/// The declared element type of a tensor.
+pub(super) fn elem(model: &Model, ty: TypeId) -> Option<ElemType> {
+    match &model.types[ty].kind {
+        TypeKind::Tensor(tensor) => tensor.elem,
+        _ => None,
+    }
+}
+
+fn is_numeric(elem: ElemType) -> bool {
+    elem != ElemType::STRING && elem.name().is_some()
+}
+
+/// What NumPy calls an element type.
+fn numpy_name(elem: ElemType) -> &'static str {
+    match elem {
+        ElemType::FLOAT => "float32",
+        ElemType::DOUBLE => "float64",
+        _ => elem.name().unwrap_or("?"),
+    }
 }
 
 /// The type of a value in the syntax of types.

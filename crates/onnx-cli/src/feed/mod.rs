@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod any_bytes;
+mod cast;
 pub(crate) mod files;
 mod fits;
 pub(crate) mod npy;
@@ -33,6 +34,9 @@ pub(crate) struct FeedArgs {
     /// Make up inputs that are not given: floats between 0 and 1, integers 0 or 1
     #[arg(long)]
     random: bool,
+    /// Convert inputs to the element types that the model declares, as `Cast` does
+    #[arg(long)]
+    cast: bool,
     /// What random inputs and random operators draw from
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -81,6 +85,9 @@ impl FeedArgs {
         }
         for shape in &self.shapes {
             feed.take_shape(shape, &mut extents)?;
+        }
+        if self.cast {
+            feed.cast();
         }
         let found = feed.check(ready, &mut extents);
         if !found.is_empty() {
@@ -351,6 +358,19 @@ impl<'m> Feed<'m> {
             session.note(&format!("no input has the name of {} in {}", others.join(", "), path.display()));
         }
         Ok(())
+    }
+
+    /// Converts tensors to the declared element types, where that can be done.
+    fn cast(&mut self) {
+        for (i, port) in self.ports.iter().enumerate() {
+            let declared = port.ty.and_then(|ty| fits::elem(self.model, ty));
+            if let (Some(Value::Tensor(tensor)), Some(to)) = (&self.values[i], declared)
+                && tensor.elem() != to
+                && let Some(converted) = cast::cast(&Value::Tensor(tensor.clone()), to)
+            {
+                self.values[i] = Some(converted);
+            }
+        }
     }
 
     /// What does not go with the declared types.

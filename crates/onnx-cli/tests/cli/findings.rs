@@ -96,6 +96,18 @@ fn text_that_is_none_is_told() {
     folder.write("m.onnx", b"version https-git-lfs\noid sha256:0\nsize 5\n");
     let done = folder.run(&["info", "m.onnx"]).expect(1);
     assert!(done.stderr.contains("git lfs pull"), "{}", done.stderr);
+    for (content, what) in [
+        (&b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"[..], "large file storage"),
+        (b"<!DOCTYPE html>\n<html></html>", "this is an HTML page"),
+        (b"PK\x03\x04\x14\0\0\0archive/data.pkl", "this is a file of torch"),
+        (b"\x1c\0\0\0TFL3\x14\0", "this is a TFLite model"),
+        (b"\x80\x02}q\0.", "this is a pickle of Python"),
+    ] {
+        folder.write("m.onnx", content);
+        let done = folder.run(&["check", "--format", "short", "m.onnx"]).expect(1);
+        assert!(done.stderr.contains(what), "{}", done.stderr);
+        assert_eq!(done.stderr.matches("error[").count(), 1, "{}", done.stderr);
+    }
     folder.write("m.json", b"{\"irVersion\": \"8\", \"graph\": }");
     let done = folder.run(&["check", "--format", "short", "m.json"]).expect(1);
     assert!(done.text().starts_with("m.json:1:2"), "{}", done.text());

@@ -70,6 +70,26 @@ fn finding(folder: &Folder, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn inputs_of_another_element_type_are_cast_when_asked_to() {
+    let folder = Folder::new(&[
+        (
+            "m.onnxtxt",
+            b"<ir_version: 10, opset_import: [\"\": 21]>\ng (float[N] x) => (float[N] y) { y = Neg(x) }",
+        ),
+        ("x.onnxtxt", b"double[2] x = {1.5, -2}"),
+    ]);
+    let done = folder.run(&["run", "m.onnxtxt", "-i", "x.onnxtxt"]).expect(1);
+    assert!(done.stderr.contains("input `x` is double[2], expected is float[N]"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("add `--cast`, or write the array with `.astype(\"float32\")`"),
+        "{}",
+        done.stderr
+    );
+    let done = folder.run(&["run", "m.onnxtxt", "-i", "x.onnxtxt", "--cast"]).expect(0);
+    assert!(done.text().contains("float[2] y = {-1.5, 2"), "{}", done.text());
+}
+
+#[test]
 fn inputs_have_to_be_of_the_declared_types() {
     let folder = folder();
     folder.write("wrong.onnxtxt", b"float[2,4] x = {1, 2, 3, 4, 5, 6, 7, 8}");

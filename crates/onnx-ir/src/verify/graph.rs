@@ -257,12 +257,37 @@ impl<'m> Walker<'_, 'm> {
                 Diagnostic::new(&code::TRAINING_GRAPHS, place, message).related(step, "defined here"),
             );
         }
+        if let Some(declared) = self.declared(value) {
+            let message = format!("`{text}` is declared, but nothing defines it");
+            return Some(
+                Diagnostic::new(&code::VALUE_UNDEFINED, place, message)
+                    .label("no node, input or initializer gives it a value")
+                    .related(declared, "declared here without elements")
+                    .help(format!(
+                        "write the elements of `{text}` behind its declaration, as in `= {{1, 2}}`"
+                    )),
+            );
+        }
         let message = format!("use of undefined value `{text}`");
         let diagnostic = Diagnostic::new(&code::VALUE_UNDEFINED, place, message);
         let Some(near) = self.near(name) else { return Some(diagnostic) };
         let changes = self.renamed(value, near);
         let help = format!("did you mean `{near}`?");
         Some(diagnostic.help(help).change(format!("write `{near}`"), changes, false))
+    }
+
+    /// Where a value that nothing defines is declared.
+    fn declared(&mut self, value: ValueId) -> Option<Entity> {
+        let name = self.value(value).name;
+        let body = self.view.body;
+        let declarations = body.graphs.values().map(|graph| graph.value_info.len()).sum();
+        if declarations == 0 || !self.found.affords(declarations) {
+            return None;
+        }
+        body.graphs.iter().find_map(|(id, graph)| {
+            let i = graph.value_info.iter().position(|port| port.name == Some(name))?;
+            Some(Entity::ValueInfo(self.view.id, id, index(i)))
+        })
     }
 
     /// No name resolution gives this; an edit that went wrong can.

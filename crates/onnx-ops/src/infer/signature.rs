@@ -165,11 +165,14 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
             let near = engine.near((&code::ATTR_UNKNOWN, place), name, schema.attrs.iter().map(|a| &*a.name));
             let message = format!("`{}` has no attribute `{name}`", schema.name);
             let mut diagnostic = Diagnostic::new(&code::ATTR_UNKNOWN, place, message);
-            if let Some(near) = near {
+            if let Some(near) = near.filter(|_| other_versions(engine, schema, name).is_none()) {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
                 if !node.attrs.iter().any(|a| model.text(a.name) == near) {
                     diagnostic = renamed(diagnostic, place, name, near);
                 }
+            }
+            if let Some(range) = other_versions(engine, schema, name) {
+                diagnostic = diagnostic.label(range);
             }
             engine.report(diagnostic);
             are_known = false;
@@ -194,6 +197,19 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
         are_sound = false;
     }
     Attributes { are_sound, are_known }
+}
+
+/// Which versions of an operator have an attribute that this one has not, if any.
+fn other_versions(engine: &Engine<'_>, schema: &Schema, attr: &str) -> Option<String> {
+    let registry = engine.registry;
+    let versions = || registry.versions(&schema.domain, &schema.name).iter().map(|&id| registry.get(id));
+    let has = |other: &&Schema| other.attr(attr).is_some();
+    if let Some(first) = versions().filter(|other| other.since > schema.since).find(has) {
+        return Some(format!("`{}` has it from version {} of the operator set on", schema.name, first.since));
+    }
+    let last = versions().filter(|other| other.since < schema.since).filter(has).last()?;
+    let next = versions().find(|other| other.since > last.since)?;
+    Some(format!("`{}` has it before version {} of the operator set", schema.name, next.since))
 }
 
 /// The finding with the fix that writes what was probably meant; certain if only the case differs.

@@ -3,8 +3,10 @@
 //! Lexical mistakes are reported here and replaced by the token that was probably meant, so that the parser does not
 //! stumble over them again. Nesting is bounded here too: the parser may recurse on brackets without a check.
 
+mod slips;
 mod token;
 
+pub(crate) use slips::number as meant_number;
 pub(crate) use token::{Kind, Token};
 
 use logos::Logos;
@@ -52,7 +54,7 @@ pub(crate) fn lex(source: &str) -> Lexed {
                 token.kind = Kind::String;
                 lexed.swallowing.push(i);
             }
-            Kind::BadNumber => token.kind = Kind::Int,
+            Kind::BadNumber => token.kind = slips::kind(&source[token.span.range()]),
             Kind::BadName => token.kind = Kind::Ident,
             _ => {}
         }
@@ -131,6 +133,19 @@ impl Driver<'_> {
             match &source.as_bytes()[self.end..start] {
                 [] | [b' '] => {}
                 gap => self.starts_line |= gap.contains(&b'\n'),
+            }
+            if matches!(kind, Kind::BadName | Kind::Unknown | Kind::Dot)
+                && let Some(foreign) = self.foreign(kind, start, end, to)
+            {
+                self.end = foreign.end;
+                // What a comment of several lines stands before begins a line.
+                match foreign.kind {
+                    Some(kind) => self.push(kind, span(start, foreign.end)),
+                    None => self.starts_line |= source[start..foreign.end].contains('\n'),
+                }
+                base = foreign.end;
+                lexer = Kind::lexer(&source[base..to]);
+                continue;
             }
             self.end = end;
             if kind == Kind::Comment {
@@ -223,14 +238,25 @@ impl Driver<'_> {
                         .fix("close the string", vec![Edit { span: end, text: "\"".into() }], false),
                 );
             }
+            // The `0.weight` of `fc.0.weight`.
+            Kind::BadNumber if self.follows_dot(start) => return self.push_ident(place),
             Kind::BadNumber => self.bad_number(place),
             Kind::BadName => return self.bad_name(place),
             Kind::Semicolon => {
+                // Within a line it may stand for a comma.
+                let behind = self.source[end..].trim_start_matches([' ', '\t', '\r', ';']);
+                let ends_line = behind.is_empty() || behind.starts_with(['\n', '#', '}']);
+                let ends_call = self
+                    .out
+                    .tokens
+                    .last()
+                    .is_some_and(|t| matches!(t.kind, Kind::RParen | Kind::RAngle | Kind::RBrace));
+                let remove = vec![Edit { span: place, text: String::new() }];
                 self.report(
                     Diagnostic::new(&code::STRAY_CHARACTER, place, "unexpected `;`")
                         .label("statements need no terminator")
                         .help("remove it")
-                        .fix("remove the semicolon", vec![Edit { span: place, text: String::new() }], true),
+                        .fix("remove the semicolon", remove, ends_line && ends_call),
                 );
                 return true;
             }
@@ -244,29 +270,15 @@ impl Driver<'_> {
         true
     }
 
-    fn bad_number(&mut self, place: Span) {
-        let text = &self.source[place.range()];
-        let digits = text.trim_start_matches('-');
-        let d = Diagnostic::new(&code::BAD_NUMBER, place, format!("`{}` is not a number", shown(text)));
-        let d = if digits.starts_with("0x") || digits.starts_with("0X") {
-            match i64::from_str_radix(&digits[2..], 16) {
-                Ok(value) => {
-                    let sign = if text.starts_with('-') { "-" } else { "" };
-                    d.label("numbers are decimal here").help(format!("write `{sign}{value}`")).fix(
-                        "write it in decimal",
-                        vec![Edit { span: place, text: format!("{sign}{value}") }],
-                        true,
-                    )
-                }
-                Err(_) => d.label("numbers are decimal here"),
-            }
-        } else if digits.ends_with(['e', 'E']) {
-            d.label("the exponent has no digits")
-                .help(format!("write `{}0` or leave the `e` out", shown(text)))
-        } else {
-            d.label("a number ends before the first letter; a name begins with a letter or `_`")
-        };
-        self.report(d);
+    /// Whether a dot precedes, with nothing between.
+    fn follows_dot(&self, start: usize) -> bool {
+        let last = self.out.tokens.last();
+        last.is_some_and(|t| t.kind == Kind::Dot && t.span.end as usize == start)
+    }
+
+    fn push_ident(&mut self, place: Span) -> bool {
+        self.push(Kind::Ident, place);
+        true
     }
 
     /// `/l/T`, or the `/0` of `layer/0`: names with other characters are quoted.
@@ -276,23 +288,25 @@ impl Driver<'_> {
             self.stray(place);
             return true;
         }
-        let joined = match self.out.tokens.last_mut() {
-            Some(last) if last.kind == Kind::Ident && last.span.end == place.start => {
-                last.span = last.span.to(place);
-                last.kind = Kind::BadName;
-                last.span
-            }
-            _ => {
-                self.push(Kind::BadName, place);
-                place
-            }
-        };
+        let mut joined = place;
+        let mut starts_line = self.starts_line;
+        // `layer.0/relu` is one name, too.
+        while let Some(last) = self.out.tokens.last()
+            && matches!(last.kind, Kind::Ident | Kind::Dot)
+            && last.span.end == joined.start
+        {
+            joined = last.span.to(joined);
+            starts_line = last.starts_line;
+            self.out.tokens.pop();
+        }
+        self.starts_line = starts_line;
+        self.push(Kind::BadName, joined);
         let text = &self.source[joined.range()];
         self.report(
             Diagnostic::new(&code::NAME_NEEDS_QUOTES, joined, format!("name `{}` needs quotes", shown(text)))
                 .label("has characters other than letters, digits and `_`")
                 .help(format!("write `\"{}\"`", shown(text)))
-                .fix("quote the name", vec![Edit { span: joined, text: format!("\"{text}\"") }], true),
+                .fix("quote the name", vec![Edit { span: joined, text: format!("\"{text}\"") }], false),
         );
         true
     }

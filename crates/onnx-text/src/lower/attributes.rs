@@ -1,14 +1,15 @@
 //! Attributes.
 
+use super::integers::truth;
 use super::literals::{Escapes, float32};
 use super::notes::keys;
 use super::numbers::read_list;
 use super::tensors::{NOTHING, is_special};
-use super::{Cx, Fields, int_at};
+use super::{Cx, Fields, aliases, int_at};
 use crate::ast::{self, Notes, Scalar, ScalarKind};
 use crate::lex::shown;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
-use onnx_ir::{Attr, AttrType, AttrValue, BodyBuilder, NodeId, SparseTensor, TensorId, TypeId};
+use onnx_ir::{Attr, AttrType, AttrValue, BodyBuilder, ElemType, NodeId, SparseTensor, TensorId, TypeId};
 use smallvec::{SmallVec, smallvec};
 
 impl Cx<'_> {
@@ -126,15 +127,20 @@ impl Cx<'_> {
         let text = self.text(span);
         let ty = AttrType::from_name(text);
         if ty.is_none() {
-            let near = did_you_mean(text, AttrType::ALL.iter().filter_map(|t| t.name()));
-            let d = Diagnostic::new(
+            let same = aliases::attr_type(text);
+            let near = same.or_else(|| did_you_mean(text, AttrType::ALL.iter().filter_map(|t| t.name())));
+            let mut d = Diagnostic::new(
                 &code::UNKNOWN_TYPE,
                 span,
                 format!("unknown attribute type `{}`", shown(text)),
             )
             .label("no attribute type has this name")
             .maybe_help(near.map(|n| format!("did you mean `{n}`?")));
+            if let Some(near) = near {
+                d = d.fix(format!("write `{near}`"), vec![Edit { span, text: near.into() }], same.is_some());
+            }
             self.report(d);
+            return same.and_then(AttrType::from_name);
         }
         ty
     }
@@ -163,6 +169,15 @@ impl Cx<'_> {
             ast::AttrValue::Scalar(scalar) => self.scalar(*scalar, stated)?,
             value @ ast::AttrValue::Type(_) if is_number(self, value) => {
                 self.scalar(Scalar { kind: ScalarKind::Special, span: value.span() }, stated)?
+            }
+            ast::AttrValue::Type(ty) if word(self, ty).is_some_and(|text| truth(text).is_some()) => {
+                let number = word(self, ty).and_then(truth).unwrap_or_default();
+                self.word_for_number(value.span(), number, "attributes that are true or false are 1 or 0");
+                AttrValue::Int(i64::from(number == "1"))
+            }
+            ast::AttrValue::Type(ty) if word(self, ty).is_some_and(|text| !is_type(text)) => {
+                self.bare_word(value.span(), stated);
+                return None;
             }
             ast::AttrValue::Ints(list) => self.int_list(*list, stated),
             ast::AttrValue::Type(ty) => AttrValue::Type(self.ty(b, ty)),
@@ -195,6 +210,27 @@ impl Cx<'_> {
             self.mismatch(value.span(), stated, &format!("`{}`", lowered.ty().name().unwrap_or("?")));
         }
         Some(Some(lowered))
+    }
+
+    /// A word that is neither type nor number, as the value of an attribute.
+    fn bare_word(&mut self, span: Span, stated: Option<AttrType>) {
+        let text = self.text(span);
+        // The lexer has reported a name with other characters.
+        if !text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_') {
+            return;
+        }
+        let near = did_you_mean(text, ElemType::ALL.iter().filter_map(|e| e.name()));
+        let help = match near {
+            Some(near) if stated.is_none() => format!("did you mean `{near}`, or the string `\"{text}\"`?"),
+            _ => format!(
+                "write `\"{text}\"` for a string, or `@{text}` for the value of an attribute parameter"
+            ),
+        };
+        let d = Diagnostic::new(&code::UNKNOWN_TYPE, span, format!("unknown type `{}`", shown(text)))
+            .label("strings have quotes")
+            .help(help)
+            .fix("quote the string", vec![Edit { span, text: format!("\"{text}\"") }], false);
+        self.report(d);
     }
 
     fn warn_discarded(&mut self, list: Span) {
@@ -322,7 +358,7 @@ impl Cx<'_> {
             let text = format!("{}.0", self.text(first));
             let d = Diagnostic::new(&code::ATTRIBUTE_MISMATCH, first, "integers and floats in one list")
                 .label("the first element makes it a list of integers")
-                .fix("make it a float", vec![Edit { span: first, text }], true);
+                .fix("make it a float", vec![Edit { span: first, text }], false);
             self.report(d);
         }
         let mut values = Vec::with_capacity(list.items.len());
@@ -452,6 +488,22 @@ impl Cx<'_> {
         values.sort_by_key(|(order, _)| *order);
         out.values = values.into_iter().map(|(_, v)| v).collect();
     }
+}
+
+/// The text of a type that is one word.
+fn word<'s>(cx: &Cx<'s>, ty: &ast::Type) -> Option<&'s str> {
+    match ty {
+        ast::Type::Tensor { elem, dims: None } => Some(cx.text(*elem)),
+        ast::Type::Tensor { .. } | ast::Type::Call { .. } | ast::Type::Unset(_) => None,
+    }
+}
+
+/// Whether a word is the name of an element type, or stands for one in other tools.
+fn is_type(word: &str) -> bool {
+    ElemType::from_name(word).is_some()
+        || word == "elem_type"
+        || aliases::elem_type(word).is_some()
+        || aliases::likely_elem_type(word).is_some()
 }
 
 /// Whether the reference keeps a list of such values.

@@ -3,7 +3,7 @@
 use super::literals::Escapes;
 use super::{Cx, int_at};
 use crate::ast::{Element, Field, FieldValue, List};
-use onnx_ir::diag::{Diagnostic, Span, code};
+use onnx_ir::diag::{Diagnostic, Edit, Span, code};
 use onnx_ir::{Entry, Name, Names};
 
 /// Reads the fields of one header, record or annotation.
@@ -24,12 +24,13 @@ impl Fields {
             FieldValue::String(span) => Some(cx.name_with(names, *span, self.escapes)),
             FieldValue::Word(span) if cx.text(*span) == "_" => None,
             FieldValue::Shared(span) => shared(cx, *span),
-            FieldValue::Int(_)
-            | FieldValue::Float(_)
-            | FieldValue::Word(_)
-            | FieldValue::List(_)
-            | FieldValue::Record(_)
-            | FieldValue::Graph(_) => {
+            // The parser has reported that a name with dots needs quotes.
+            FieldValue::Word(span) if cx.text(*span).contains('.') => Some(names.intern(cx.text(*span))),
+            FieldValue::Int(span) | FieldValue::Float(span) | FieldValue::Word(span) => {
+                cx.without_quotes(*span);
+                Some(names.intern(cx.text(*span)))
+            }
+            FieldValue::List(_) | FieldValue::Record(_) | FieldValue::Graph(_) => {
                 cx.wrong_kind(value.span(), "a string");
                 None
             }
@@ -41,6 +42,17 @@ impl Fields {
         match value {
             FieldValue::Int(span) => int_at(cx, *span),
             FieldValue::Word(span) if cx.text(*span) == "_" => None,
+            FieldValue::String(span) if quoted_int(cx.text(*span)).is_some() => {
+                let number = quoted_int(cx.text(*span))?;
+                let message = format!("expected an integer, found `{}`", cx.text(*span));
+                cx.report(
+                    Diagnostic::new(&code::WRONG_KIND, *span, message)
+                        .label("a number has no quotes")
+                        .help(format!("write `{number}`"))
+                        .fix("remove the quotes", vec![Edit { span: *span, text: number.to_string() }], true),
+                );
+                Some(number)
+            }
             _ => {
                 cx.wrong_kind(value.span(), "an integer");
                 None
@@ -125,6 +137,12 @@ impl Fields {
             }
         }
     }
+}
+
+/// The integer in a string.
+fn quoted_int(spelling: &str) -> Option<i64> {
+    let inner = spelling.trim_matches(['"', '\'']);
+    inner.parse().ok().filter(|_| inner.len() + 2 == spelling.len() && !inner.starts_with('+'))
 }
 
 fn list<'f>(cx: &mut Cx<'_>, value: &'f FieldValue, wanted: &str) -> Option<&'f List<Element>> {

@@ -1,9 +1,9 @@
 //! The header of a model.
 
-use super::{Cx, Fields};
+use super::{Cx, Fields, int_at};
 use crate::ast::{self, Element, FieldValue};
-use onnx_ir::diag::{Diagnostic, Span, code};
-use onnx_ir::{BodyBuilder, BodyId, Model, Names, OpsetImport, TrainingInfo};
+use onnx_ir::diag::{Diagnostic, Edit, Span, code};
+use onnx_ir::{BodyBuilder, BodyId, Model, Name, Names, OpsetImport, TrainingInfo};
 use std::collections::HashMap;
 
 const KEYS: [&str; 9] = [
@@ -44,6 +44,9 @@ impl Cx<'_> {
                 "metadata_props" => model.header.metadata.extend(fields.entries(self, names, value)),
                 // Bodies stand in the model in the order of the wire format: training comes last.
                 "training_info" => {}
+                "opset" | "opsets" | "opset_imports" | "opset_version" => {
+                    self.misnamed_imports(names, field, &mut model.header.opset_imports);
+                }
                 _ => self.unknown_key(field.key, &KEYS),
             }
         }
@@ -61,20 +64,86 @@ impl Cx<'_> {
 
     /// `["": 21, "com.acme": 1]`
     pub(super) fn opset_imports(&mut self, names: &mut Names, value: &FieldValue) -> Vec<OpsetImport> {
-        let FieldValue::List(list) = value else {
-            self.wrong_kind(value.span(), "a list such as `[\"\": 21]`");
-            return Vec::new();
+        let list = match value {
+            FieldValue::List(list) => list,
+            // `21`, `{"": 21}`
+            FieldValue::Int(span) => {
+                let text = format!("[\"\": {}]", self.text(*span));
+                self.wrong_imports(value.span(), &text, vec![Edit { span: *span, text: text.clone() }], true);
+                return vec![OpsetImport { domain: Some(Name::empty()), version: int_at(self, *span) }];
+            }
+            FieldValue::Record(record) => {
+                let Span { start, end } = record.span;
+                let edits = vec![
+                    Edit { span: Span::new(start, start + 1), text: "[".into() },
+                    Edit { span: Span::new(end.saturating_sub(1), end), text: "]".into() },
+                ];
+                let text = self.text(record.span);
+                let is_closed = text.ends_with('}');
+                let right = format!("[{}]", text.trim_matches(['{', '}']));
+                self.wrong_imports(record.span, &right, edits, is_closed);
+                let import = |field: &ast::Field| OpsetImport {
+                    domain: Some(self.name(names, field.key)),
+                    version: Fields::HEADER.int(self, &field.value),
+                };
+                return record.items.iter().map(import).collect();
+            }
+            _ => {
+                self.wrong_kind(value.span(), "a list such as `[\"\": 21]`");
+                return Vec::new();
+            }
         };
         let mut out = Vec::with_capacity(list.items.len());
         for Element { key, value } in &list.items {
             let Some(key) = key else {
-                self.wrong_kind(value.span(), "a pair such as `\"\": 21`");
+                // The number alone: of the operators of ONNX, most likely.
+                if let FieldValue::Int(span) = value {
+                    let text = format!("\"\": {}", self.text(*span));
+                    self.wrong_imports(*span, &text, vec![Edit { span: *span, text: text.clone() }], false);
+                    out.push(OpsetImport { domain: Some(Name::empty()), version: int_at(self, *span) });
+                } else {
+                    self.wrong_kind(value.span(), "a pair such as `\"\": 21`");
+                }
                 continue;
             };
             let domain = Fields::HEADER.text(self, names, key);
             out.push(OpsetImport { domain, version: Fields::HEADER.int(self, value) });
         }
         out
+    }
+
+    /// Operator sets under a key that is not `opset_import`; they are taken for what they are.
+    fn misnamed_imports(&mut self, names: &mut Names, field: &ast::Field, imports: &mut Vec<OpsetImport>) {
+        let key = self.text(field.key);
+        let mut edits = vec![Edit { span: field.key, text: "opset_import".into() }];
+        let mut right = "opset_import".to_owned();
+        if let FieldValue::Int(span) = field.value {
+            let list = format!("[\"\": {}]", self.text(span));
+            right = format!("opset_import: {list}");
+            edits.push(Edit { span, text: list });
+            imports.push(OpsetImport { domain: Some(Name::empty()), version: int_at(self, span) });
+        } else {
+            imports.extend(self.opset_imports(names, &field.value));
+        }
+        self.report(
+            Diagnostic::new(&code::UNKNOWN_KEY, field.key, format!("unknown key `{key}`"))
+                .label(format!("expected {}", crate::lex::one_of(&KEYS)))
+                .help(format!("did you mean `{right}`?"))
+                .fix(format!("write `{right}`"), edits, true),
+        );
+    }
+
+    fn wrong_imports(&mut self, at: Span, right: &str, edits: Vec<Edit>, is_certain: bool) {
+        let found = crate::lex::shown(self.text(at));
+        let wanted =
+            if right.starts_with('[') { "a list such as `[\"\": 21]`" } else { "a pair such as `\"\": 21`" };
+        let right = crate::lex::shown(right);
+        self.report(
+            Diagnostic::new(&code::WRONG_KIND, at, format!("expected {wanted}, found `{found}`"))
+                .label(format!("expected {wanted}"))
+                .help(format!("write `{right}`"))
+                .fix(format!("write `{right}`"), edits, is_certain),
+        );
     }
 
     /// `{initialization: g () => (…) {…}, algorithm: …, initialization_binding: […], update_binding: […]}`

@@ -42,6 +42,25 @@ impl Cx<'_> {
         }
     }
 
+    /// The number that `true` or `false` stands for among elements of `bool`; reports the word.
+    fn truth(&mut self, text: &str, elem: ElemType, span: Span) -> Option<&'static str> {
+        let number = truth(text).filter(|_| elem == ElemType::BOOL)?;
+        self.word_for_number(span, number, "elements of `bool` are 0 and 1");
+        Some(number)
+    }
+
+    /// Reports a word in the place of a number.
+    pub(super) fn word_for_number(&mut self, span: Span, number: &str, label: &str) {
+        let message = format!("`{}` is not a number", self.text(span));
+        let edit = Edit { span, text: number.to_owned() };
+        self.report(
+            Diagnostic::new(&code::FOREIGN_SPELLING, span, message)
+                .label(label)
+                .help(format!("write `{number}`"))
+                .fix(format!("write `{number}`"), vec![edit], true),
+        );
+    }
+
     fn ints<I>(&mut self, data: &Data, elem: ElemType, low: I, high: I) -> Vec<I>
     where
         I: Number + Copy + PartialOrd + std::str::FromStr,
@@ -63,7 +82,10 @@ impl Cx<'_> {
             }
             Data::Elements(list) => {
                 for scalar in &list.items {
-                    match self.text(scalar.span).parse() {
+                    let text = self.text(scalar.span);
+                    let truth = self.truth(text, elem, scalar.span);
+                    let text = truth.unwrap_or(text);
+                    match text.parse().or_else(|_| super::literals::meant(text).parse()) {
                         Ok(value) if (low..=high).contains(&value) => out.push(value),
                         _ => self.bad_scalar(scalar, &wanted),
                     }
@@ -168,6 +190,15 @@ impl Cx<'_> {
 
 /// The longest list that a fix writes anew.
 const MOST_MENDED: usize = 64;
+
+/// The number of a word for a truth value.
+pub(super) fn truth(word: &str) -> Option<&'static str> {
+    match word {
+        "true" | "True" | "TRUE" => Some("1"),
+        "false" | "False" | "FALSE" => Some("0"),
+        _ => None,
+    }
+}
 
 /// What a literal of a type in `int32_data` may be; bit patterns for the small floats.
 fn bounds(elem: ElemType) -> (i32, i32) {

@@ -14,14 +14,13 @@ pub(crate) enum Escapes {
 
 /// The bytes of a spelling: an identifier, `"…"`, or `b"…"`.
 pub(crate) fn unquote(spelling: &str, escapes: Escapes) -> Cow<'_, [u8]> {
-    let (quoted, escapes) = match spelling.strip_prefix("b\"") {
-        Some(rest) => (rest, Escapes::Bytes),
-        None => match spelling.strip_prefix('"') {
-            Some(rest) => (rest, escapes),
-            None => return Cow::Borrowed(spelling.as_bytes()),
-        },
+    // The lexer has reported single quotes.
+    let (quote, quoted, escapes) = match spelling.as_bytes() {
+        [b'b', quote @ (b'"' | b'\''), ..] => (*quote, &spelling[2..], Escapes::Bytes),
+        [quote @ (b'"' | b'\''), ..] => (*quote, &spelling[1..], escapes),
+        _ => return Cow::Borrowed(spelling.as_bytes()),
     };
-    let inner = quoted.strip_suffix('"').unwrap_or(quoted);
+    let inner = quoted.strip_suffix(char::from(quote)).unwrap_or(quoted);
     if !inner.contains('\\') {
         return Cow::Borrowed(inner.as_bytes());
     }
@@ -99,7 +98,19 @@ pub(crate) enum Refused {
 }
 
 pub(crate) fn int(spelling: &str) -> Result<i64, Refused> {
-    spelling.parse().map_err(|_| if is_int(spelling) { Refused::Range } else { Refused::Kind })
+    if let Ok(value) = spelling.parse() {
+        return Ok(value);
+    }
+    let meant = meant(spelling);
+    meant.parse().map_err(|_| if is_int(&meant) { Refused::Range } else { Refused::Kind })
+}
+
+/// The spelling of a number; for one of another language, of which the lexer has told, the right one.
+pub(crate) fn meant(spelling: &str) -> Cow<'_, str> {
+    match crate::lex::meant_number(spelling) {
+        Some(right) => right.into(),
+        None => spelling.into(),
+    }
 }
 
 fn is_int(spelling: &str) -> bool {
@@ -131,13 +142,13 @@ pub(crate) fn float32(spelling: &str) -> Option<f32> {
         }
         Some(value) if value > 0.0 => Some(f32::INFINITY),
         Some(_) => Some(f32::NEG_INFINITY),
-        None => spelling.parse().ok(),
+        None => spelling.parse().or_else(|_| meant(spelling).parse()).ok(),
     }
 }
 
 /// A float literal as `f64`.
 pub(crate) fn float64(spelling: &str) -> Option<f64> {
-    special(spelling).or_else(|| spelling.parse().ok())
+    special(spelling).or_else(|| spelling.parse().or_else(|_| meant(spelling).parse()).ok())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Nothing is refused: whatever the tree says is put into the model as far as the model can hold it, and what is wrong
 //! is told. Names are resolved by [`BodyBuilder`]; judging the model is the verifier's work.
 
+mod aliases;
 mod attributes;
 mod fields;
 mod fragment;
@@ -159,7 +160,7 @@ impl<'s> Cx<'s> {
     fn name_with(&mut self, names: &mut Names, span: Span, escapes: Escapes) -> Name {
         let spelling = self.text(span);
         match spelling.as_bytes() {
-            [b'"' | b'b', ..] if spelling.ends_with('"') => {
+            [b'"' | b'b' | b'\'', ..] if spelling.ends_with(['"', '\'']) => {
                 if escapes == Escapes::Literal
                     && spelling.contains('\\')
                     && let Some(warning) = check_escapes(spelling, span)
@@ -203,6 +204,19 @@ impl<'s> Cx<'s> {
             );
         }
         self.report(d);
+    }
+
+    /// A word or another literal where a string belongs: it lacks quotes.
+    fn without_quotes(&mut self, at: Span) {
+        let text = self.text(at);
+        let message = format!("expected a string, found `{}`", crate::lex::shown(text));
+        let right = format!("\"{text}\"");
+        self.report(
+            Diagnostic::new(&code::WRONG_KIND, at, message)
+                .label("expected a string")
+                .help(format!("write `{}`", crate::lex::shown(&right)))
+                .fix("quote it", vec![onnx_ir::diag::Edit { span: at, text: right }], true),
+        );
     }
 
     fn wrong_kind(&mut self, at: Span, wanted: &str) {

@@ -284,8 +284,17 @@ impl Cx<'_> {
         let text = shown(self.text(place));
         let d = match bad.why {
             Why::Separator if text == "," => {
-                Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
-                    .label("a number is missing here")
+                // The number of elements says whether one is missing.
+                let d = Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
+                    .label("a number is missing here");
+                let rest = self.source[place.end as usize..].trim_start();
+                match rest.starts_with('}') {
+                    true => {
+                        let remove = vec![Edit { span: place, text: String::new() }];
+                        d.help("remove it").fix("remove the comma", remove, true)
+                    }
+                    false => d,
+                }
             }
             Why::Separator => {
                 Diagnostic::new(&code::MISSING_PUNCTUATION, place, "missing `,`").label("expected `,`")
@@ -295,8 +304,16 @@ impl Cx<'_> {
                     .label(format!("expected {wanted}"))
             }
             Why::Number(Refused::Kind) => {
-                Diagnostic::new(&code::WRONG_KIND, place, format!("expected {wanted}, found `{text}`"))
-                    .label(format!("expected {wanted}"))
+                let d =
+                    Diagnostic::new(&code::WRONG_KIND, place, format!("expected {wanted}, found `{text}`"))
+                        .label(format!("expected {wanted}"));
+                match crate::lex::meant_number(self.text(place)) {
+                    Some(meant) => {
+                        let help = format!("write `{meant}`");
+                        d.help(help.clone()).fix(help, vec![Edit { span: place, text: meant }], false)
+                    }
+                    None => d,
+                }
             }
         };
         self.report(d);

@@ -1,6 +1,6 @@
 //! Types.
 
-use super::{Cx, int_at};
+use super::{Cx, aliases, int_at};
 use crate::ast;
 use crate::lex::Kind;
 use onnx_ir::diag::{Diagnostic, Edit, Span, code, did_you_mean};
@@ -78,12 +78,32 @@ impl Cx<'_> {
                 "elem_type" => {
                     TypeKind::Tensor(TensorType { elem: self.elem_type(ty.span()), shape: Some(Vec::new()) })
                 }
+                // `tensor(float)`, as signatures of operators have it.
+                "tensor"
+                    if matches!(
+                        &args.items[..],
+                        [ast::TypeArg::Type(ast::Type::Tensor { dims: None, .. })]
+                    ) =>
+                {
+                    self.schema_type(ty.span(), &args.items[0])
+                }
                 _ => {
                     self.unknown_type(*head);
                     TypeKind::Unset
                 }
             },
         }
+    }
+
+    fn schema_type(&mut self, span: Span, arg: &ast::TypeArg) -> TypeKind {
+        let inner = self.text(arg_span(arg));
+        let message = format!("unknown type `{}`", crate::lex::shown(self.text(span)));
+        self.report(
+            Diagnostic::new(&code::UNKNOWN_TYPE, span, message)
+                .label("the type of a tensor is its element type and its shape")
+                .help(format!("write `{inner}[]`, or `{inner}` for a scalar")),
+        );
+        TypeKind::Tensor(TensorType { elem: ElemType::from_name(inner), shape: None })
     }
 
     fn one_type(
@@ -152,22 +172,38 @@ impl Cx<'_> {
             self.wrong_kind(span, "the number of an element type");
             return None;
         }
-        self.unknown_type(span);
-        None
+        // `tensor(float)[N]`
+        if let Some(inner) = text.strip_prefix("tensor(").and_then(|rest| rest.strip_suffix(')'))
+            && let Some(elem) = ElemType::from_name(inner.trim())
+        {
+            let message = format!("unknown type `{}`", crate::lex::shown(text));
+            let fix = vec![Edit { span, text: inner.trim().into() }];
+            self.report(
+                Diagnostic::new(&code::UNKNOWN_TYPE, span, message)
+                    .label("the type of a tensor is its element type and its shape")
+                    .help(format!("write `{}`", inner.trim()))
+                    .fix(format!("write `{}`", inner.trim()), fix, true),
+            );
+            return Some(elem);
+        }
+        self.unknown_type(span)
     }
 
-    fn unknown_type(&mut self, span: Span) {
+    /// Reports a type that has no meaning; returns the element type that it can only stand for.
+    fn unknown_type(&mut self, span: Span) -> Option<ElemType> {
         let text = self.text(span);
         let names = ElemType::ALL.iter().filter_map(|e| e.name()).chain(HEADS);
-        let near = did_you_mean(text, names);
+        let same = aliases::elem_type(text);
+        let near = same.or_else(|| aliases::likely_elem_type(text)).or_else(|| did_you_mean(text, names));
         let mut d =
             Diagnostic::new(&code::UNKNOWN_TYPE, span, format!("unknown type `{}`", crate::lex::shown(text)))
                 .label("no type has this name")
                 .maybe_help(near.map(|n| format!("did you mean `{n}`?")));
         if let Some(near) = near {
-            d = d.fix(format!("write `{near}`"), vec![Edit { span, text: near.into() }], false);
+            d = d.fix(format!("write `{near}`"), vec![Edit { span, text: near.into() }], same.is_some());
         }
         self.report(d);
+        same.and_then(ElemType::from_name)
     }
 
     fn shape(&mut self, names: &mut Names, dims: Option<&ast::List<ast::Dim>>) -> Option<Vec<Dim>> {

@@ -158,6 +158,16 @@ pub(super) enum Problem {
     MissingEquals,
     /// `:` is left out.
     MissingColon,
+    /// `=` where `:` belongs.
+    EqualsForColon,
+    /// `:` where `=` belongs.
+    ColonForEquals,
+    /// Nothing stands where a value belongs.
+    MissingValue,
+    /// A name with dots or the like, from one token to another, that is not quoted.
+    BareName,
+    /// A list, from one bracket to the other, in the brackets of something else; the right ones.
+    Brackets(&'static str, &'static str),
     /// Too many values hold each other.
     TooDeep,
 }
@@ -170,15 +180,32 @@ pub(super) struct Failure {
     pub(super) open: Option<u32>,
     pub(super) expected: Expected,
     pub(super) problem: Problem,
+    /// Whether the fix is certain to be what was meant.
+    pub(super) is_certain: bool,
 }
 
 impl Failure {
     pub(super) fn expected(at: usize, expected: impl Into<Expected>) -> Self {
-        Failure { at: index(at), open: None, expected: expected.into(), problem: Problem::Unexpected }
+        Failure {
+            at: index(at),
+            open: None,
+            expected: expected.into(),
+            problem: Problem::Unexpected,
+            is_certain: true,
+        }
     }
 
     pub(super) fn problem(at: usize, problem: Problem, expected: impl Into<Expected>) -> Self {
         Failure { problem, ..Self::expected(at, expected) }
+    }
+
+    /// A mistake that covers the tokens from one to another.
+    pub(super) fn between(from: usize, to: usize, problem: Problem) -> Self {
+        Self::problem(from, problem, Expected::default()).inside(to)
+    }
+
+    pub(super) fn certain(self, is_certain: bool) -> Self {
+        Failure { is_certain, ..self }
     }
 
     pub(super) fn inside(self, open: usize) -> Self {
@@ -241,6 +268,9 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
     };
     let insert = |at: Span, text: &str| vec![Edit { span: at, text: text.to_owned() }];
     let remove = |span: Span| vec![Edit { span, text: String::new() }];
+    let replace = |span: Span, text: &str| vec![Edit { span, text: text.to_owned() }];
+    // The last token of what the mistake covers.
+    let last = failure.open.and_then(|i| tokens.get(i as usize)).map_or(place, |t| t.span);
     let expected = failure.expected.list();
     let found = found(tokens.get(at), source);
     let unexpected = || {
@@ -252,11 +282,11 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
         Problem::MissingComma => {
             Diagnostic::new(&code::MISSING_PUNCTUATION, behind, format!("missing `,` before {found}"))
                 .label("expected `,`")
-                .fix("insert the comma", insert(behind, ","), true)
+                .fix("insert the comma", insert(behind, ","), failure.is_certain)
         }
         Problem::StrayComma => Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
             .label("nothing stands between this comma and its neighbour")
-            .fix("remove the comma", remove(place), true),
+            .fix("remove the comma", remove(place), failure.is_certain),
         Problem::NotClosed => Diagnostic::new(&code::UNCLOSED_BRACKET, behind, format!("missing {expected}"))
             .label(format!("expected {expected}")),
         Problem::WrongBracket => {
@@ -282,6 +312,42 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .label("expected `:`")
                 .fix("insert the colon", insert(behind, ":"), true)
         }
+        Problem::EqualsForColon => unexpected().help("write `:`").fix("write `:`", replace(place, ":"), true),
+        Problem::ColonForEquals => {
+            unexpected().help("write `=`").fix("write `=`", replace(behind.to(place), " ="), true)
+        }
+        Problem::MissingValue => Diagnostic::new(
+            &code::UNEXPECTED_TOKEN,
+            behind,
+            format!("missing {} before {found}", thing(&expected)),
+        )
+        .label(format!("expected {expected}")),
+        Problem::BareName => {
+            let name = &source[place.to(last).range()];
+            return Diagnostic::new(
+                &code::NAME_NEEDS_QUOTES,
+                place.to(last),
+                format!("name `{}` needs quotes", shown(name)),
+            )
+            .label("has characters other than letters, digits and `_`")
+            .help(format!("write `\"{}\"`", shown(name)))
+            .fix("quote the name", replace(place.to(last), &format!("\"{name}\"")), false);
+        }
+        Problem::Brackets(open, close) => {
+            let text = &source[place.range()][..1];
+            let end = Span::new(last.end.saturating_sub(1), last.end);
+            let begin = Span::new(place.start, place.start + 1);
+            let mut edits = replace(begin, open);
+            edits.extend(replace(end, close));
+            return Diagnostic::new(
+                &code::FOREIGN_SPELLING,
+                begin,
+                format!("expected `{open}`, found `{text}`"),
+            )
+            .label(format!("expected `{open}…{close}`"))
+            .help(format!("write it between `{open}` and `{close}`"))
+            .fix(format!("use `{open}…{close}`"), edits, failure.is_certain);
+        }
         Problem::MissingEquals => {
             Diagnostic::new(&code::MISSING_PUNCTUATION, behind, format!("missing `=` before {found}"))
                 .label("expected `=` between the results and the operator")
@@ -292,6 +358,11 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
         Some(open) => d.related(open.span, format!("`{}` opened here", &source[open.span.range()][..1])),
         None => d,
     }
+}
+
+/// `an attribute value` without its article.
+fn thing(expected: &str) -> &str {
+    expected.strip_prefix("an ").or_else(|| expected.strip_prefix("a ")).unwrap_or(expected)
 }
 
 fn found(token: Option<&Token>, source: &str) -> String {

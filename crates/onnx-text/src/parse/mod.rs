@@ -11,12 +11,13 @@ mod primitives;
 mod tests;
 
 use crate::ast;
-use crate::lex::{Lexed, MAX_FINDINGS, lex};
+use crate::lex::{Kind, Lexed, MAX_FINDINGS, Token, lex};
 use chumsky::Parser;
 use chumsky::inspector::SimpleState;
 use failure::Failure;
 use grammar::{Context, production, whole};
 use onnx_ir::diag::{Diagnostic, Place, Span, code};
+use std::collections::HashMap;
 
 /// A parsed source: the tree, the comments between its parts, and what was wrong.
 #[derive(Clone, Debug)]
@@ -96,11 +97,40 @@ fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Par
     let failures: Vec<_> = failures.into_iter().filter(|f| !told(f)).collect();
     diagnostics.extend(failures.into_iter().map(|f| failure::diagnose(f, &tokens, source)));
     sort(&mut diagnostics);
+    confirm_names(source, &tokens, &mut diagnostics);
     if diagnostics.len() >= MAX_FINDINGS {
         let message = format!("more than {MAX_FINDINGS} mistakes: the rest of the text was not read");
         diagnostics.push(Diagnostic::new(&code::TOO_MANY_MISTAKES, Place::Nowhere, message));
     }
     Parsed { tree, comments, annotated, diagnostics }
+}
+
+/// A name that stands in two places is one, and not what a slip has made of another: to quote it is certain.
+fn confirm_names(source: &str, tokens: &[Token], diagnostics: &mut [Diagnostic]) {
+    let needs_quotes = |d: &Diagnostic| d.code == &code::NAME_NEEDS_QUOTES;
+    let name = |d: &Diagnostic| match d.primary.place {
+        Place::Source(span) => source.get(span.range()).filter(|_| needs_quotes(d)),
+        Place::Entity(_) | Place::Nowhere => None,
+    };
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for text in diagnostics.iter().filter_map(name) {
+        *places.entry(text).or_default() += 1;
+    }
+    if places.is_empty() {
+        return;
+    }
+    for token in tokens.iter().filter(|t| t.kind == Kind::String) {
+        let text = source[token.span.range()].trim_matches('"');
+        if let Some(count) = places.get_mut(text) {
+            *count += 1;
+        }
+    }
+    for diagnostic in diagnostics.iter_mut() {
+        let is_certain = name(diagnostic).is_some_and(|text| places[text] > 1);
+        for fix in diagnostic.fixes.iter_mut().filter(|_| is_certain) {
+            fix.safe = true;
+        }
+    }
 }
 
 /// Puts diagnostics into the order of the source.

@@ -4,7 +4,7 @@
 //! them and goes on, so that one mistake costs one item at most.
 
 use super::failure::{Expected, Failure, Problem, Want};
-use super::grammar::{Inp, P, production};
+use super::grammar::{Inp, P, begins_graph, production};
 use crate::ast::{List, Name};
 use crate::lex::{Kind, MAX_FINDINGS, Token};
 use onnx_ir::diag::Span;
@@ -70,12 +70,71 @@ pub(super) fn name<'t>() -> impl P<'t, Name> {
 
 pub(super) fn name_as<'t>(want: Want) -> impl P<'t, Name> {
     production(move |inp: &mut Inp<'t, '_>| match inp.peek() {
+        Some(Token { kind: Kind::Ident, span, .. }) => Ok(bare(inp, span, false)),
+        Some(Token { kind: Kind::String | Kind::Bytes, span, .. }) => {
+            inp.skip();
+            Ok(span)
+        }
+        _ => Err(Failure::expected(position(inp), want)),
+    })
+}
+
+/// The name of a value: `x:0` is meant to be one, too.
+pub(super) fn value_name_as<'t>(want: Want) -> impl P<'t, Name> {
+    production(move |inp: &mut Inp<'t, '_>| match inp.peek() {
+        Some(Token { kind: Kind::Ident, span, .. }) => Ok(bare(inp, span, true)),
+        _ => inp.parse(name_as(want)),
+    })
+}
+
+/// A part of the name of an operator, which dots separate from others.
+pub(super) fn part_as<'t>(want: Want) -> impl P<'t, Name> {
+    production(move |inp: &mut Inp<'t, '_>| match inp.peek() {
         Some(Token { kind: Kind::Ident | Kind::String | Kind::Bytes, span, .. }) => {
             inp.skip();
             Ok(span)
         }
         _ => Err(Failure::expected(position(inp), want)),
     })
+}
+
+/// An identifier. What stands right behind it and can only belong to it, as in `fc.weight`, `x-1` or `x:0`, is one name
+/// with it, which lacks its quotes.
+pub(super) fn bare(inp: &mut Inp<'_, '_>, first: Span, has_ports: bool) -> Name {
+    let at = position(inp);
+    inp.skip();
+    let mut name = first;
+    let joined = |t: Option<&Token>, end: u32, kinds: &[Kind]| {
+        t.filter(|t| t.span.start == end && kinds.contains(&t.kind)).map(|t| t.span)
+    };
+    loop {
+        let here = position(inp);
+        let tokens = inp.full_slice();
+        let (next, after) = (tokens.get(here), tokens.get(here + 1));
+        let part = &[Kind::Ident, Kind::Int, Kind::Float];
+        let behind = |mark: &[Kind], parts: &[Kind]| {
+            joined(next, name.end, mark).and_then(|mark| joined(after, mark.end, parts))
+        };
+        let (taken, end) = if let Some(part) = behind(&[Kind::Dot], part) {
+            (2, part)
+        } else if let Some(port) = behind(&[Kind::Colon], &[Kind::Int]).filter(|_| has_ports) {
+            (2, port)
+        } else if let Some(number) = joined(next, name.end, &[Kind::Int, Kind::Float]) {
+            // `x-1`; `1` alone would be a part of the identifier.
+            (1, number)
+        } else {
+            break;
+        };
+        for _ in 0..taken {
+            inp.skip();
+        }
+        name = name.to(end);
+    }
+    if name != first {
+        let last = position(inp) - 1;
+        emit(inp, Failure::between(at, last, Problem::BareName));
+    }
+    name
 }
 
 /// The closing bracket of an opening one.
@@ -147,6 +206,8 @@ fn items<'t, O, C: Items<O>>(
     let start = inp.parse(token(open))?;
     let close = closing(open);
     let mut out = C::default();
+    // Tokens of the last item: one that is a token alone is lost as easily as a comma is doubled.
+    let mut length = 0;
     loop {
         if gives_up(inp) {
             return Ok((out, start.to(last_span(inp))));
@@ -164,7 +225,10 @@ fn items<'t, O, C: Items<O>>(
                         let here = last_span(inp).end;
                         out.push(gap(Span::at(here)));
                     }
-                    None => emit(inp, Failure::problem(at, Problem::StrayComma, Expected::default())),
+                    None => emit(
+                        inp,
+                        Failure::problem(at, Problem::StrayComma, Expected::default()).certain(length > 2),
+                    ),
                 }
                 inp.skip();
                 continue;
@@ -174,7 +238,10 @@ fn items<'t, O, C: Items<O>>(
         let before = inp.save();
         let first_item = out.is_empty();
         match inp.parse(item) {
-            Ok(value) => out.push(value),
+            Ok(value) => {
+                length = position(inp) - *before.cursor().inner();
+                out.push(value);
+            }
             Err(failure) => {
                 // Nothing of an item here: the bracket may just not be closed.
                 let nothing = failure.at as usize == *before.cursor().inner();
@@ -197,7 +264,8 @@ fn items<'t, O, C: Items<O>>(
                 let comma = position(inp);
                 inp.skip();
                 if peek(inp, 0) == Some(close) && gap.is_none() {
-                    emit(inp, Failure::problem(comma, Problem::StrayComma, Expected::default()));
+                    let stray = Failure::problem(comma, Problem::StrayComma, Expected::default());
+                    emit(inp, stray.certain(length > 2));
                 }
             }
             Some(kind) if kind == close => {}
@@ -219,7 +287,8 @@ fn items<'t, O, C: Items<O>>(
                 if begins_item(kind) && next_close(inp) != Some(close) {
                     return Ok((out, not_closed(inp, open_at, close, start)));
                 } else if begins_item(kind) {
-                    emit(inp, Failure::problem(at, Problem::MissingComma, Want::Comma));
+                    let is_certain = is_apart(inp, length);
+                    emit(inp, Failure::problem(at, Problem::MissingComma, Want::Comma).certain(is_certain));
                 } else {
                     emit(
                         inp,
@@ -235,6 +304,29 @@ fn items<'t, O, C: Items<O>>(
             None => return Ok((out, not_closed(inp, open_at, close, start))),
         }
     }
+}
+
+/// Whether two items without a comma between them cannot be one that a slip has split, as `batch size` may be.
+fn is_apart(inp: &mut Inp<'_, '_>, length: usize) -> bool {
+    let at = position(inp);
+    let tokens = inp.full_slice();
+    let kind = |i: usize| tokens.get(i).map(|t| t.kind);
+    let is_word = |kind: Option<Kind>| {
+        matches!(
+            kind,
+            Some(Kind::Ident | Kind::Int | Kind::Float | Kind::Special | Kind::String | Kind::Bytes)
+        )
+    };
+    if !is_word(kind(at)) || !is_word(at.checked_sub(1).and_then(kind)) {
+        return true;
+    }
+    // `float[N] x float[N] y`, `"a": "b" "c": "d"`
+    length > 1
+        && match kind(at + 1) {
+            Some(Kind::Equals | Kind::Colon) => true,
+            Some(Kind::LBracket | Kind::Ints | Kind::LParen | Kind::Ident) => kind(at) == Some(Kind::Ident),
+            _ => false,
+        }
 }
 
 /// The next bracket that closes something opened before.
@@ -275,7 +367,7 @@ fn last_of_next(inp: &mut Inp<'_, '_>) -> Span {
     last_span(inp)
 }
 
-fn starts_line(inp: &mut Inp<'_, '_>) -> bool {
+pub(super) fn starts_line(inp: &mut Inp<'_, '_>) -> bool {
     inp.peek().is_none_or(|t: Token| t.starts_line)
 }
 
@@ -402,8 +494,15 @@ pub(super) fn block<'t, O>(item: impl P<'t, O>, want: Want) -> impl P<'t, (Vec<O
                     return Ok((out, start.to(last_span(inp))));
                 }
                 None => return Ok((out, not_closed(inp, open_at, Kind::RBrace, start))),
-                // A header of a function: the body before it was not closed.
+                // A header or a signature of a function: the body before it was not closed.
                 Some(Kind::LAngle) if starts_line(inp) => {
+                    return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
+                }
+                Some(Kind::Ident | Kind::String) if starts_line(inp) && begins_graph(inp, 0) => {
+                    return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
+                }
+                // The next attribute of the node that holds this graph.
+                Some(Kind::Comma) if begins_branch(inp) => {
                     return Ok((out, not_closed(inp, open_at, Kind::RBrace, start)));
                 }
                 _ => {}
@@ -425,6 +524,15 @@ pub(super) fn block<'t, O>(item: impl P<'t, O>, want: Want) -> impl P<'t, (Vec<O
             }
         }
     })
+}
+
+/// Whether a comma and an attribute with a graph follow: `, else_branch = e () => …`.
+pub(super) fn begins_branch(inp: &mut Inp<'_, '_>) -> bool {
+    let ahead: [_; 4] = std::array::from_fn(|i| peek(inp, i));
+    matches!(
+        ahead,
+        [Some(Kind::Comma), Some(Kind::Ident), Some(Kind::Equals), Some(Kind::Ident | Kind::String)]
+    ) && begins_graph(inp, 3)
 }
 
 /// Skips the rest of a broken statement.

@@ -134,6 +134,21 @@ super::codes! { TEXT, Syntax:
     /// `#@ onnxtxt 1` is the only one so far; a newer program may have written the file.
     Error UNKNOWN_VERSION = "E0124", "unknown-annotation-version";
 
+    /// Something is spelt as another language has it.
+    ///
+    /// Strings have double quotes, comments begin with `#`, an arrow is `=>`, truth is 1 or 0. Attributes stand in
+    /// `<…>`, elements of a tensor in `{…}`, lists of an attribute in `[…]`.
+    ///
+    /// ```onnxtxt
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N] x) -> (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```onnxtxt
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Error FOREIGN_SPELLING = "E0126", "foreign-spelling";
+
     /// A string has a backslash before a character that needs none.
     ///
     /// In a string of the ONNX syntax `\c` means `c` for every character, so `\n` is the letter `n`, not a line break.

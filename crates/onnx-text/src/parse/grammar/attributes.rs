@@ -12,8 +12,25 @@ pub(in crate::parse) fn attr(inp: &mut Inp<'_, '_>) -> Out<Attr> {
     let notes = notes(inp)?;
     let name = inp.parse(name())?;
     let mut ty = None;
-    if peek(inp, 0) == Some(Kind::Colon) {
-        ty = Some(inp.parse(token(Kind::Colon).ignore_then(token_as(Kind::Ident, Want::Type)))?);
+    let colon = position(inp);
+    let is_equals = |kind| {
+        matches!(
+            kind,
+            Kind::Int | Kind::Float | Kind::Special | Kind::String | Kind::LBracket | Kind::Ints | Kind::At
+        )
+    };
+    match (peek(inp, 0), peek(inp, 1)) {
+        // `alpha: 1.0`
+        (Some(Kind::Colon), Some(kind)) if is_equals(kind) => {
+            emit(inp, Failure::problem(colon, Problem::ColonForEquals, Want::Equals));
+            inp.skip();
+            let value = Some(attr_value(inp)?);
+            return Ok(Attr { notes, name, ty, value, span: name.to(last_span(inp)) });
+        }
+        (Some(Kind::Colon), _) => {
+            ty = Some(inp.parse(token(Kind::Colon).ignore_then(token_as(Kind::Ident, Want::Type)))?);
+        }
+        _ => {}
     }
     let mut value = None;
     match peek(inp, 0) {
@@ -21,7 +38,7 @@ pub(in crate::parse) fn attr(inp: &mut Inp<'_, '_>) -> Out<Attr> {
             inp.skip();
             value = Some(attr_value(inp)?);
         }
-        // `alpha: 1.0`, `alpha 1.0`
+        // `alpha 1.0`
         Some(Kind::Int | Kind::Float | Kind::String | Kind::LBracket | Kind::Ints | Kind::At) => {
             return Err(Failure::expected(position(inp), Want::Equals));
         }
@@ -34,6 +51,19 @@ pub(in crate::parse) fn attr(inp: &mut Inp<'_, '_>) -> Out<Attr> {
 /// `attr_value = scalar | "@" name | graph | typed | "[" … "]" | Ints | "{" … "}" | Ident parts`
 pub(in crate::parse) fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
     match peek(inp, 0) {
+        None | Some(Kind::Comma | Kind::RAngle | Kind::RBrace | Kind::RBracket) => {
+            Err(Failure::problem(position(inp), Problem::MissingValue, Want::AttrValue))
+        }
+        // `{1, 2}`, as elements of a tensor are written.
+        Some(Kind::Numbers) if !inp.state().source[span_of_next(inp).range()].starts_with("{{") => {
+            let at = position(inp);
+            let span = span_of_next(inp);
+            inp.skip();
+            let items = numbers(inp.state().source, span);
+            // A tensor of one element may just lack its type.
+            emit(inp, Failure::between(at, at, Problem::Brackets("[", "]")).certain(items.len() > 1));
+            Ok(AttrValue::List(Box::new(List { items, span })))
+        }
         Some(Kind::Ints) => inp.parse(token(Kind::Ints).map(AttrValue::Ints)),
         Some(Kind::LBracket) => {
             Ok(AttrValue::List(Box::new(inp.parse(list(Kind::LBracket, production(attr_element)))?)))
@@ -44,7 +74,7 @@ pub(in crate::parse) fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
         Some(Kind::At) => inp.parse(token(Kind::At).ignore_then(name()).map(AttrValue::Reference)),
         // Only a graph has annotations of its own.
         Some(Kind::Doc | Kind::Note) => Ok(AttrValue::Graph(Box::new(graph(inp)?))),
-        Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp) => {
+        Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp, 0) => {
             Ok(AttrValue::Graph(Box::new(graph(inp)?)))
         }
         Some(Kind::Ident) if peek(inp, 1) == Some(Kind::LBrace) && begins_parts(inp, 2) => {
@@ -57,6 +87,21 @@ pub(in crate::parse) fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
         }
         _ => Err(Failure::expected(position(inp), Want::AttrValue)),
     }
+}
+
+fn span_of_next(inp: &mut Inp<'_, '_>) -> Span {
+    inp.peek().map_or(Span::at(0), |t: Token| t.span)
+}
+
+/// The elements of `{1, 2.5}`, which the lexer has found to be numbers.
+fn numbers(source: &str, list: Span) -> Vec<AttrElement> {
+    let element = |span: Span| {
+        let text = &source[span.range()];
+        let is_float = text.contains(['.', 'e', 'E']);
+        let kind = if is_float { ScalarKind::Float } else { ScalarKind::Int };
+        AttrElement { notes: Notes::default(), value: AttrValue::Scalar(Scalar { kind, span }) }
+    };
+    ints(source, list).filter(|span| !span.is_empty()).map(element).collect()
 }
 
 /// One word and no other.
@@ -127,9 +172,9 @@ pub(in crate::parse) fn begins_parts(inp: &mut Inp<'_, '_>, ahead: usize) -> boo
     }
 }
 
-/// Whether a graph begins here: `g =>` or `g (…) =>`. Looks no further than the end of the parentheses.
-pub(in crate::parse) fn begins_graph(inp: &mut Inp<'_, '_>) -> bool {
-    let at = position(inp);
+/// Whether a graph begins `ahead` tokens from here: `g =>` or `g (…) =>`. Looks no further than the end of the parentheses.
+pub(in crate::parse) fn begins_graph(inp: &mut Inp<'_, '_>, ahead: usize) -> bool {
+    let at = position(inp) + ahead;
     let tokens = inp.full_slice();
     let kind = |i: usize| tokens.get(i).map(|t| t.kind);
     match kind(at + 1) {

@@ -76,7 +76,7 @@ pub(in crate::parse) fn value_info(inp: &mut Inp<'_, '_>) -> Out<ValueInfo> {
         | (Some(Kind::Question), _) => Some(type_(inp)?),
         _ => None,
     };
-    let name = inp.parse(name()).map_err(|f| match ty {
+    let name = inp.parse(value_name_as(Want::Name)).map_err(|f| match ty {
         Some(_) => f,
         None => Failure { expected: f.expected.and(Want::Type), ..f },
     })?;

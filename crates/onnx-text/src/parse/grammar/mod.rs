@@ -23,7 +23,8 @@ pub(super) use value::value;
 
 use super::failure::{Expected, Failure, Problem, Want};
 use super::primitives::{
-    arrow, block, emit, gappy, last_span, list, name, name_as, node_equals, peek, position, token, token_as,
+    arrow, bare, begins_branch, block, emit, gappy, last_span, list, name, name_as, node_equals, part_as,
+    peek, position, starts_line, token, token_as, value_name_as,
 };
 use crate::ast::*;
 use crate::lex::{Kind, Token};

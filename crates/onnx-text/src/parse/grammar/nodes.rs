@@ -10,13 +10,13 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
     let outputs = names(inp)?;
     inp.parse(node_equals())?;
     let (domain, op, overload) = operator(inp)?;
-    let mut attrs = optional(inp, Kind::LAngle, attributes)?;
+    let mut attrs = node_attributes(inp)?;
     if attrs.is_none() && peek(inp, 0) != Some(Kind::LParen) {
         return Err(Failure::expected(position(inp), Expected::from(Want::LParen).and(Want::LAngle)));
     }
-    let (inputs, inputs_span) = inp.parse(gappy(Kind::LParen, name(), |at| at))?;
-    if attrs.is_none() {
-        attrs = optional(inp, Kind::LAngle, attributes)?;
+    let (inputs, inputs_span) = inp.parse(gappy(Kind::LParen, value_name_as(Want::Name), |at| at))?;
+    if attrs.is_none() && !begins_header(inp) {
+        attrs = node_attributes(inp)?;
     }
     let span = start.to(last_span(inp));
     // Annotations on the same line belong to what they follow.
@@ -24,7 +24,7 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
         let line = note_line(inp);
         notes.0.get_or_insert_default().lines.push(line);
     }
-    if peek(inp, 0) == Some(Kind::Comma) {
+    if peek(inp, 0) == Some(Kind::Comma) && !begins_branch(inp) {
         // `a = F(x), y = G(a)`: statements have no separator.
         let at = position(inp);
         emit(inp, Failure::problem(at, Problem::StrayComma, Expected::default()));
@@ -33,12 +33,44 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
     Ok(Node { notes, name: node_name, outputs, domain, op, overload, attrs, inputs, inputs_span, span })
 }
 
+/// The attributes of a node, if they are there; in the brackets of something else, too.
+fn node_attributes(inp: &mut Inp<'_, '_>) -> Out<Option<List<Attr>>> {
+    let open = match peek(inp, 0) {
+        Some(kind @ (Kind::LBrace | Kind::LBracket))
+            if begins_parts(inp, 1) && peek(inp, 1) == Some(Kind::Ident) && !starts_line(inp) =>
+        {
+            kind
+        }
+        _ => return optional(inp, Kind::LAngle, attributes),
+    };
+    let at = position(inp);
+    let list = inp.parse(list(open, production(attr)))?;
+    let last = position(inp) - 1;
+    emit(inp, Failure::between(at, last, Problem::Brackets("<", ">")));
+    Ok(Some(list))
+}
+
+/// Whether the header of a function begins here, on a line of its own: the body before it is not closed.
+fn begins_header(inp: &mut Inp<'_, '_>) -> bool {
+    peek(inp, 0) == Some(Kind::LAngle)
+        && starts_line(inp)
+        && peek(inp, 1) == Some(Kind::Ident)
+        && peek(inp, 2) == Some(Kind::Colon)
+        && matches!(peek(inp, 3), Some(Kind::String | Kind::LBracket))
+}
+
 /// `node_name = "[" name? "]"`
 pub(in crate::parse) fn node_name(inp: &mut Inp<'_, '_>) -> Out<Name> {
+    let open_at = position(inp);
     let open = inp.parse(token(Kind::LBracket))?;
     let node_name =
         if peek(inp, 0) == Some(Kind::RBracket) { Span::at(open.end) } else { inp.parse(name())? };
-    inp.parse(token(Kind::RBracket))?;
+    let at = position(inp);
+    if matches!(peek(inp, 0), Some(Kind::Ident | Kind::String)) {
+        emit(inp, Failure::problem(at, Problem::NotClosed, Want::RBracket).inside(open_at));
+    } else {
+        inp.parse(token(Kind::RBracket)).map_err(|f| f.inside(open_at))?;
+    }
     Ok(node_name)
 }
 
@@ -49,7 +81,7 @@ pub(in crate::parse) fn names(inp: &mut Inp<'_, '_>) -> Out<SmallVec<[Name; 2]>>
         match peek(inp, 0) {
             Some(Kind::Comma) => out.push(Span::at(last_span(inp).end)),
             Some(Kind::Equals) => return Ok(out),
-            _ => out.push(inp.parse(name_as(if out.is_empty() { Want::Node } else { Want::Name }))?),
+            _ => out.push(inp.parse(value_name_as(if out.is_empty() { Want::Node } else { Want::Name }))?),
         }
         if peek(inp, 0) != Some(Kind::Comma) {
             return Ok(out);
@@ -66,11 +98,11 @@ pub(in crate::parse) fn operator(inp: &mut Inp<'_, '_>) -> Out<(Option<Span>, Na
         domain = inp.peek().map(|t: Token| Span::at(t.span.start));
         inp.skip();
     }
-    let mut op = inp.parse(name_as(Want::Operator))?;
+    let mut op = inp.parse(part_as(Want::Operator))?;
     while peek(inp, 0) == Some(Kind::Dot) {
         inp.skip();
         domain = Some(domain.filter(|d| !d.is_empty()).map_or(op, |d| d.to(op)));
-        op = inp.parse(name_as(Want::Operator))?;
+        op = inp.parse(part_as(Want::Operator))?;
     }
     let mut overload = None;
     if peek(inp, 0) == Some(Kind::Colon) {

@@ -58,7 +58,14 @@ pub(in crate::parse) fn note_line(inp: &mut Inp<'_, '_>) -> NoteLine {
 
 /// `field = name ":" field_value`
 pub(in crate::parse) fn field(inp: &mut Inp<'_, '_>) -> Out<Field> {
-    let key = inp.parse(name_as(Want::Key).then_ignore(token(Kind::Colon)))?;
+    let key = inp.parse(name_as(Want::Key))?;
+    let at = position(inp);
+    if peek(inp, 0) == Some(Kind::Equals) {
+        emit(inp, Failure::problem(at, Problem::EqualsForColon, Want::Colon));
+        inp.skip();
+    } else {
+        inp.parse(token(Kind::Colon))?;
+    }
     Ok(Field { key, value: field_value(inp)? })
 }
 
@@ -68,7 +75,7 @@ pub(in crate::parse) fn field_value(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
         Some(Kind::LBracket | Kind::Ints) => Ok(FieldValue::List(elements(inp)?)),
         Some(Kind::LBrace) => Ok(FieldValue::Record(record(inp)?)),
         Some(Kind::Doc | Kind::Note) => Ok(FieldValue::Graph(Box::new(graph(inp)?))),
-        Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp) => {
+        Some(Kind::Ident | Kind::String | Kind::Bytes) if begins_graph(inp, 0) => {
             Ok(FieldValue::Graph(Box::new(graph(inp)?)))
         }
         _ => simple_value(inp),
@@ -96,6 +103,11 @@ pub(in crate::parse) fn element(inp: &mut Inp<'_, '_>) -> Out<Element> {
     let value = field_value(inp)?;
     match (peek(inp, 0), &value) {
         (Some(Kind::Colon), _) => inp.skip(),
+        (Some(Kind::Equals), FieldValue::String(_) | FieldValue::Word(_)) => {
+            let at = position(inp);
+            emit(inp, Failure::problem(at, Problem::EqualsForColon, Want::Colon));
+            inp.skip();
+        }
         (Some(Kind::Int), FieldValue::String(_)) => {
             let at = position(inp);
             emit(inp, Failure::problem(at, Problem::MissingColon, Want::Colon));
@@ -110,6 +122,10 @@ pub(in crate::parse) fn simple_value(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
     let Some(Token { kind, span, .. }) = inp.peek() else {
         return Err(Failure::expected(position(inp), Want::Value));
     };
+    // `ai.onnx: 21`
+    if kind == Kind::Ident && peek(inp, 1) == Some(Kind::Dot) {
+        return Ok(FieldValue::Word(inp.parse(name())?));
+    }
     let value = match kind {
         Kind::Int => FieldValue::Int(span),
         Kind::Float | Kind::Special => FieldValue::Float(span),
@@ -118,6 +134,9 @@ pub(in crate::parse) fn simple_value(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
         Kind::Dollar => {
             let number = inp.parse(token(Kind::Dollar).ignore_then(token(Kind::Int)))?;
             return Ok(FieldValue::Shared(span.to(number)));
+        }
+        Kind::Comma | Kind::RAngle | Kind::RBracket | Kind::RBrace => {
+            return Err(Failure::problem(position(inp), Problem::MissingValue, Want::Value));
         }
         _ => return Err(Failure::expected(position(inp), Want::Value)),
     };

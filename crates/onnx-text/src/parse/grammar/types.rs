@@ -57,7 +57,9 @@ pub(in crate::parse) fn dim(inp: &mut Inp<'_, '_>) -> Out<Dim> {
     let dim = match inp.peek() {
         Some(Token { kind: Kind::Question, span, .. }) => Dim::Unknown(span),
         Some(Token { kind: Kind::Int, span, .. }) => Dim::Int(span),
-        Some(Token { kind: Kind::Ident | Kind::String | Kind::Bytes, span, .. }) => Dim::Param(span),
+        // `batch.size`, `N-1`
+        Some(Token { kind: Kind::Ident, span, .. }) => return Ok(Dim::Param(bare(inp, span, false))),
+        Some(Token { kind: Kind::String | Kind::Bytes, span, .. }) => Dim::Param(span),
         _ => return Err(Failure::expected(position(inp), Want::Dim)),
     };
     inp.skip();

@@ -1,0 +1,153 @@
+//! Fixes that are called safe: valid texts of the suite and examples of operators with one mistake, made at random. What
+//! the safe fixes of `check --fix` make of it is the model that it was, or still has a finding; never a clean text of another
+//! model.
+//!
+//! A mistake that nobody could see (another number, another valid name) is none: texts count of which a finding was fixed.
+//!
+//! `ONNXTXT_FIXES=N` draws N times as many mistakes.
+
+use conformance::corpus::in_parallel;
+use conformance::random::Random;
+use conformance::trial::encoded;
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ops::schema::Registry;
+use onnx_text::{Fixes, mend};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Mistakes that are made in each text.
+const MISTAKES: u64 = 12;
+/// Longer texts are bombs and other lists of one thing.
+const LARGEST: u64 = 4096;
+
+#[test]
+fn safe_fixes_restore_the_model_or_leave_a_finding() {
+    let times = std::env::var("ONNXTXT_FIXES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let texts = texts();
+    let tried: Vec<(u64, Vec<String>)> = in_parallel(&texts, |path| text(path, MISTAKES * times));
+    let fixed: u64 = tried.iter().map(|(fixed, _)| fixed).sum();
+    let wrong: Vec<&String> = tried.iter().flat_map(|(_, wrong)| wrong).collect();
+    let some: Vec<&str> = wrong.iter().take(8).map(|text| text.as_str()).collect();
+    assert!(some.is_empty(), "{} models were changed:\n{}", wrong.len(), some.join("\n"));
+    // The property says nothing where nothing is fixed.
+    assert!(fixed > 100, "only {fixed} of the texts were fixed");
+}
+
+/// Files of the suite and examples of operators.
+fn texts() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut open, mut found) =
+        (vec![root.join("tests/suite"), root.join("crates/onnx-ops/docs")], Vec::new());
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of the project").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if entry.metadata().is_ok_and(|m| m.len() <= LARGEST) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What is found in a text, and whether all of it could be read.
+fn judged(text: &str) -> (Vec<Diagnostic>, bool, Model) {
+    let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
+    let judge = |model: &Model| onnx_ops::check::check(model, Registry::builtin(), &options);
+    let checked = onnx_text::check_with(text, Level::Types, judge);
+    let is_whole = !checked.is_partial();
+    (checked.diagnostics, is_whole, checked.model)
+}
+
+/// How many mistakes in a text were fixed, and those that became something else.
+fn text(path: &Path, mistakes: u64) -> (u64, Vec<String>) {
+    let (mut fixed, mut wrong) = (0, Vec::new());
+    let Ok(original) = fs::read_to_string(path) else { return (fixed, wrong) };
+    let (found, _, model) = judged(&original);
+    if model.main.is_none() || !found.is_empty() {
+        return (fixed, wrong);
+    }
+    let meant = encoded(&model);
+    let seed = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path);
+    let seed =
+        seed.as_os_str().as_encoded_bytes().iter().fold(0_u64, |s, &b| s.wrapping_mul(31) ^ u64::from(b));
+    let mut random = Random::new(seed);
+    for _ in 0..mistakes {
+        let mistaken = mistake(&original, &mut random);
+        let mended = mend(&mistaken, Fixes::Safe, |text| {
+            let (found, is_whole, _) = judged(text);
+            (found, is_whole)
+        });
+        if mended.fixed == 0 {
+            continue;
+        }
+        fixed += 1;
+        let (found, _, model) = judged(&mended.text);
+        if found.is_empty() && encoded(&model) != meant {
+            wrong.push(format!("{}\n{mistaken}\n── became ──\n{}", path.display(), mended.text));
+        }
+    }
+    (fixed, wrong)
+}
+
+/// Words, numbers, strings, and single signs.
+fn tokens(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let length = if first.is_alphanumeric() || first == '_' {
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
+        } else if first == '#' {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if first == '"' {
+            rest[1..].find('"').map_or(rest.len(), |end| end + 2)
+        } else {
+            first.len_utf8()
+        };
+        if !first.is_whitespace() && first != '#' {
+            tokens.push(at..at + length);
+        }
+        at += length;
+    }
+    tokens
+}
+
+/// The text with one token lost, doubled, changed or in the way.
+fn mistake(text: &str, random: &mut Random) -> String {
+    const SIGNS: [&str; 22] = [
+        ",", ";", ":", "=", "=>", "->", "'", "\"", "(", ")", "[", "]", "{", "}", "<", ">", "+", "-", ".",
+        "_", " ", "/",
+    ];
+    let tokens = tokens(text);
+    let token = tokens[random.below(tokens.len())].clone();
+    let sign = SIGNS[random.below(SIGNS.len())];
+    let old = &text[token.clone()];
+    // Somewhere in the token, or at its ends.
+    let chars: Vec<usize> = old.char_indices().map(|(at, _)| token.start + at).chain([token.end]).collect();
+    let inside = chars[random.below(chars.len())];
+    let replaced = |range: std::ops::Range<usize>, new: &str| {
+        format!("{}{new}{}", &text[..range.start], &text[range.end..])
+    };
+    match random.below(8) {
+        0 => replaced(token, ""),
+        1 => replaced(token.clone(), &format!("{old} {old}")),
+        2 => replaced(token, sign),
+        3 => replaced(inside..inside, sign),
+        4 => {
+            let i = random.below(chars.len() - 1);
+            replaced(chars[i]..chars[i + 1], "")
+        }
+        5 => {
+            let i = random.below(chars.len() - 1);
+            replaced(chars[i]..chars[i + 1], sign)
+        }
+        6 => replaced(token.clone(), &format!("'{}'", old.trim_matches('"'))),
+        _ => {
+            let other = text[tokens[random.below(tokens.len())].clone()].to_owned();
+            replaced(token, &other)
+        }
+    }
+}

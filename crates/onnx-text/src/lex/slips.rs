@@ -1,0 +1,242 @@
+//! Spellings of other languages that are recognised, so that each is one mistake with the right spelling as its help.
+//!
+//! Strings in single quotes, `/* … */`, `->`, and numbers such as `.5`, `+1`, `0x10`, `1_000` or `1.5f`.
+
+use super::{Driver, shown, span};
+use crate::lex::Kind;
+use onnx_ir::diag::{Diagnostic, Edit, Span, code};
+
+/// How a number is written that has a sign, a base, a suffix or separators that numbers of this syntax have not;
+/// `None` for what is a number already, and for what is none in any language.
+pub(crate) fn number(spelling: &str) -> Option<String> {
+    let (sign, body) = match spelling.as_bytes().first()? {
+        b'+' => ("", &spelling[1..]),
+        b'-' => ("-", &spelling[1..]),
+        _ => ("", spelling),
+    };
+    let plain: String = match body.bytes().next()? {
+        b'_' => return None,
+        _ => body.chars().filter(|&c| c != '_').collect(),
+    };
+    let lower = plain.to_ascii_lowercase();
+    for (prefix, base) in [("0x", 16), ("0b", 2), ("0o", 8)] {
+        if let Some(digits) = lower.strip_prefix(prefix) {
+            let value = u64::from_str_radix(digits, base).ok().filter(|_| !digits.starts_with('+'))?;
+            return Some(format!("{sign}{value}"));
+        }
+    }
+    let number = lower.trim_end_matches(['f', 'l', 'u', 'd']);
+    let suffix = &lower[number.len()..];
+    if !matches!(suffix, "" | "f" | "d" | "l" | "ll" | "u" | "ul" | "ull") {
+        return None;
+    }
+    let zero = if number.starts_with('.') { "0" } else { "" };
+    let is_float = number.contains(['.', 'e']);
+    let point = if !is_float && matches!(suffix, "f" | "d") { ".0" } else { "" };
+    let meant = format!("{sign}{zero}{number}{point}");
+    let is_number = number.bytes().any(|b| b.is_ascii_digit())
+        && number.bytes().all(|b| b.is_ascii_digit() || b".e+-".contains(&b))
+        && meant.parse::<f64>().is_ok();
+    (is_number && meant != spelling).then_some(meant)
+}
+
+/// The token that stands for a number that is not one.
+pub(super) fn kind(spelling: &str) -> Kind {
+    if number(spelling).is_none_or(|meant| is_int(&meant)) { Kind::Int } else { Kind::Float }
+}
+
+/// Whether what a number was meant to be is an integer.
+fn is_int(meant: &str) -> bool {
+    meant.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+}
+
+/// A token of another language.
+pub(super) struct Foreign {
+    /// What it stands for; `None` for a comment.
+    pub(super) kind: Option<Kind>,
+    /// Where it ends.
+    pub(super) end: usize,
+}
+
+impl Driver<'_> {
+    /// What a token at `start` of the source is in other languages, if it is none of this one. Reports it.
+    pub(super) fn foreign(&mut self, kind: Kind, start: usize, end: usize, to: usize) -> Option<Foreign> {
+        let rest = &self.source[start..to];
+        let joins =
+            self.out.tokens.last().is_some_and(|t| t.kind == Kind::Ident && t.span.end as usize == start);
+        match kind {
+            Kind::BadName | Kind::Unknown if rest.starts_with('\'') => self.single_quoted(start, to, joins),
+            Kind::BadName | Kind::Unknown if rest.starts_with("/*") && !joins => {
+                Some(Foreign { kind: None, end: self.block_comment(start, to) })
+            }
+            Kind::BadName if rest.starts_with("->") => {
+                self.report(
+                    Diagnostic::new(&code::FOREIGN_SPELLING, span(start, start + 2), "`->` is not an arrow")
+                        .label("an arrow is `=>`")
+                        .help("write `=>`")
+                        .fix("write `=>`", edit(span(start, start + 2), "=>"), true),
+                );
+                Some(Foreign { kind: Some(Kind::Arrow), end: start + 2 })
+            }
+            // `.5`, but not the `.5` of `x.5`.
+            Kind::Dot if rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => {
+                let is_behind = self.out.tokens.last().is_some_and(|t| {
+                    let is_word = matches!(t.kind, Kind::Ident | Kind::String | Kind::Int | Kind::Float);
+                    is_word && t.span.end as usize == start
+                });
+                if is_behind {
+                    return None;
+                }
+                let length =
+                    rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"._".contains(b)).count();
+                self.number_slip(start, start + length)
+            }
+            Kind::BadName if !joins => self.number_slip(start, end),
+            _ => None,
+        }
+    }
+
+    fn number_slip(&mut self, start: usize, end: usize) -> Option<Foreign> {
+        let meant = number(&self.source[start..end])?;
+        self.bad_number(span(start, end));
+        Some(Foreign { kind: Some(if is_int(&meant) { Kind::Int } else { Kind::Float }), end })
+    }
+
+    /// `'…'`, or the `'…'` of `b'…'`.
+    fn single_quoted(&mut self, start: usize, to: usize, joins: bool) -> Option<Foreign> {
+        // `b'…'` is a byte string of Python; a quote behind another name belongs to the name.
+        let prefix = joins && self.out.tokens.last().is_some_and(|t| &self.source[t.span.range()] == "b");
+        if joins && !prefix {
+            return None;
+        }
+        let line = self.source[start + 1..to].split('\n').next().unwrap_or_default();
+        let length = line.find('\'')?;
+        let (inner, end) = (&line[..length], start + length + 2);
+        let begin = if prefix { start - 1 } else { start };
+        let place = span(begin, end);
+        let is_certain = !inner.contains(['"', '\\']);
+        let right = format!("{}\"{inner}\"", if prefix { "b" } else { "" });
+        let d = Diagnostic::new(
+            &code::FOREIGN_SPELLING,
+            place,
+            format!("`{}` is in single quotes", shown(&self.source[place.range()])),
+        )
+        .label("strings and names have double quotes");
+        let d = if is_certain {
+            d.help(format!("write `{}`", shown(&right)))
+        } else {
+            d.help("write it in double quotes")
+        };
+        let text = format!("{}\"{}\"", if prefix { "b" } else { "" }, inner.replace('"', "\\\""));
+        self.report(d.fix("use double quotes", edit(place, &text), is_certain));
+        if prefix {
+            self.out.tokens.pop();
+            self.push(Kind::Bytes, place);
+            return Some(Foreign { kind: None, end });
+        }
+        Some(Foreign { kind: Some(Kind::String), end })
+    }
+
+    /// `/* … */`; to the end of the line if nothing closes it. Returns where it ends.
+    fn block_comment(&mut self, start: usize, to: usize) -> usize {
+        let rest = &self.source[start..to];
+        let line = rest.find('\n').unwrap_or(rest.len());
+        let Some(length) = rest[2..].find("*/").map(|at| at + 4) else {
+            let d = Diagnostic::new(
+                &code::FOREIGN_SPELLING,
+                span(start, start + 2),
+                "`/*` does not begin a comment",
+            );
+            self.report(d.label("nothing closes it").help("begin each line of a comment with `#`"));
+            return start + line;
+        };
+        let comment = &rest[..length];
+        let d = Diagnostic::new(
+            &code::FOREIGN_SPELLING,
+            span(start, start + length.min(line)),
+            "`/* … */` is not a comment",
+        )
+        .label("a comment begins with `#` and ends with its line")
+        .help("begin each line of a comment with `#`");
+        // A comment at the end of a line can stay where it is.
+        let behind = rest[length..].split('\n').next().unwrap_or_default();
+        let indent = self.source[..start].rfind('\n').map_or(0, |at| at + 1);
+        let indent = &self.source[indent..start];
+        let is_alone = indent.trim().is_empty() || !comment.contains('\n');
+        if behind.trim().is_empty() && is_alone {
+            let lines = comment[2..length - 2].trim().lines();
+            let lines: Vec<String> =
+                lines.map(|line| format!("# {}", line.trim().trim_start_matches('*').trim_start())).collect();
+            let text = lines.join(&format!("\n{indent}"));
+            self.report(d.fix("write it with `#`", edit(span(start, start + length), &text), true));
+        } else {
+            self.report(d);
+        }
+        start + length
+    }
+
+    pub(super) fn bad_number(&mut self, place: Span) {
+        let text = &self.source[place.range()];
+        let d = Diagnostic::new(&code::BAD_NUMBER, place, format!("`{}` is not a number", shown(text)));
+        let body = text.trim_start_matches(['-', '+']).to_ascii_lowercase();
+        let label = if body.starts_with("0x") || body.starts_with("0b") || body.starts_with("0o") {
+            "numbers are decimal"
+        } else if body.contains('_') {
+            "digits have no separators"
+        } else if text.starts_with('+') {
+            "a positive number has no sign"
+        } else if body.starts_with('.') {
+            "a digit must precede the point"
+        } else if body.ends_with('e') {
+            "the exponent has no digits"
+        } else if number(text).is_some() {
+            "numbers have no suffix"
+        } else {
+            "a number ends before the first letter; a name begins with a letter or `_`"
+        };
+        let d = d.label(label);
+        // Digits, signs and points are easily lost or hit by mistake: which number was meant is never certain.
+        self.report(match number(text) {
+            Some(meant) => {
+                let help = format!("write `{meant}`");
+                d.help(help.clone()).fix(help, edit(place, &meant), false)
+            }
+            None if body.ends_with('e') => d.help(format!("write `{}0` or leave the `e` out", shown(text))),
+            None => d,
+        });
+    }
+}
+
+fn edit(span: Span, text: &str) -> Vec<Edit> {
+    vec![Edit { span, text: text.to_owned() }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_of_other_languages_are_understood() {
+        for (slip, meant) in [
+            (".5", "0.5"),
+            ("-.5", "-0.5"),
+            ("+1", "1"),
+            ("+.5e3", "0.5e3"),
+            ("+1e+3", "1e+3"),
+            ("0x1F", "31"),
+            ("-0x10", "-16"),
+            ("0b101", "5"),
+            ("1_000", "1000"),
+            ("1f", "1.0"),
+            ("1.5f", "1.5"),
+            ("1.5F", "1.5"),
+            ("10L", "10"),
+            ("1e3f", "1e3"),
+        ] {
+            assert_eq!(number(slip).as_deref(), Some(meant), "{slip}");
+        }
+        for other in ["", "+", ".", "1", "-1.5", "1e", "_1", "1x", "inf", "+x", "0x", "f", "1.2.3", "0xg"] {
+            assert_eq!(number(other), None, "{other}");
+        }
+    }
+}
