@@ -54,8 +54,12 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
             Directive::Fmt => fmt(case)?,
             Directive::Print { profile, elide, metadata } => {
                 let model = sound(&case.text)?.model;
-                let options =
-                    RaiseOptions { profile: *profile, elide: *elide, metadata: *metadata, ..RaiseOptions::default() };
+                let options = RaiseOptions {
+                    profile: *profile,
+                    elide: *elide,
+                    metadata: *metadata,
+                    ..RaiseOptions::default()
+                };
                 snapshot(case, "print", print(&model, &options).trim_end());
             }
             Directive::Roundtrip => roundtrip(case)?,

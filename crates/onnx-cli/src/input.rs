@@ -116,6 +116,11 @@ impl Input {
         }
     }
 
+    /// Whether it is a file of another kind, of which [`load`](Self::load) says what it is.
+    pub(crate) fn is_foreign(&self) -> bool {
+        onnx_proto::foreign(&self.bytes).is_some()
+    }
+
     /// The finding for a file that is something else than its name says, such as a page of a failed download.
     fn foreign(&self) -> Option<Diagnostic> {
         let (what, help) = onnx_proto::foreign(&self.bytes)?;

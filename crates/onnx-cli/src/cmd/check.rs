@@ -221,7 +221,7 @@ pub(super) fn judged(
     more: &dyn Fn(&Model) -> Vec<Diagnostic>,
 ) -> Loaded {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
-    if input.form == Form::Text && input.no_text().is_none() && !input.is_pointer() {
+    if input.form == Form::Text && input.no_text().is_none() && !input.is_foreign() {
         let judge = |model: &Model| {
             let mut found = onnx_ops::check::check(model, operators.of(model), &options);
             found.extend(more(model));
