@@ -52,8 +52,8 @@ impl Stored {
 }
 
 fn numbers(tensor: &Tensor) -> Result<Vec<f64>> {
-    let ints = || Ok::<_, onnx_exec::Failure>(tensor.ints()?.into_iter().map(|n| n as f64).collect());
-    tensor.floats().or_else(|_| ints()).map_err(|why| anyhow!("{why}"))
+    let ints = || Ok::<_, onnx_exec::Failure>(tensor.ints()?.iter().map(|n| *n as f64).collect());
+    tensor.floats().map(|floats| floats.to_vec()).or_else(|_| ints()).map_err(|why| anyhow!("{why}"))
 }
 
 /// The largest difference, as a part of the largest magnitude; without end where only one of two numbers is finite.

@@ -26,7 +26,7 @@ pub(crate) fn is_active_text(text: &str) -> bool {
 /// The text with escapes in place of what is active, such as `\u001b`. Where a text is JSON it stays the same JSON.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_command = |line: &str| line.trim_start().starts_with(COMMAND);
-    if !text.contains(is_active) && !(text.contains(COMMAND) && text.split('\n').any(is_command)) {
+    if !(text.contains(is_active) || text.contains(COMMAND) && text.split('\n').any(is_command)) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 64);

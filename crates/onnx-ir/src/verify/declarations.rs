@@ -153,8 +153,10 @@ impl<'m> Declarations<'_, 'm> {
                     Some(ValueDef::Input(_)) => {
                         format!("`value_info` describes `{text}`, which is an input and has its own type")
                     }
-                    Some(ValueDef::Unbound(_)) | None => {
-                        format!("`value_info` describes `{text}`, which is no value of the graph")
+                    // Something reads it, and that is the mistake.
+                    Some(ValueDef::Unbound(_)) => continue,
+                    None => {
+                        format!("`value_info` describes `{text}`, which is not a value of the graph")
                     }
                 }
             };
@@ -346,7 +348,7 @@ mod tests {
         let expected = [
             "`value_info` has two entries for `t`",
             "`value_info` describes `x`, which is an input and has its own type",
-            "`value_info` describes `ghost`, which is no value of the graph",
+            "`value_info` describes `ghost`, which is not a value of the graph",
         ];
         assert_eq!(lints(&entries(&["t", "t", "x", "ghost"])), expected);
     }

@@ -207,7 +207,7 @@ fn other_versions(engine: &Engine<'_>, schema: &Schema, attr: &str) -> Option<St
     if let Some(first) = versions().filter(|other| other.since > schema.since).find(has) {
         return Some(format!("`{}` has it from version {} of the operator set on", schema.name, first.since));
     }
-    let last = versions().filter(|other| other.since < schema.since).filter(has).last()?;
+    let last = versions().filter(|other| other.since < schema.since).rfind(has)?;
     let next = versions().find(|other| other.since > last.since)?;
     Some(format!("`{}` has it before version {} of the operator set", schema.name, next.since))
 }

@@ -81,7 +81,8 @@ impl Driver<'_> {
             // `.5`, but not the `.5` of `x.5`.
             Kind::Dot if rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => {
                 let is_behind = self.out.tokens.last().is_some_and(|t| {
-                    let is_word = matches!(t.kind, Kind::Ident | Kind::String | Kind::Int | Kind::Float);
+                    let is_word =
+                        matches!(t.kind, Kind::Ident | Kind::String | Kind::Int | Kind::Float | Kind::Dot);
                     is_word && t.span.end as usize == start
                 });
                 if is_behind {

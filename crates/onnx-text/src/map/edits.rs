@@ -303,7 +303,7 @@ impl SourceMap<'_> {
                 Some((line, end)) => {
                     // The first line gets the indentation of the place.
                     let start = line + (self.source[line..].len() - self.source[line..].trim_start().len());
-                    moved.push(self.source[start as usize..end].to_owned());
+                    moved.push(self.source[start..end].to_owned());
                     edits.extend(edit(line, (end + 1).min(self.source.len()), String::new()));
                 }
                 None => {

@@ -10,7 +10,7 @@ use onnx_ir::{DimValue, ElemType, Name, TensorType, TypeId, TypeKind};
 impl Raiser<'_> {
     /// Whether a string can stand in quotes as it is.
     pub(super) fn is_literal(&self, text: &str) -> bool {
-        !text.contains('\0') && !(self.options.visible && is_active_text(text))
+        !(text.contains('\0') || self.options.visible && is_active_text(text))
     }
 
     /// Whether a string can have escapes, which is an extended form; if not, what is lost is listed.

@@ -183,7 +183,7 @@ mod tests {
             roots: vec![Next::Node(0)],
             leaves: vec![0..1, 1..2],
             entries: vec![(0, 10.0), (0, 20.0)],
-            members: vec![3.0, 5.0],
+            members: vec![3.0, 5.0].into(),
         };
         for (x, expected) in [(0.0, 10.0), (3.0, 10.0), (4.0, 20.0), (f64::NAN, 10.0)] {
             let mut scores = [0.0];
