@@ -63,7 +63,7 @@ pub(crate) struct Attached {
     pub(crate) behind: Option<String>,
 }
 
-/// The comments of a text; see the [module](self).
+/// The comments of a text, by what they stand before.
 #[derive(Clone, Default, Debug)]
 pub struct Comments(HashMap<Anchor, Attached>);
 

@@ -29,6 +29,7 @@ const BOUNDED: &[(&str, &str)] = &[
     ("crates/onnx-exec/src/kernels/ml/mod.rs", "attributes as wider numbers"),
     ("crates/onnx-exec/src/kernels/ml/scores.rs", "the scores of one sample"),
     ("crates/onnx-exec/src/kernels/ml/svm.rs", "coefficients, and the scores of one sample"),
+    ("crates/onnx-exec/src/kernels/optimize.rs", "a list for each kind of input that a node has"),
     ("crates/onnx-exec/src/kernels/tokens.rs", "a tensor without strings"),
 ];
 

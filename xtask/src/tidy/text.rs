@@ -12,6 +12,7 @@ const HOSTS: &[&str] = &[
     "docs.oasis-open.org",
     "docs.rs",
     "docs.github.com",
+    "git-lfs.github.com",
     "example.com",
     "github.com",
     "json-schema.org",

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         elide: args.elide,
         metadata: !args.no_metadata,
         // Only on the way to a program is what the reference reads worth more than what people can read.
-        visible: args.profile == ProfileArg::Onnx || output::is_terminal(),
+        visible: args.profile != ProfileArg::Reference || output::is_terminal(),
         ..RaiseOptions::default()
     };
     if let Some(document) = input.document() {

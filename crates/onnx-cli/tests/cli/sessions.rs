@@ -148,10 +148,10 @@ fn fmt_formats_in_place_and_leaves_mistakes_alone() {
 #[test]
 fn fixes_are_applied_shown_and_certain() {
     let folder = Folder::new(&[("m.onnxtxt", MISTAKE.as_bytes())]);
-    let diff = folder.run(&["check", "--diff", "m.onnxtxt"]).expect(1);
+    let diff = folder.run(&["check", "--diff", "--unsafe-fixes", "m.onnxtxt"]).expect(1);
     assert!(diff.text().contains("+    y = Add(x, x)"), "{}", diff.text());
     assert_eq!(folder.read("m.onnxtxt"), MISTAKE.as_bytes());
-    folder.run(&["check", "--fix", "m.onnxtxt"]).expect(0);
+    folder.run(&["check", "--fix", "--unsafe-fixes", "m.onnxtxt"]).expect(0);
     assert_eq!(folder.read("m.onnxtxt"), MISTAKE.replace("x x", "x, x").as_bytes());
 }
 

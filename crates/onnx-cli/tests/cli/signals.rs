@@ -100,7 +100,7 @@ fn every_writer_fails_without_a_trace() {
         "convert m.onnx -o new.txtpb".to_owned(),
         "convert m.onnx -o m.onnx --in-place --weights inline".to_owned(),
         "fmt untidy.onnxtxt".to_owned(),
-        "check --fix mistake.onnxtxt".to_owned(),
+        "check --fix --unsafe-fixes mistake.onnxtxt".to_owned(),
         "infer m.onnxtxt -o old --to text".to_owned(),
         "pass topological-sort m.onnxtxt --in-place".to_owned(),
         format!("run m.onnxtxt {run} -o old.npz"),

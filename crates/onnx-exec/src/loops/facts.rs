@@ -10,7 +10,7 @@ use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Expr, Index, Number};
-use std::hash::{BuildHasher as _, Hash, Hasher as _};
+use std::hash::{BuildHasher as _, Hash};
 
 /// What is known of a part of an expression.
 #[derive(Clone, Copy)]
@@ -159,7 +159,5 @@ impl FactTable {
 }
 
 fn hash_of(what: &impl Hash) -> u64 {
-    let mut hasher = FixedState::default().build_hasher();
-    what.hash(&mut hasher);
-    hasher.finish()
+    FixedState::default().hash_one(what)
 }

@@ -261,7 +261,7 @@ mod tests {
         };
         let one = |slot| {
             let first = next(50);
-            Wanted { slot, bytes: next(9) * ALIGN, first, last: first + next(6) }
+            Wanted { slot, bytes: (1 + next(8)) * ALIGN, first, last: first + next(6) }
         };
         (0..count).map(one).collect()
     }

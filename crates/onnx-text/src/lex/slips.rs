@@ -115,7 +115,8 @@ impl Driver<'_> {
         let (inner, end) = (&line[..length], start + length + 2);
         let begin = if prefix { start - 1 } else { start };
         let place = span(begin, end);
-        let is_certain = !inner.contains(['"', '\\']);
+        // A number in quotes may be a number.
+        let is_certain = !inner.contains(['"', '\\']) && inner.parse::<f64>().is_err();
         let right = format!("{}\"{inner}\"", if prefix { "b" } else { "" });
         let d = Diagnostic::new(
             &code::FOREIGN_SPELLING,

@@ -102,8 +102,8 @@ fn stray_punctuation_is_reported_where_it_is() {
 
 #[test]
 fn a_missing_value_costs_one_attribute() {
-    assert_eq!(body("y = LeakyRelu <alpha = >(x)"), ["2:24: expected an attribute value, found `>`"]);
-    assert_eq!(body("y = Op <a = , b = 1>(x)"), ["2:13: expected an attribute value, found `,`"]);
+    assert_eq!(body("y = LeakyRelu <alpha = >(x)"), ["2:23: missing attribute value before `>`"]);
+    assert_eq!(body("y = Op <a = , b = 1>(x)"), ["2:12: missing attribute value before `,`"]);
 }
 
 #[test]

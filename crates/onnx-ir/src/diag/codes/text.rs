@@ -113,11 +113,6 @@ super::codes! { TEXT, Syntax:
     /// The file is not UTF-8 text.
     Error NOT_UTF8 = "E0119", "not-utf8";
 
-    /// A file that was asked for cannot be opened or read.
-    ///
-    /// It does not exist, is a folder, or may not be read. The exit status is 2.
-    Error FILE_UNREADABLE = "E0131", "file-unreadable";
-
     /// The file is larger than the limit of 4 GiB of text.
     Error SOURCE_TOO_LARGE = "E0120", "source-too-large";
 
@@ -148,6 +143,11 @@ super::codes! { TEXT, Syntax:
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     Error FOREIGN_SPELLING = "E0126", "foreign-spelling";
+
+    /// A file that was asked for cannot be opened or read.
+    ///
+    /// It does not exist, is a folder, or may not be read. The exit status is 2.
+    Error FILE_UNREADABLE = "E0131", "file-unreadable";
 
     /// A string has a backslash before a character that needs none.
     ///
