@@ -149,7 +149,9 @@ fn every_place_of_a_model_is_read_and_written() {
         let (data, index) = ("[\"location\": \"w.bin\"]", "[\"location\": \"i.bin\"]");
         folder.write("ex.onnxtxt", at(place, data, index).as_bytes());
         folder.run(&["check", "--level", "spec", "ex.onnxtxt"]).expect(0);
-        let run = |name: &str| folder.run(&["run", "--unchecked", name, "--random", "--seed", "1"]).expect(0).stdout;
+        let run = |name: &str| {
+            folder.run(&["run", "--unchecked", name, "--random", "--seed", "1"]).expect(0).stdout
+        };
         let expected = run("in.onnxtxt");
         assert_eq!(run("ex.onnxtxt"), expected, "{place}");
         folder.run(&["convert", "ex.onnxtxt", "-o", "inline.onnx", "--weights", "inline"]).expect(0);

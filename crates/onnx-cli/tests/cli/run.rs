@@ -118,7 +118,8 @@ fn a_run_ends_at_its_limits() {
         "{fuel}"
     );
     let memory = finding(&folder, &[&given[..], &["--max-memory", "100"]].concat());
-    let why = "error[E1604]: `Add`, which computes `y`: planning up to this node was stopped: not enough memory: ";
+    let why =
+        "error[E1604]: `Add`, which computes `y`: planning up to this node was stopped: not enough memory: ";
     assert!(memory.contains(why), "{memory}");
 }
 

@@ -215,7 +215,8 @@ impl<'s> Cx<'s> {
             Diagnostic::new(&code::WRONG_KIND, at, message)
                 .label("expected a string")
                 .help(format!("write `{}`", crate::lex::shown(&right)))
-                .fix("quote it", vec![onnx_ir::diag::Edit { span: at, text: right }], true),
+                // A name with dots is a domain; any other word may stand for something else.
+                .fix("quote it", vec![onnx_ir::diag::Edit { span: at, text: right }], text.contains('.')),
         );
     }
 

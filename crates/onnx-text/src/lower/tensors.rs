@@ -291,7 +291,8 @@ impl Cx<'_> {
                 match rest.starts_with('}') {
                     true => {
                         let remove = vec![Edit { span: place, text: String::new() }];
-                        d.help("remove it").fix("remove the comma", remove, true)
+                        // It may as well be a digit that became a comma.
+                        d.help("remove it").fix("remove the comma", remove, false)
                     }
                     false => d,
                 }

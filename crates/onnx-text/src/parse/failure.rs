@@ -339,14 +339,15 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             let begin = Span::new(place.start, place.start + 1);
             let mut edits = replace(begin, open);
             edits.extend(replace(end, close));
-            return Diagnostic::new(
-                &code::FOREIGN_SPELLING,
-                begin,
-                format!("expected `{open}`, found `{text}`"),
-            )
-            .label(format!("expected `{open}…{close}`"))
-            .help(format!("write it between `{open}` and `{close}`"))
-            .fix(format!("use `{open}…{close}`"), edits, failure.is_certain);
+            let message = format!("expected `{open}`, found `{text}`");
+            let d = Diagnostic::new(&code::FOREIGN_SPELLING, begin, message)
+                .label(format!("expected `{open}…{close}`"))
+                .help(format!("write it between `{open}` and `{close}`"));
+            // In a text that is cut off, nothing closes it.
+            return match source[..last.end as usize].ends_with([']', '}', ')', '>']) {
+                true => d.fix(format!("use `{open}…{close}`"), edits, failure.is_certain),
+                false => d,
+            };
         }
         Problem::MissingEquals => {
             Diagnostic::new(&code::MISSING_PUNCTUATION, behind, format!("missing `=` before {found}"))
