@@ -208,7 +208,7 @@ mod tests {
 
     fn extents(all: &[(&str, usize)]) -> (Extents, bool) {
         let mut extents = Extents::default();
-        let agree = all.iter().map(|(text, n)| extents.set(text, *n, format!("-D {text}={n}"))).all(|a| a);
+        let agree = all.iter().all(|(text, n)| extents.set(text, *n, format!("-D {text}={n}")));
         (extents, agree)
     }
 

@@ -188,10 +188,12 @@ pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mu
                 found.push(diagnostic.help(help));
                 continue;
             }
+            // One of the imports that there are may be this one, misspelt.
+            let is_safe = is_certain && imports.is_empty();
             let change = Change::Import(function, text.to_owned(), version);
             let diagnostic = diagnostic
                 .help(format!("add `\"{text}\": {version}` to `opset_import`"))
-                .change(format!("import version {version} of `{text}`"), vec![change], is_certain);
+                .change(format!("import version {version} of `{text}`"), vec![change], is_safe);
             found.push(diagnostic);
         }
     }

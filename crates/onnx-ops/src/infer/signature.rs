@@ -215,7 +215,7 @@ fn other_versions(engine: &Engine<'_>, schema: &Schema, attr: &str) -> Option<St
 /// The finding with the fix that writes what was probably meant; certain if only the case differs.
 fn renamed(diagnostic: Diagnostic, place: Entity, name: &str, near: &str) -> Diagnostic {
     let changes = vec![Change::Rename(place, near.to_owned())];
-    diagnostic.change(format!("write `{near}`"), changes, near.eq_ignore_ascii_case(name))
+    diagnostic.change(format!("write `{near}`"), changes, false)
 }
 
 /// An attribute type in words.
