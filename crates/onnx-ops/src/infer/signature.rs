@@ -168,7 +168,7 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
             if let Some(near) = near.filter(|_| other_versions(engine, schema, name).is_none()) {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
                 if !node.attrs.iter().any(|a| model.text(a.name) == near) {
-                    diagnostic = renamed(diagnostic, place, name, near);
+                    diagnostic = renamed(diagnostic, place, near);
                 }
             }
             if let Some(range) = other_versions(engine, schema, name) {
@@ -213,7 +213,7 @@ fn other_versions(engine: &Engine<'_>, schema: &Schema, attr: &str) -> Option<St
 }
 
 /// The finding with the fix that writes what was probably meant; certain if only the case differs.
-fn renamed(diagnostic: Diagnostic, place: Entity, name: &str, near: &str) -> Diagnostic {
+fn renamed(diagnostic: Diagnostic, place: Entity, near: &str) -> Diagnostic {
     let changes = vec![Change::Rename(place, near.to_owned())];
     diagnostic.change(format!("write `{near}`"), changes, false)
 }
@@ -514,7 +514,7 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let diagnostic = Diagnostic::new(&code::OP_UNKNOWN, place, message).maybe_help(help);
     let exists = |near: &&str| matches!(registry.lookup(domain, near, version), Lookup::Found(_));
     engine.report(match near.filter(exists) {
-        Some(near) => renamed(diagnostic, place, op, near),
+        Some(near) => renamed(diagnostic, place, near),
         None => diagnostic,
     });
 }
