@@ -22,6 +22,8 @@ pub fn gaps(text: &str) -> Vec<usize> {
             b'"' => string_end(bytes, at),
             b'b' if bytes.get(at + 1) == Some(&b'"') => string_end(bytes, at + 1),
             b'=' if bytes.get(at + 1) == Some(&b'>') => at + 2,
+            // Its last point and what follows would be a number.
+            b'.' if bytes[at..].starts_with(b"...") => at + 3,
             b if is_word(b) && b != b'.' => {
                 let is_number = !is_letter(b);
                 let mut end = at;

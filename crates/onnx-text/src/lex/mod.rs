@@ -74,14 +74,24 @@ struct Driver<'s> {
     end: usize,
     /// The last run of characters that belong to no token.
     stray: Option<Span>,
+    /// Where the last run of semicolons and spaces ends.
+    semicolons_end: usize,
 }
 
 fn run(source: &str, single_line_from: usize) -> Lexed {
     // About one token for five bytes of structure; tensors are one token each.
     let tokens = Vec::with_capacity((source.len() / 5).min(1 << 22));
     let out = Lexed { tokens, ..Lexed::default() };
-    let mut driver =
-        Driver { source, single_line_from, out, depth: 0, starts_line: true, end: 0, stray: None };
+    let mut driver = Driver {
+        source,
+        single_line_from,
+        out,
+        depth: 0,
+        starts_line: true,
+        end: 0,
+        stray: None,
+        semicolons_end: 0,
+    };
     // A byte-order mark is no part of the text.
     let start = if source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let from = driver.first_line(start);
@@ -244,7 +254,12 @@ impl Driver<'_> {
             Kind::BadName => return self.bad_name(place),
             Kind::Semicolon => {
                 // Within a line it may stand for a comma.
-                let behind = self.source[end..].trim_start_matches([' ', '\t', '\r', ';']);
+                if self.semicolons_end < end {
+                    let rest = &self.source[end..];
+                    let behind = rest.trim_start_matches([' ', '\t', '\r', ';']);
+                    self.semicolons_end = self.source.len() - behind.len();
+                }
+                let behind = &self.source[self.semicolons_end..];
                 let ends_line = behind.is_empty() || behind.starts_with(['\n', '#', '}']);
                 let ends_call = self
                     .out
@@ -270,10 +285,13 @@ impl Driver<'_> {
         true
     }
 
-    /// Whether a dot precedes, with nothing between.
+    /// Whether a single dot precedes, with nothing between: `...` is an ellipsis.
     fn follows_dot(&self, start: usize) -> bool {
-        let last = self.out.tokens.last();
-        last.is_some_and(|t| t.kind == Kind::Dot && t.span.end as usize == start)
+        let mut dots = self.out.tokens.iter().rev().map_while(|t| (t.kind == Kind::Dot).then_some(t.span));
+        let (last, other) = (dots.next(), dots.next());
+        last.is_some_and(|last| {
+            last.end as usize == start && other.is_none_or(|other| other.end != last.start)
+        })
     }
 
     fn push_ident(&mut self, place: Span) -> bool {

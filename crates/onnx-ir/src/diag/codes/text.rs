@@ -179,22 +179,6 @@ super::codes! { TEXT, Syntax:
     /// ```
     Warning UNTYPED_REFERENCE = "W0104", "untyped-reference";
 
-    /// Integers in a tensor of `float16`, `bfloat16` or another narrow float, where they look like values.
-    ///
-    /// An integer in such a list is a bit pattern, as the reference parser reads it: `1` of a `float16` is 6e-8. All elements
-    /// of this list are small integers, which as bit patterns are numbers next to zero. A number with a point or an exponent is
-    /// a value. Zeros in front, `00001`, say that bit patterns are meant.
-    ///
-    /// ```onnxtxt
-    /// <ir_version: 10, opset_import: ["": 21]>
-    /// g (float16[3] x) => (float16[3] y) <float16[3] w = {1, 2, 3}> { y = Add(x, w) }
-    /// ```
-    /// ```onnxtxt
-    /// <ir_version: 10, opset_import: ["": 21]>
-    /// g (float16[3] x) => (float16[3] y) <float16[3] w = {1.0, 2.0, 3.0}> { y = Add(x, w) }
-    /// ```
-    Warning BIT_PATTERNS_LIKE_VALUES = "W0130", "bit-patterns-like-values";
-
     /// The profile `reference` has no way to say something of the model.
     ///
     /// Text of this profile holds nothing but what the reference parser reads, so annotations and extended forms are
@@ -245,4 +229,20 @@ super::codes! { TEXT, Syntax:
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     Warning ODD_SPELLING = "W0109", "odd-spelling";
+
+    /// Integers in a tensor of `float16`, `bfloat16` or another narrow float, where they look like values.
+    ///
+    /// An integer in such a list is a bit pattern, as the reference parser reads it: `1` of a `float16` is 6e-8. All elements
+    /// of this list are small integers, which as bit patterns are numbers next to zero. A number with a point or an exponent is
+    /// a value. Zeros in front, `00001`, say that bit patterns are meant.
+    ///
+    /// ```onnxtxt
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float16[3] x) => (float16[3] y) <float16[3] w = {1, 2, 3}> { y = Add(x, w) }
+    /// ```
+    /// ```onnxtxt
+    /// <ir_version: 10, opset_import: ["": 21]>
+    /// g (float16[3] x) => (float16[3] y) <float16[3] w = {1.0, 2.0, 3.0}> { y = Add(x, w) }
+    /// ```
+    Warning BIT_PATTERNS_LIKE_VALUES = "W0130", "bit-patterns-like-values";
 }
