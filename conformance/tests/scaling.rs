@@ -34,6 +34,9 @@ const TIME_FACTOR: f64 = 3.0;
 /// What no machine takes for the sizes here unless something is quadratic.
 const TIME_BASE: Duration = Duration::from_millis(15);
 
+/// No neighbour makes a machine so slow: no second try.
+const TIME_SURE: Duration = Duration::from_secs(5);
+
 struct Cost {
     time: Duration,
     memory: usize,
@@ -50,8 +53,8 @@ fn cost(mut work: impl FnMut()) -> Cost {
         let time = start.elapsed();
         let memory = MEMORY.peak_usage().saturating_sub(before);
         best = Cost { time: best.time.min(time), memory: best.memory.min(memory) };
-        // Fast is fast enough.
-        if time < TIME_BASE {
+        // Fast is fast enough, and slow is slow.
+        if time < TIME_BASE || time > TIME_SURE {
             break;
         }
     }
@@ -82,6 +85,9 @@ fn is_linear<T: AsRef<[u8]> + ?Sized>(
         }
         why =
             format!("{:?} for {} bytes, {:?} for twice as many", once.time, small.as_ref().len(), twice.time);
+        if twice.time > TIME_SURE {
+            break;
+        }
     }
     Err(why)
 }

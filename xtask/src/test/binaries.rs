@@ -9,8 +9,9 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::io::{Read as _, Seek as _};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,9 @@ const LONG: &[&str] = &[
 ];
 /// Programs that compare times.
 const ALONE: &[&str] = &["scaling", "hostile", "operator_sets", "bench"];
+
+/// For one program; the longest takes two minutes on two cores.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 struct Program {
     name: String,
@@ -100,12 +104,7 @@ fn on(cores: usize, programs: Vec<Program>, env: &[(&str, OsString)]) -> Vec<Don
             scope.spawn(|| {
                 while let Some(program) = next() {
                     let start = Instant::now();
-                    let output = Command::new(&program.path)
-                        .current_dir(&program.folder)
-                        .env("CARGO_MANIFEST_DIR", &program.folder)
-                        .envs(env.iter().cloned())
-                        .stdin(Stdio::null())
-                        .output();
+                    let output = one(&program, env);
                     let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                     done.push(told(program, output, start.elapsed()));
                 }
@@ -115,15 +114,43 @@ fn on(cores: usize, programs: Vec<Program>, env: &[(&str, OsString)]) -> Vec<Don
     done.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints what a program said: everything if it failed, its last lines otherwise.
-fn told(program: Program, output: std::io::Result<Output>, took: Duration) -> Done {
-    let (is_passed, text) = match output {
-        Ok(output) => {
-            let text = [output.stdout, output.stderr].concat();
-            (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+/// Runs one program: whether it passed, and what it printed. It is stopped at the limit, so that a test that hangs is named.
+fn one(program: &Program, env: &[(&str, OsString)]) -> Result<(bool, String)> {
+    let mut printed = tempfile::tempfile()?;
+    let mut child = Command::new(&program.path)
+        .current_dir(&program.folder)
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .envs(env.iter().cloned())
+        .stdin(Stdio::null())
+        .stdout(printed.try_clone()?)
+        .stderr(printed.try_clone()?)
+        .spawn()?;
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
         }
-        Err(error) => (false, format!("cannot start {}: {error}", program.path.display())),
+        if start.elapsed() > LIMIT {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
     };
+    let mut text = Vec::new();
+    printed.rewind()?;
+    printed.read_to_end(&mut text)?;
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if status.is_none() {
+        text += &format!("\nstopped after {} s: a test that is named above has no result\n", LIMIT.as_secs());
+    }
+    Ok((status.is_some_and(|status| status.success()), text))
+}
+
+/// Prints what a program said: everything if it failed, its last lines otherwise.
+fn told(program: Program, output: Result<(bool, String)>, took: Duration) -> Done {
+    let (is_passed, text) =
+        output.unwrap_or_else(|error| (false, format!("cannot run {}: {error:#}", program.path.display())));
     let (passed, failed) = counts(&text);
     let word = if is_passed { "passed" } else { "FAILED" };
     println!("{word} {} ({passed} tests, {:.1} s)", program.name, took.as_secs_f32());
