@@ -103,7 +103,7 @@ pub fn round_trip_with_sidecar(wire: Bytes, at_least: u64) -> Result<Printed, St
 }
 
 /// What a file of external data holds.
-fn content(file: &DataFile) -> Bytes {
+pub fn content(file: &DataFile) -> Bytes {
     let mut content = Vec::new();
     for chunk in &file.chunks {
         content.resize(usize::try_from(chunk.offset).expect("offsets of data in memory fit"), 0);

@@ -8,22 +8,21 @@
 
 use conformance::corpus::in_parallel;
 use conformance::random::Random;
+use conformance::texts::small_texts;
 use conformance::trial::encoded;
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::schema::Registry;
 use onnx_text::{Fixes, mend};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Mistakes that are made in each text.
 const MISTAKES: u64 = 12;
-/// Longer texts are bombs and other lists of one thing.
-const LARGEST: u64 = 4096;
 
 #[test]
 fn safe_fixes_restore_the_model_or_leave_a_finding() {
     let times = std::env::var("ONNXTXT_FIXES").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let texts = texts();
+    let texts = small_texts();
     let tried: Vec<(u64, Vec<String>)> = in_parallel(&texts, |path| text(path, MISTAKES * times));
     let fixed: u64 = tried.iter().map(|(fixed, _)| fixed).sum();
     let wrong: Vec<&String> = tried.iter().flat_map(|(_, wrong)| wrong).collect();
@@ -31,25 +30,6 @@ fn safe_fixes_restore_the_model_or_leave_a_finding() {
     assert!(some.is_empty(), "{} models were changed:\n{}", wrong.len(), some.join("\n"));
     // The property says nothing where nothing is fixed.
     assert!(fixed > 100, "only {fixed} of the texts were fixed");
-}
-
-/// Files of the suite and examples of operators.
-fn texts() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let (mut open, mut found) =
-        (vec![root.join("tests/suite"), root.join("crates/onnx-ops/docs")], Vec::new());
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).expect("a folder of the project").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                open.push(path);
-            } else if entry.metadata().is_ok_and(|m| m.len() <= LARGEST) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
 }
 
 /// What is found in a text, and whether all of it could be read.

@@ -1,12 +1,12 @@
 //! Targets of files: wire format, JSON, textproto, operator sets, external data.
 
-use crate::convert::{print, same_bytes, text_to_wire, write_wire};
+use crate::convert::{content, print, same_bytes, text_to_wire, write_wire};
 use crate::corpus::workspace;
 use crate::texts::places_are_sound;
 use bytes::Bytes;
 use onnx_ir::{Diagnostic, VerifyOptions, verify};
 use onnx_proto::external::{
-    DataFile, Folder, Layout, Which, external_tensors, externalize, internalize, is_stored_outside,
+    Folder, Layout, Which, external_tensors, externalize, internalize, is_stored_outside,
 };
 use onnx_proto::write_operator_set;
 use onnx_proto::{FileKind, Look, json as js, read, read_operator_set, textproto as tp, walk, write};
@@ -119,16 +119,6 @@ pub(super) fn external(data: &[u8]) {
     let found = internalize(&mut model, Which::Marked, &mut |_, _, _| Ok(content.clone()));
     assert!(found.is_empty(), "our own weights are read: {found:?}");
     same_bytes(&before, &write_wire(&model).expect("it is small")).expect("the weights come back");
-}
-
-/// What a file of external data holds.
-fn content(file: &DataFile) -> Bytes {
-    let mut content = Vec::new();
-    for chunk in &file.chunks {
-        content.resize(usize::try_from(chunk.offset).expect("offsets of data in memory fit"), 0);
-        content.extend_from_slice(&chunk.bytes);
-    }
-    content.into()
 }
 
 /// A folder with a file `w` of some bytes, a file outside, and a link to that.

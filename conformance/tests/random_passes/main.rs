@@ -10,6 +10,7 @@ use change::change;
 use conformance::convert::{print, read_wire};
 use conformance::corpus::in_parallel;
 use conformance::random::Random;
+use conformance::texts::small_texts;
 use conformance::trial::{encoded, run, shuffle};
 use onnx_ir::diag::code;
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
@@ -24,13 +25,11 @@ use std::path::{Path, PathBuf};
 const CHANGES: usize = 24;
 /// Passes that follow each other.
 const PASSES: usize = 3;
-/// Longer texts are bombs and other lists of one thing.
-const LARGEST: u64 = 4096;
 
 #[test]
 fn passes_in_any_order_break_nothing() {
     let given = std::env::var("ONNXTXT_PASSES").ok().and_then(|n| n.parse::<u64>().ok());
-    let texts = texts();
+    let texts = small_texts();
     let (rounds, step) = given.map_or((1, 4), |n| (n, 1));
     let jobs: Vec<(u64, &PathBuf)> =
         (0..rounds).flat_map(|round| texts.iter().step_by(step).map(move |path| (round, path))).collect();
@@ -39,25 +38,6 @@ fn passes_in_any_order_break_nothing() {
     let some: Vec<_> = failures.iter().take(8).map(String::as_str).collect();
     assert!(some.is_empty(), "{} models were broken:\n{}", failures.len(), some.join("\n"));
     assert!(texts.len() > 700, "{}", texts.len());
-}
-
-/// Files of the suite and examples of operators.
-fn texts() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let (mut open, mut found) =
-        (vec![root.join("tests/suite"), root.join("crates/onnx-ops/docs")], Vec::new());
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).expect("a folder of the project").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                open.push(path);
-            } else if entry.metadata().is_ok_and(|m| m.len() <= LARGEST) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
 }
 
 fn errors(model: &Model, level: Level) -> Vec<Diagnostic> {

@@ -1,115 +1,24 @@
 //! Runs a prepared model, plan by plan or node by node.
 
-use crate::budget::{Budget, Memory};
-use crate::compile::{Action, Executable, compile_function, lock_of};
-use crate::facts::{fact, type_of};
-use crate::failure::Failure;
-use crate::formula::{self, Prepared};
+mod node;
+mod options;
+
+pub use options::{Observe, RunOptions, Step, Time};
+
+use crate::compile::{Executable, lock_of};
+use crate::facts::fact;
 use crate::plan::{Plan, Stopped, Stretch};
 use crate::pool;
-use crate::random::Random;
-use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::HashMap;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
-use onnx_ir::{ElemType, EntityId, GraphId, NodeId, SecondaryMap, ValueId};
-use onnx_ops::infer::{Fact, Stepwise, Ty};
-use onnx_ops::schema::SchemaId;
+use onnx_ir::{ElemType, GraphId, NodeId, SecondaryMap, ValueId};
+use onnx_ops::infer::{Fact, Stepwise};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
-/// How a model is run.
-#[derive(Clone)]
-pub struct RunOptions<'o> {
-    /// What random operators without a seed of their own draw from.
-    pub seed: u64,
-    /// The most bytes that tensors, and what is computed with, may take at a time.
-    pub max_memory: usize,
-    /// What the memory is charged to, in the place of `max_memory`: for inputs that are charged before the run, see
-    /// [`within`](Self::within).
-    pub memory: Option<Memory>,
-    /// The most nodes that are run, each iteration of a loop counted as eight; and all together they take no more than a million steps
-    /// for each of these, a step being an operation on numbers.
-    pub fuel: u64,
-    /// How many threads compute. What is computed does not depend on it.
-    pub threads: usize,
-    /// Ends the run when it becomes true.
-    pub cancel: Option<Arc<AtomicBool>>,
-    /// Is told every result of the main graph, under its name. Nodes are run one by one then.
-    pub observe: Option<&'o Observe<'o>>,
-    /// Is told how long each kernel, and each node, of the main graph took.
-    pub time: Option<&'o Time<'o>>,
-    /// Takes the most bytes that tensors took at a time.
-    pub peak: Option<&'o AtomicUsize>,
-    /// Takes the steps that planning and running took; planning takes some for each part of an expression that it looks at.
-    pub steps: Option<&'o AtomicU64>,
-}
-
-/// Is told the name of a result and the result.
-pub type Observe<'o> = dyn Fn(&str, &Value) + 'o;
-
-/// Is told of a node that has been run.
-pub type Time<'o> = dyn Fn(&Step<'_>) + 'o;
-
-/// A kernel, or a node, that has been run.
-#[derive(Clone, Copy, Debug)]
-pub struct Step<'s> {
-    /// Its operator; of a kernel, those that it stands for.
-    pub op: &'s str,
-    /// Its name, which may be empty; of a kernel, that of the last node.
-    pub name: &'s str,
-    /// The tensors that it has computed: element types and extents.
-    pub results: &'s [(ElemType, Vec<usize>)],
-    /// When it began.
-    pub start: Instant,
-    /// How long it took.
-    pub took: Duration,
-}
-
-impl Default for RunOptions<'_> {
-    fn default() -> Self {
-        RunOptions {
-            seed: 0,
-            max_memory: usize::MAX,
-            memory: None,
-            fuel: 20_000_000,
-            threads: pool::cores(),
-            cancel: None,
-            observe: None,
-            time: None,
-            peak: None,
-            steps: None,
-        }
-    }
-}
-
-/// Steps that a node may take on average.
-const STEPS: u64 = 1_000_000;
-
-impl RunOptions<'_> {
-    fn steps_at_most(&self) -> u64 {
-        self.fuel.saturating_mul(STEPS)
-    }
-
-    /// Charges the tensors that `work` makes to the memory of the run, until they are dropped.
-    pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
-        match &self.memory {
-            Some(memory) => memory.within(work),
-            None => work(),
-        }
-    }
-
-    fn budget(&self) -> Arc<Budget> {
-        let (steps, cancel) = (self.steps_at_most(), self.cancel.clone());
-        match &self.memory {
-            Some(memory) => Budget::with_memory(memory, steps, cancel),
-            None => Budget::new(self.max_memory, steps, cancel),
-        }
-    }
-}
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// Nodes that an iteration counts as: with it, a loop without end reaches the default fuel within seconds.
 const ITERATION: u64 = 8;
@@ -427,150 +336,6 @@ impl<'x, 'r> Run<'x, 'r> {
         body.nodes[node].inputs.iter().map(input).collect()
     }
 
-    fn node(&mut self, node: NodeId) -> Result<Vec<Value>, Box<Diagnostic>> {
-        match &self.executable.actions[node] {
-            None => Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run")),
-            Some(Action::Constant(value)) => Ok(vec![value.clone()]),
-            Some(Action::Control(control)) => control.run(self, node),
-            Some(Action::Kernel(..) | Action::Formula(_)) => {
-                let inputs = self.inputs(node)?;
-                self.release_sequences(node);
-                self.apply(node, inputs)
-            }
-        }
-    }
-
-    /// Leaves sequences that nobody reads behind a node to the node alone, which can change them without a copy.
-    fn release_sequences(&mut self, node: NodeId) {
-        let executable = self.executable;
-        for &value in &executable.liveness.dead_after[node] {
-            if matches!(self.values[value], Some(Value::Sequence(_))) {
-                self.values[value] = None;
-                self.taken = Some(node);
-            }
-        }
-    }
-
-    /// What a node gives that has no graphs.
-    pub(crate) fn apply(
-        &mut self,
-        node: NodeId,
-        inputs: Vec<Option<Value>>,
-    ) -> Result<Vec<Value>, Box<Diagnostic>> {
-        let because = |run: &Self, why: Failure| run.failed(node, why.code(), &why.to_string());
-        match &self.executable.actions[node] {
-            Some(Action::Kernel(schema, kernel)) => {
-                let random = self.random(node);
-                let mut call = self.executable.call(node, *schema, inputs, random);
-                kernel(&mut call).map_err(|why| because(self, why))
-            }
-            Some(Action::Formula(schema)) => {
-                if inputs.iter().flatten().any(is_strings)
-                    && let Some(kernel) = self.executable.kernel_of_strings(*schema)
-                {
-                    let random = self.random(node);
-                    let mut call = self.executable.call(node, *schema, inputs, random);
-                    return kernel(&mut call).map_err(|why| because(self, why));
-                }
-                match self.prepared(node, *schema, &inputs)? {
-                    Some(prepared) => prepared
-                        .run(&inputs, self.executable.options.check_loops)
-                        .map_err(|why| because(self, why)),
-                    None => self.function(node, inputs),
-                }
-            }
-            Some(Action::Constant(_) | Action::Control(_)) | None => {
-                Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run"))
-            }
-        }
-    }
-
-    /// The loops of a node that is a formula, made once for inputs of the same types; `None` if it is none for these.
-    fn prepared(
-        &self,
-        node: NodeId,
-        schema: SchemaId,
-        inputs: &[Option<Value>],
-    ) -> Result<Option<Arc<Prepared>>, Box<Diagnostic>> {
-        let x = self.executable;
-        let Ok(key) = formula::signature(node, x.registry.get(schema), inputs) else { return Ok(None) };
-        let lock = || lock_of(&x.prepared);
-        if let Some(known) = lock().get(&key) {
-            return Ok(known.clone());
-        }
-        let outputs = self.facts(node, inputs)?;
-        let definition = formula::definition_of_values(x, node, schema, inputs, &outputs);
-        let are_constant = x.constants(node);
-        let made = definition.map(|definition| {
-            let mut packed = lock_of(&x.packed);
-            Arc::new(Prepared::new(definition, inputs, &are_constant, packed.entry(node).or_default()))
-        });
-        let mut kept = lock();
-        if kept.len() >= MOST_KEPT {
-            kept.clear();
-        }
-        kept.insert(key, made.clone());
-        Ok(made)
-    }
-
-    /// What a node without a seed draws from.
-    fn random(&mut self, node: NodeId) -> Random {
-        let drawn = self.drawn.entry(node).or_default();
-        *drawn += 1;
-        let place = (node.index() as u64) << 32 ^ *drawn;
-        Random::new(self.options.seed ^ place.wrapping_mul(0x2545_f491_4f6c_dd1d))
-    }
-
-    /// Runs the function body of an operator, made for the types of the inputs.
-    fn function(&mut self, node: NodeId, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Box<Diagnostic>> {
-        let executable = self.function_for(node, &inputs)?;
-        // An operand that is there twice is one input.
-        let mut seen: Vec<ValueId> = Vec::new();
-        let operands = self.executable.body().nodes[node].inputs.iter().zip(inputs);
-        let distinct = operands.filter_map(|(value, input)| {
-            let value = (*value).filter(|value| !seen.contains(value))?;
-            seen.push(value);
-            Some(input)
-        });
-        let distinct = distinct.collect();
-        let inner = RunOptions { observe: None, time: None, ..self.options.clone() };
-        let run = Run::new(&executable, &inner, self.fuel, self.depth + 1);
-        let results = run.main(distinct).map_err(|inner| {
-            let why = format!("in its function body, {}", inner.message);
-            self.failed(node, inner.code, &why)
-        })?;
-        let mut results = results.into_iter();
-        let outputs = self.executable.body().nodes[node].outputs.iter();
-        // Nobody looks at what stands for an output that is left out.
-        Ok(outputs.map(|o| o.and_then(|_| results.next()).unwrap_or(Value::Optional(None))).collect())
-    }
-
-    fn function_for(
-        &self,
-        node: NodeId,
-        inputs: &[Option<Value>],
-    ) -> Result<Arc<Executable<'r>>, Box<Diagnostic>> {
-        let types: Vec<Ty> = inputs.iter().map(|v| v.as_ref().map_or(Ty::Unknown, type_of)).collect();
-        let key = (node, types);
-        let kept = lock_of(&self.executable.functions);
-        if let Some(known) = kept.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        drop(kept);
-        let facts: Vec<Option<Fact>> = inputs.iter().map(|v| v.as_ref().map(fact)).collect();
-        let made = compile_function(self.executable, node, &facts).map_err(|found| match found.first() {
-            Some(first) => self.failed(node, first.code, &format!("in its function body, {}", first.message)),
-            None => {
-                self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run with such inputs")
-            }
-        })?;
-        let mut kept = lock_of(&self.executable.functions);
-        if kept.len() >= MOST_KEPT {
-            kept.clear();
-        }
-        Ok(Arc::clone(kept.entry(key).or_insert_with(|| Arc::new(made))))
-    }
-
     /// What inference says of a node for inputs of which this is known.
     pub(crate) fn infer(&self, node: NodeId, inputs: &[Option<Fact>]) -> Result<Vec<Fact>, Vec<Diagnostic>> {
         let x = self.executable;
@@ -592,10 +357,3 @@ impl<'x, 'r> Run<'x, 'r> {
 const MOST_PLANS: usize = 64;
 /// Of these, those that take elements for granted.
 const MOST_SPECIAL: usize = 8;
-
-/// Loops, and function bodies, that are kept for the types that inputs have had.
-const MOST_KEPT: usize = 4096;
-
-fn is_strings(value: &Value) -> bool {
-    value.tensor().is_ok_and(Tensor::is_strings)
-}

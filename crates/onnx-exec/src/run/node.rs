@@ -1,0 +1,168 @@
+//! Runs one node.
+
+use super::{Run, RunOptions};
+use crate::compile::{Action, Executable, compile_function, lock_of};
+use crate::facts::{fact, type_of};
+use crate::failure::Failure;
+use crate::formula::{self, Prepared};
+use crate::random::Random;
+use crate::tensor::Tensor;
+use crate::value::Value;
+use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::{EntityId as _, NodeId, ValueId};
+use onnx_ops::infer::{Fact, Ty};
+use onnx_ops::schema::SchemaId;
+use std::sync::Arc;
+
+/// Loops, and function bodies, that are kept for the types that inputs have had.
+const MOST_KEPT: usize = 4096;
+
+impl<'x, 'r> Run<'x, 'r> {
+    pub(super) fn node(&mut self, node: NodeId) -> Result<Vec<Value>, Box<Diagnostic>> {
+        match &self.executable.actions[node] {
+            None => Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run")),
+            Some(Action::Constant(value)) => Ok(vec![value.clone()]),
+            Some(Action::Control(control)) => control.run(self, node),
+            Some(Action::Kernel(..) | Action::Formula(_)) => {
+                let inputs = self.inputs(node)?;
+                self.release_sequences(node);
+                self.apply(node, inputs)
+            }
+        }
+    }
+
+    /// Leaves sequences that nobody reads behind a node to the node alone, which can change them without a copy.
+    fn release_sequences(&mut self, node: NodeId) {
+        let executable = self.executable;
+        for &value in &executable.liveness.dead_after[node] {
+            if matches!(self.values[value], Some(Value::Sequence(_))) {
+                self.values[value] = None;
+                self.taken = Some(node);
+            }
+        }
+    }
+
+    /// What a node gives that has no graphs.
+    pub(crate) fn apply(
+        &mut self,
+        node: NodeId,
+        inputs: Vec<Option<Value>>,
+    ) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let because = |run: &Self, why: Failure| run.failed(node, why.code(), &why.to_string());
+        match &self.executable.actions[node] {
+            Some(Action::Kernel(schema, kernel)) => {
+                let random = self.random(node);
+                let mut call = self.executable.call(node, *schema, inputs, random);
+                kernel(&mut call).map_err(|why| because(self, why))
+            }
+            Some(Action::Formula(schema)) => {
+                if inputs.iter().flatten().any(is_strings)
+                    && let Some(kernel) = self.executable.kernel_of_strings(*schema)
+                {
+                    let random = self.random(node);
+                    let mut call = self.executable.call(node, *schema, inputs, random);
+                    return kernel(&mut call).map_err(|why| because(self, why));
+                }
+                match self.prepared(node, *schema, &inputs)? {
+                    Some(prepared) => prepared
+                        .run(&inputs, self.executable.options.check_loops)
+                        .map_err(|why| because(self, why)),
+                    None => self.function(node, inputs),
+                }
+            }
+            Some(Action::Constant(_) | Action::Control(_)) | None => {
+                Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run"))
+            }
+        }
+    }
+
+    /// The loops of a node that is a formula, made once for inputs of the same types; `None` if it is none for these.
+    fn prepared(
+        &self,
+        node: NodeId,
+        schema: SchemaId,
+        inputs: &[Option<Value>],
+    ) -> Result<Option<Arc<Prepared>>, Box<Diagnostic>> {
+        let x = self.executable;
+        let Ok(key) = formula::signature(node, x.registry.get(schema), inputs) else { return Ok(None) };
+        let lock = || lock_of(&x.prepared);
+        if let Some(known) = lock().get(&key) {
+            return Ok(known.clone());
+        }
+        let outputs = self.facts(node, inputs)?;
+        let definition = formula::definition_of_values(x, node, schema, inputs, &outputs);
+        let are_constant = x.constants(node);
+        let made = definition.map(|definition| {
+            let mut packed = lock_of(&x.packed);
+            Arc::new(Prepared::new(definition, inputs, &are_constant, packed.entry(node).or_default()))
+        });
+        let mut kept = lock();
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        kept.insert(key, made.clone());
+        Ok(made)
+    }
+
+    /// What a node without a seed draws from.
+    fn random(&mut self, node: NodeId) -> Random {
+        let drawn = self.drawn.entry(node).or_default();
+        *drawn += 1;
+        let place = (node.index() as u64) << 32 ^ *drawn;
+        Random::new(self.options.seed ^ place.wrapping_mul(0x2545_f491_4f6c_dd1d))
+    }
+
+    /// Runs the function body of an operator, made for the types of the inputs.
+    fn function(&mut self, node: NodeId, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let executable = self.function_for(node, &inputs)?;
+        // An operand that is there twice is one input.
+        let mut seen: Vec<ValueId> = Vec::new();
+        let operands = self.executable.body().nodes[node].inputs.iter().zip(inputs);
+        let distinct = operands.filter_map(|(value, input)| {
+            let value = (*value).filter(|value| !seen.contains(value))?;
+            seen.push(value);
+            Some(input)
+        });
+        let distinct = distinct.collect();
+        let inner = RunOptions { observe: None, time: None, ..self.options.clone() };
+        let run = Run::new(&executable, &inner, self.fuel, self.depth + 1);
+        let results = run.main(distinct).map_err(|inner| {
+            let why = format!("in its function body, {}", inner.message);
+            self.failed(node, inner.code, &why)
+        })?;
+        let mut results = results.into_iter();
+        let outputs = self.executable.body().nodes[node].outputs.iter();
+        // Nobody looks at what stands for an output that is left out.
+        Ok(outputs.map(|o| o.and_then(|_| results.next()).unwrap_or(Value::Optional(None))).collect())
+    }
+
+    fn function_for(
+        &self,
+        node: NodeId,
+        inputs: &[Option<Value>],
+    ) -> Result<Arc<Executable<'r>>, Box<Diagnostic>> {
+        let types: Vec<Ty> = inputs.iter().map(|v| v.as_ref().map_or(Ty::Unknown, type_of)).collect();
+        let key = (node, types);
+        let kept = lock_of(&self.executable.functions);
+        if let Some(known) = kept.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        drop(kept);
+        let facts: Vec<Option<Fact>> = inputs.iter().map(|v| v.as_ref().map(fact)).collect();
+        let made = compile_function(self.executable, node, &facts).map_err(|found| match found.first() {
+            Some(first) => self.failed(node, first.code, &format!("in its function body, {}", first.message)),
+            None => {
+                self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run with such inputs")
+            }
+        })?;
+        let mut kept = lock_of(&self.executable.functions);
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        Ok(Arc::clone(kept.entry(key).or_insert_with(|| Arc::new(made))))
+    }
+}
+
+fn is_strings(value: &Value) -> bool {
+    value.tensor().is_ok_and(Tensor::is_strings)
+}
