@@ -1,4 +1,6 @@
 //! Passes keep what models compute: ONNX's own test models, and models put into disorder.
+//!
+//! `ONNXTXT_LARGEST_MB=N` takes real models of up to N megabytes (16 otherwise).
 #![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
 
 use conformance::convert::read_wire;
@@ -18,8 +20,11 @@ use std::path::{Path, PathBuf};
 
 /// Orders of the passes that are tried on each model.
 const ORDERS: usize = 2;
-/// Larger models take long.
-const LARGEST_REAL: u64 = 16 << 20;
+
+/// Size in bytes up to which real models are tried: larger ones take long.
+fn largest_real() -> u64 {
+    std::env::var("ONNXTXT_LARGEST_MB").ok().and_then(|n| n.parse::<u64>().ok()).unwrap_or(16) << 20
+}
 
 #[test]
 fn passes_keep_the_results_of_backend_tests() {
@@ -83,7 +88,7 @@ fn passes_in_any_order_keep_the_results_of_models_in_disorder() {
     let Some(oracle) = Oracle::find("results of passes in any order") else { return };
     let tests: Vec<_> =
         backend(4).into_iter().map(|(from, model)| (Some(data(&from)), from, model)).collect();
-    let real = models().into_iter().filter(|m| m.name.starts_with("models/") && m.size <= LARGEST_REAL);
+    let real = models().into_iter().filter(|m| m.name.starts_with("models/") && m.size <= largest_real());
     let read = |from: CorpusModel| {
         let model = read_wire(file::open(&from.path).expect("a model of the corpus")).ok()?;
         let is_whole = onnx_proto::external::external_tensors(&model).is_empty();
