@@ -2,11 +2,13 @@
 
 use anyhow::{Context as _, bail};
 use onnx_exec::{Memory, RunOptions};
+use onnx_ir::{Model, Payload};
 
 /// What commands that run models take.
 #[derive(clap::Args)]
 pub(crate) struct LimitArgs {
-    /// The most memory that tensors may take, such as 512M or 2G; default: three quarters of what the system has to spare
+    /// The most memory that tensors may take, such as 512M or 2G; default: 4G and twice what the model's weights take,
+    /// but at most three quarters of what the system has to spare
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_memory: Option<usize>,
     /// The most nodes that may be run, each iteration of a loop counted as eight, and a million steps of each on average
@@ -18,9 +20,9 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// How a model is run within these.
-    pub(crate) fn options(&self, seed: u64) -> RunOptions<'static> {
-        let most = self.max_memory.or_else(spare).unwrap_or(usize::MAX);
+    /// How this model is run within these.
+    pub(crate) fn options(&self, seed: u64, model: &Model) -> RunOptions<'static> {
+        let most = self.max_memory.unwrap_or_else(|| usual(stored(model)).min(spare().unwrap_or(usize::MAX)));
         let threads = self.threads.map_or_else(|| RunOptions::default().threads, usize::from);
         let memory = Some(Memory::new(most));
         RunOptions { seed, max_memory: most, memory, fuel: self.fuel, threads, ..RunOptions::default() }
@@ -41,6 +43,22 @@ fn size(text: &str) -> anyhow::Result<usize> {
         _ => bail!("`{unit}` is no unit of memory: K, M, G, T"),
     };
     number.checked_mul(1 << shift).with_context(|| format!("`{text}` is too large"))
+}
+
+/// What a run of a model with so many bytes of weights may take unless it is told otherwise. A loop whose values grow
+/// reaches it within seconds on any machine, and weights may be converted and prepared.
+fn usual(stored: usize) -> usize {
+    (4usize << 30).saturating_add(stored.saturating_mul(2))
+}
+
+/// The bytes of all tensors that a model has.
+fn stored(model: &Model) -> usize {
+    let tensors = model.bodies.values().flat_map(|body| body.tensors.values());
+    let bytes = tensors.flat_map(|tensor| &tensor.data).map(|data| match data {
+        Payload::Entries { bytes, .. } => bytes.len(),
+        Payload::Strings(strings) => strings.iter().map(|string| string.len()).sum(),
+    });
+    bytes.fold(0, usize::saturating_add)
 }
 
 /// Three quarters of the memory that the system says is there, where it says so: allocators and other programs need some.
@@ -66,7 +84,20 @@ fn of_group() -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{LimitArgs, size, stored};
+    use onnx_ir::Model;
+
+    #[test]
+    fn the_memory_of_a_run_is_bounded_on_every_machine() {
+        let limits = |max_memory| LimitArgs { max_memory, fuel: 1, threads: None };
+        let read = |text: &str| onnx_text::read_model(text).model;
+        let small = Model::new();
+        assert!(limits(None).options(0, &small).max_memory <= 4 << 30);
+        assert_eq!(limits(Some(8 << 30)).options(0, &small).max_memory, 8 << 30);
+        let weights = read("g () => (float[2] y) <float[2] w = {1, 2}> { y = Relu(w) }");
+        assert_eq!(stored(&weights), 8);
+        assert!(limits(None).options(0, &weights).max_memory <= (4 << 30) + 16);
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -65,6 +65,22 @@ impl Body {
         self.graphs.ids().next()
     }
 
+    /// Gives back the memory that lists have for more entries: a model may have a hundred thousand bodies of one node.
+    pub(crate) fn fit(&mut self) {
+        self.nodes.shrink_to_fit();
+        self.values.shrink_to_fit();
+        self.tensors.shrink_to_fit();
+        self.origins.shrink_to_fit();
+        self.graphs.shrink_to_fit();
+        for graph in self.graphs.values_mut() {
+            graph.inputs.shrink_to_fit();
+            graph.outputs.shrink_to_fit();
+            graph.value_info.shrink_to_fit();
+            graph.initializers.shrink_to_fit();
+            graph.nodes.shrink_to_fit();
+        }
+    }
+
     /// The graphs that attributes of a node hold, in order.
     pub fn subgraphs(&self, node: NodeId) -> impl Iterator<Item = GraphId> + '_ {
         self.nodes[node].attrs.iter().flat_map(|a| &a.values).flat_map(AttrValue::graphs).copied()

@@ -117,8 +117,9 @@ impl<'m> BodyBuilder<'m> {
     }
 
     /// Adds the body to the model.
-    pub fn finish(self) -> BodyId {
+    pub fn finish(mut self) -> BodyId {
         debug_assert!(self.scopes.is_empty(), "every graph has ended");
+        self.body.fit();
         self.bodies.push(self.body)
     }
 

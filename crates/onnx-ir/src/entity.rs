@@ -86,6 +86,11 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         self.items.get(id.index())
     }
 
+    /// Gives back the memory for more entities.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.items.shrink_to_fit();
+    }
+
     /// How many entities there are.
     pub fn len(&self) -> usize {
         self.items.len()
@@ -176,6 +181,11 @@ impl<K: EntityId, V: Clone> SecondaryMap<K, V> {
     /// Like [`with_default`](Self::with_default), with room for `len` entities at once.
     pub fn with_len(default: V, len: usize) -> Self {
         Self { items: vec![default.clone(); len], default, key: PhantomData }
+    }
+
+    /// Gives back the memory for the facts of more entities.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.items.shrink_to_fit();
     }
 
     /// Forgets all facts, keeps the room.

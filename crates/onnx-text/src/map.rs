@@ -2,29 +2,34 @@
 //!
 //! Nothing is recorded on the way down: the tree is kept, nodes remember where their statement begins, and everything
 //! else is found by its position in the list that it came from. So a model costs nothing for the diagnostics that it
-//! does not have.
+//! does not have; and a list that was walked for one is not walked for the next.
 
 mod edits;
+mod index;
 mod opset;
 
 pub use opset::OpsetMap;
 
-use crate::ast::{self, Data, Element, Field, FieldValue, List, Node, ValueInfo};
+use crate::ast::{self, AttrValue, Data, Element, Field, FieldValue, List, Node, Notes, ValueInfo};
 use crate::lower::keys;
+use index::{Index, Kind, Root};
 use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{BodyId, EntityId, FunctionId, GraphId, Model, NodeId, Origin};
+use std::rc::Rc;
 
 /// Finds entities of a model in the text that it was lowered from.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct SourceMap<'a> {
     source: &'a str,
     file: &'a ast::File,
     model: &'a Model,
+    index: Rc<Index>,
 }
 
 /// The parts that graphs and functions share.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
+    span: Span,
     name: Span,
     inputs: &'a [ValueInfo],
     outputs: &'a [ValueInfo],
@@ -38,7 +43,7 @@ struct Scope<'a> {
 impl<'a> SourceMap<'a> {
     /// A map from `model` to the tree that [`lower`](crate::lower()) made it from.
     pub fn new(source: &'a str, file: &'a ast::File, model: &'a Model) -> Self {
-        SourceMap { source, file, model }
+        SourceMap { source, file, model, index: Rc::default() }
     }
 
     /// Where an entity is written, the smallest part that stands for it.
@@ -50,30 +55,23 @@ impl<'a> SourceMap<'a> {
             Entity::IrVersion => self.header_field("ir_version"),
             Entity::ModelVersion => self.header_field("model_version"),
             Entity::OpsetImport(i) => {
-                element(self.header()?, self.source, "opset_import", i).or_else(|| self.span(Entity::Header))
+                self.element(self.header()?, "opset_import", i).or_else(|| self.span(Entity::Header))
             }
-            Entity::ModelMetadata(i) => element(self.header()?, self.source, "metadata_props", i),
+            Entity::ModelMetadata(i) => self.element(self.header()?, "metadata_props", i),
             Entity::Function(f) => self.function(f).map(|f| f.name),
             Entity::FunctionOpsetImport(f, i) => {
                 let function = self.function(f)?;
                 let header = function.header.as_ref().map_or(&[][..], |h| &h.items);
-                element(header, self.source, "opset_import", i).or(Some(function.name))
+                self.element(header, "opset_import", i).or(Some(function.name))
             }
             Entity::FunctionAttribute(f, i) => self.function_attr(f, i, false),
             Entity::FunctionAttributeDefault(f, i) => self.function_attr(f, i, true),
             Entity::Graph(b, g) => self.scope(b, g).map(|s| s.name),
             Entity::Input(b, g, i) => at(self.scope(b, g)?.inputs, i),
             Entity::Output(b, g, i) => at(self.scope(b, g)?.outputs, i),
-            Entity::ValueInfo(b, g, i) => self.scope(b, g)?.value_info(i),
-            Entity::Initializer(b, g, i) => {
-                let scope = self.scope(b, g)?;
-                let is_dense =
-                    |v: &&ValueInfo| matches!(&v.data, Some(data) if !matches!(data, Data::Sparse(_)));
-                nth(scope.inputs.iter().chain(scope.values).filter(is_dense), i)
-            }
-            Entity::SparseInitializer(b, g, i) => {
-                nth(self.scope(b, g)?.values.iter().filter(|v| matches!(v.data, Some(Data::Sparse(_)))), i)
-            }
+            Entity::ValueInfo(b, g, i) => self.value(self.scope(b, g)?, Kind::ValueInfos, i),
+            Entity::Initializer(b, g, i) => self.value(self.scope(b, g)?, Kind::Dense, i),
+            Entity::SparseInitializer(b, g, i) => self.value(self.scope(b, g)?, Kind::Sparse, i),
             Entity::QuantizationAnnotation(b, g, i) => self.graph_note(b, g, keys::QUANTIZATION, i),
             Entity::Node(b, n) => self.node(b, n).map(|n| n.span),
             Entity::NodeOp(b, n) => self.node(b, n).map(|n| n.domain.map_or(n.op, |d| d.to(n.op))),
@@ -91,18 +89,9 @@ impl<'a> SourceMap<'a> {
                 let node = self.node(b, n)?;
                 Some(node.outputs.get(i as usize).copied().filter(|s| !s.is_empty()).unwrap_or(node.span))
             }
-            Entity::Attr(b, n, i) => {
-                self.attr(b, n, i).map(|a| a.span).or_else(|| self.node(b, n).map(|n| n.span))
-            }
-            Entity::Training(i) => {
-                let mut infos = self.header()?.iter().filter(|f| self.text(f.key) == "training_info");
-                infos.nth(i as usize).map(|f| f.key)
-            }
-            Entity::Configuration(i) => {
-                let mut records =
-                    self.file.notes.fields().filter(|f| self.text(f.key) == keys::CONFIGURATION);
-                records.nth(i as usize).map(|f| f.value.span())
-            }
+            Entity::Attr(b, n, i) => self.attr_span(b, n, i).or_else(|| self.node(b, n).map(|n| n.span)),
+            Entity::Training(i) => self.field(self.header()?, "training_info", i).map(|f| f.key),
+            Entity::Configuration(i) => self.note(&self.file.notes, keys::CONFIGURATION, i),
             // Models have none: see `value_span` and `OpsetMap`.
             Entity::Data(_)
             | Entity::OpsetVersion
@@ -133,8 +122,65 @@ impl<'a> SourceMap<'a> {
 
     fn function_attr(&self, id: FunctionId, i: u32, has_default: bool) -> Option<Span> {
         let attrs = self.function(id)?.attrs.as_ref()?;
-        let mut attrs = attrs.items.iter().filter(|a| a.value.is_some() == has_default);
-        attrs.nth(i as usize).map(|a| a.span)
+        self.index.entry((Kind::Formals(has_default), attrs.span.start), i, || {
+            attrs.items.iter().filter(|a| a.value.is_some() == has_default).map(|a| a.span)
+        })
+    }
+
+    /// The place of a value of a kind among those of a graph or function.
+    fn value(&self, scope: Scope<'a>, kind: Kind, i: u32) -> Option<Span> {
+        self.index.entry((kind, scope.span.start), i, || {
+            let inputs = scope.inputs.iter().filter(move |_| kind == Kind::Dense);
+            let signature = scope.signature().filter(move |_| kind == Kind::ValueInfos);
+            let is_meant = move |v: &&ValueInfo| match &v.data {
+                None => kind == Kind::ValueInfos,
+                Some(Data::Sparse(_)) => kind == Kind::Sparse,
+                Some(_) => kind == Kind::Dense,
+            };
+            signature.chain(inputs.chain(scope.values).filter(is_meant)).map(|v| v.span)
+        })
+    }
+
+    /// The field of this name at a position.
+    fn field(&self, fields: &'a [Field], key: &'static str, i: u32) -> Option<&'a Field> {
+        let start = fields.first()?.key.start;
+        let span = self.index.entry((Kind::Fields(key), start), i, || {
+            fields.iter().filter(move |f| self.text(f.key) == key).map(|f| f.key)
+        })?;
+        fields.get(fields.partition_point(|f| f.key.start < span.start))
+    }
+
+    /// The value of the field of this name at a position in annotations.
+    fn note(&self, notes: &'a Notes, key: &'static str, i: u32) -> Option<Span> {
+        self.index.entry((Kind::Notes(key), notes.start()?), i, || {
+            notes.fields().filter(move |f| self.text(f.key) == key).map(|f| f.value.span())
+        })
+    }
+
+    /// The element at a position of the lists that fields of this name hold.
+    fn element(&self, fields: &'a [Field], key: &'static str, i: u32) -> Option<Span> {
+        let start = fields.first()?.key.start;
+        self.index.entry((Kind::Elements(key), start), i, || {
+            let lists =
+                fields.iter().filter(move |f| self.text(f.key) == key).filter_map(|f| match &f.value {
+                    FieldValue::List(list) => Some(list),
+                    _ => None,
+                });
+            lists.flat_map(|list| list.items.iter().map(Element::span))
+        })
+    }
+
+    /// The list that has such an element, and where it is in it.
+    fn element_at(
+        &self,
+        fields: &'a [Field],
+        key: &'static str,
+        i: u32,
+    ) -> Option<(&'a List<Element>, usize)> {
+        let span = self.element(fields, key, i)?;
+        let field = fields.partition_point(|f| f.key.start <= span.start).checked_sub(1)?;
+        let FieldValue::List(list) = &fields[field].value else { return None };
+        Some((list, list.items.partition_point(|e| e.span().start < span.start)))
     }
 
     fn top(&self) -> Option<Scope<'a>> {
@@ -146,15 +192,14 @@ impl<'a> SourceMap<'a> {
         if self.model.main == Some(body) {
             return self.top();
         }
-        if let Some((id, _)) = self.model.functions.iter().find(|(_, f)| f.body == body) {
-            return self.function(id).map(Scope::of_function);
-        }
-        let (i, info) = (0..)
-            .zip(&self.model.training)
-            .find(|(_, t)| t.initialization == Some(body) || t.algorithm == Some(body))?;
-        let key = if info.initialization == Some(body) { "initialization" } else { "algorithm" };
-        let mut infos = self.header()?.iter().filter(|f| self.text(f.key) == "training_info");
-        let FieldValue::Record(record) = &infos.nth(i)?.value else { return None };
+        let (i, key) = match self.owner(body)? {
+            Root::Function(id) => return self.function(id).map(Scope::of_function),
+            Root::Initialization(i) => (i, "initialization"),
+            Root::Algorithm(i) => (i, "algorithm"),
+        };
+        let FieldValue::Record(record) = &self.field(self.header()?, "training_info", i)?.value else {
+            return None;
+        };
         match &record.items.iter().find(|f| self.text(f.key) == key)?.value {
             FieldValue::Graph(graph) => Some(Scope::of_graph(graph)),
             _ => None,
@@ -163,17 +208,20 @@ impl<'a> SourceMap<'a> {
 
     fn scope(&self, body: BodyId, graph: GraphId) -> Option<Scope<'a>> {
         let Some(owner) = self.model.bodies[body].graphs.get(graph)?.owner else { return self.root(body) };
-        let position = self.model.bodies[body].subgraphs(owner).position(|g| g == graph)?;
-        let graphs = self.node(body, owner)?.subgraphs();
-        graphs.get(position).map(|g| Scope::of_graph(g))
+        let position = self.graph_position(body, graph)?;
+        let node = self.node(body, owner)?;
+        let place = self.index.entry((Kind::Subgraphs, node.span.start), position, || {
+            node.subgraphs().into_iter().map(|graph| graph.span)
+        })?;
+        graph_around(&node.attrs.as_ref()?.items, place.start).map(Scope::of_graph)
     }
 
-    fn graph_note(&self, body: BodyId, graph: GraphId, key: &str, i: u32) -> Option<Span> {
+    fn graph_note(&self, body: BodyId, graph: GraphId, key: &'static str, i: u32) -> Option<Span> {
         let notes = match self.model.bodies[body].graphs.get(graph)?.owner {
             None if self.model.main == Some(body) => &self.file.graph.as_ref()?.notes,
             _ => return self.scope(body, graph).map(|s| s.name),
         };
-        notes.fields().filter(|f| self.text(f.key) == key).nth(i as usize).map(|f| f.value.span())
+        self.note(notes, key, i)
     }
 
     fn node(&self, body: BodyId, node: NodeId) -> Option<&'a Node> {
@@ -181,24 +229,24 @@ impl<'a> SourceMap<'a> {
         find_node(self.root(body)?.body, origin)
     }
 
-    /// The attribute of a node at a position: the tree may have more, where one could not be lowered.
+    /// The attribute of a node at a position.
     fn attr(&self, body: BodyId, node: NodeId, i: u32) -> Option<&'a ast::Attr> {
-        let tree = self.node(body, node)?;
-        let attrs = &self.model.bodies[body].nodes[node].attrs;
-        let name = attrs.get(i as usize)?.name;
-        let before = attrs[..i as usize].iter().filter(|a| a.name == name).count();
-        let spelled = |a: &&ast::Attr| {
-            let text =
-                crate::lower::literals::unquote(self.text(a.name), crate::lower::literals::Escapes::Literal);
-            name.is_none_or(|n| *text == *self.model.names.bytes(n))
-        };
-        tree.attrs.as_ref()?.items.iter().filter(spelled).nth(before)
+        let (list, at) = self.attr_at(body, node, i)?;
+        list.items.get(at)
+    }
+
+    /// The attributes of a node, and where the one at a position is in them.
+    fn attr_at(&self, body: BodyId, node: NodeId, i: u32) -> Option<(&'a List<ast::Attr>, usize)> {
+        let span = self.attr_span(body, node, i)?;
+        let list = self.node(body, node)?.attrs.as_ref()?;
+        Some((list, list.items.partition_point(|attr| attr.span.start < span.start)))
     }
 }
 
 impl<'a> Scope<'a> {
     fn of_graph(graph: &'a ast::Graph) -> Self {
         Scope {
+            span: graph.span,
             name: graph.name,
             inputs: graph.inputs.as_ref().map_or(&[], |l| &l.items),
             outputs: &graph.outputs.items,
@@ -211,6 +259,7 @@ impl<'a> Scope<'a> {
 
     fn of_function(function: &'a ast::Function) -> Self {
         Scope {
+            span: function.span,
             name: function.name,
             inputs: &function.inputs.items,
             outputs: &function.outputs.items,
@@ -219,10 +268,6 @@ impl<'a> Scope<'a> {
             body: &function.body,
             is_function: true,
         }
-    }
-
-    fn value_info(&self, i: u32) -> Option<Span> {
-        nth(self.signature().chain(self.values.iter().filter(|v| v.data.is_none())), i)
     }
 
     /// Types in the signature of a function are entries of its `value_info`.
@@ -237,30 +282,6 @@ fn at(list: &[ValueInfo], i: u32) -> Option<Span> {
     list.get(i as usize).map(|v| v.span)
 }
 
-fn nth<'a>(mut list: impl Iterator<Item = &'a ValueInfo>, i: u32) -> Option<Span> {
-    list.nth(i as usize).map(|v| v.span)
-}
-
-/// An element of a list that a field holds.
-fn element(fields: &[Field], source: &str, key: &str, i: u32) -> Option<Span> {
-    let (list, at) = element_at(fields, source, key, i)?;
-    Some(list.items[at].span())
-}
-
-/// An element of a list that a field holds: the list, and where it is in it.
-fn element_at<'a>(
-    fields: &'a [Field],
-    source: &str,
-    key: &str,
-    i: u32,
-) -> Option<(&'a List<Element>, usize)> {
-    let lists = fields.iter().filter(|f| &source[f.key.range()] == key).filter_map(|f| match &f.value {
-        FieldValue::List(list) => Some(list),
-        _ => None,
-    });
-    lists.flat_map(|list| (0..list.items.len()).map(move |at| (list, at))).nth(i as usize)
-}
-
 /// The node whose statement begins at `origin`: statements ascend, and one that holds another spans it.
 fn find_node(nodes: &[Node], origin: Origin) -> Option<&Node> {
     let mut nodes = nodes;
@@ -270,9 +291,31 @@ fn find_node(nodes: &[Node], origin: Origin) -> Option<&Node> {
         if node.span.start == origin.0 {
             return Some(node);
         }
-        let graphs = node.subgraphs();
-        let inside = graphs.iter().find(|g| (g.span.start..g.span.end).contains(&origin.0))?;
-        nodes = &inside.body;
+        nodes = &graph_around(&node.attrs.as_ref()?.items, origin.0)?.body;
+    }
+}
+
+/// The graph in these attributes that has this byte: attributes and elements ascend.
+fn graph_around(attrs: &[ast::Attr], at: u32) -> Option<&ast::Graph> {
+    let mut attrs = attrs;
+    loop {
+        let attr = attrs.get(attrs.partition_point(|attr| attr.span.start <= at).checked_sub(1)?)?;
+        let graph = match attr.value.as_ref()? {
+            AttrValue::Graph(graph) => graph,
+            AttrValue::Record(parts) => {
+                attrs = &parts.items;
+                continue;
+            }
+            AttrValue::List(list) | AttrValue::Braced(list) => {
+                let next = list.items.partition_point(|element| element.value.span().start <= at);
+                match &list.items.get(next.checked_sub(1)?)?.value {
+                    AttrValue::Graph(graph) => graph,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        return (graph.span.start..graph.span.end).contains(&at).then_some(graph);
     }
 }
 

@@ -103,7 +103,7 @@ fn measure(
         Err(found) => return Ok(Err(found)),
     };
     let prepare = start.elapsed();
-    let options = args.limits.options(args.feed.seed);
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(Err(found)),

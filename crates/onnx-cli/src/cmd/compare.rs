@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let options = args.limits.options(args.feed.seed);
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(ready.report(session, &found)),

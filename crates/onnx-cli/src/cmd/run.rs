@@ -116,7 +116,7 @@ fn compute(
         Ok(executable) => executable,
         Err(found) => return Ok(Err(found)),
     };
-    let mut options: RunOptions<'_> = args.limits.options(args.feed.seed);
+    let mut options: RunOptions<'_> = args.limits.options(args.feed.seed, &ready.loaded.model);
     let inputs = match options.within(|| args.feed.values(ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(Err(found)),

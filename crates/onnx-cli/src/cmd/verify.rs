@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(executable) => executable,
         Err(found) => return Ok(one.report(session, &found)),
     };
-    let options = args.limits.options(args.feed.seed);
+    let options = args.limits.options(args.feed.seed, &one.loaded.model);
     let inputs = match options.within(|| args.feed.or_random().values(&one, &first, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(one.report(session, &found)),

@@ -11,6 +11,7 @@ use crate::entity;
 use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::names::Name;
 use crate::pass::Order;
+use std::collections::HashMap;
 
 mod interface;
 #[cfg(test)]
@@ -55,6 +56,8 @@ struct Walker<'s, 'm> {
     /// Graphs that a finding has put in order.
     sorted: SecondaryMap<GraphId, bool>,
     outputs: &'s mut Seen<u32>,
+    /// What is declared of a name first, where one is not defined.
+    declarations: Option<HashMap<Name, (GraphId, u32)>>,
     main_names: &'s SecondaryMap<Name, Option<Entity>>,
     step_names: &'s SecondaryMap<Name, Option<Entity>>,
 }
@@ -82,6 +85,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             open: Vec::new(),
             reported: SecondaryMap::default(),
             order: None,
+            declarations: None,
             sorted: SecondaryMap::default(),
             outputs: &mut outputs,
             main_names: &main_names,
@@ -280,14 +284,18 @@ impl<'m> Walker<'_, 'm> {
     fn declared(&mut self, value: ValueId) -> Option<Entity> {
         let name = self.value(value).name;
         let body = self.view.body;
-        let declarations = body.graphs.values().map(|graph| graph.value_info.len()).sum();
-        if declarations == 0 || !self.found.affords(declarations) {
-            return None;
-        }
-        body.graphs.iter().find_map(|(id, graph)| {
-            let i = graph.value_info.iter().position(|port| port.name == Some(name))?;
-            Some(Entity::ValueInfo(self.view.id, id, index(i)))
-        })
+        let declarations = self.declarations.get_or_insert_with(|| {
+            let mut declarations = HashMap::new();
+            for (id, graph) in body.graphs.iter() {
+                for (i, port) in graph.value_info.iter().enumerate() {
+                    if let Some(name) = port.name {
+                        declarations.entry(name).or_insert((id, index(i)));
+                    }
+                }
+            }
+            declarations
+        });
+        declarations.get(&name).map(|&(graph, i)| Entity::ValueInfo(self.view.id, graph, i))
     }
 
     /// No name resolution gives this; an edit that went wrong can.

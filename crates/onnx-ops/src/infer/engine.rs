@@ -335,21 +335,26 @@ impl<'m> Engine<'m> {
             true => g.inputs.iter().take(passed).filter_map(|port| port.value).collect(),
             false => HashSet::default(),
         };
-        for init in &g.initializers {
+        let is_replaced = |value: ValueId| {
+            let is_default = matches!(body.values[value].def, ValueDef::Input(_));
+            is_default && (!is_constant || passed.contains(&value))
+        };
+        for init in g.initializers.iter().filter(|init| !is_replaced(init.value)) {
             let tensor = &body.tensors[init.tensor];
-            let is_default = matches!(body.values[init.value].def, ValueDef::Input(_));
-            if is_default && (!is_constant || passed.contains(&init.value)) {
-                continue;
-            }
             let ty = super::node::type_of_tensor(tensor);
             let value = Value::of_tensor(tensor).map(Arc::new);
             self.define(init.value, Fact { ty, value, source: Source::Stored });
         }
-        for init in &g.sparse_initializers {
+        for init in g.sparse_initializers.iter().filter(|init| !is_replaced(init.value)) {
             let values = init.tensor.values.and_then(|t| body.tensors.get(t));
             let elem = values.and_then(|t| t.elem);
-            let shape = super::node::shape_of(&init.tensor.dims);
-            let ty = Ty::Sparse(TensorTy { elem, shape });
+            let tensor = TensorTy { elem, shape: super::node::shape_of(&init.tensor.dims) };
+            // A tensor that is stored sparsely, whatever takes it, unless the model says that it is a sparse one.
+            let declared = self.frame.declared[init.value].map(|(ty, _)| self.declared_type(ty));
+            let ty = match declared {
+                Some(Ty::Sparse(_)) => Ty::Sparse(tensor),
+                _ => Ty::Tensor(tensor),
+            };
             self.define(init.value, Fact { ty, value: None, source: Source::Stored });
         }
     }

@@ -76,6 +76,8 @@ struct Driver<'s> {
     stray: Option<Span>,
     /// Where the last run of semicolons and spaces ends.
     semicolons_end: usize,
+    /// Where nothing ends a `/*`, as far as was looked.
+    unclosed: std::ops::Range<usize>,
 }
 
 fn run(source: &str, single_line_from: usize) -> Lexed {
@@ -91,6 +93,7 @@ fn run(source: &str, single_line_from: usize) -> Lexed {
         end: 0,
         stray: None,
         semicolons_end: 0,
+        unclosed: 0..0,
     };
     // A byte-order mark is no part of the text.
     let start = if source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };

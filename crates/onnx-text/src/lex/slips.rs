@@ -142,30 +142,32 @@ impl Driver<'_> {
     /// `/* … */`; to the end of the line if nothing closes it. Returns where it ends.
     fn block_comment(&mut self, start: usize, to: usize) -> usize {
         let rest = &self.source[start..to];
-        let line = rest.find('\n').unwrap_or(rest.len());
-        let Some(length) = rest[2..].find("*/").map(|at| at + 4) else {
+        let is_unclosed = self.unclosed.start <= start && to <= self.unclosed.end;
+        let closed = if is_unclosed { None } else { rest[2..].find("*/") };
+        let Some(length) = closed.map(|at| at + 4) else {
+            self.unclosed = start..to;
             let d = Diagnostic::new(
                 &code::FOREIGN_SPELLING,
                 span(start, start + 2),
                 "`/*` does not begin a comment",
             );
             self.report(d.label("nothing closes it").help("begin each line of a comment with `#`"));
-            return start + line;
+            return start + rest.find('\n').unwrap_or(rest.len());
         };
         let comment = &rest[..length];
         let d = Diagnostic::new(
             &code::FOREIGN_SPELLING,
-            span(start, start + length.min(line)),
+            span(start, start + comment.find('\n').unwrap_or(length)),
             "`/* … */` is not a comment",
         )
         .label("a comment begins with `#` and ends with its line")
         .help("begin each line of a comment with `#`");
         // A comment at the end of a line can stay where it is.
-        let behind = rest[length..].split('\n').next().unwrap_or_default();
-        let indent = self.source[..start].rfind('\n').map_or(0, |at| at + 1);
+        let is_last = rest[length..].chars().take_while(|&c| c != '\n').all(char::is_whitespace);
+        let indent = if is_last { self.source[..start].rfind('\n').map_or(0, |at| at + 1) } else { start };
         let indent = &self.source[indent..start];
         let is_alone = indent.trim().is_empty() || !comment.contains('\n');
-        if behind.trim().is_empty() && is_alone {
+        if is_last && is_alone {
             let lines = comment[2..length - 2].trim().lines();
             let lines: Vec<String> =
                 lines.map(|line| format!("# {}", line.trim().trim_start_matches('*').trim_start())).collect();

@@ -11,8 +11,8 @@
 //! }                                }
 //! ```
 
-use super::{Scope, SourceMap, element_at};
-use crate::ast::{Data, Field, FieldValue, List, Node, Notes, ValueInfo};
+use super::{Scope, SourceMap};
+use crate::ast::{Field, FieldValue, List, Node, Notes};
 use crate::raise::name_text;
 use onnx_ir::diag::{Change, Edit, Entity, Span};
 use onnx_ir::{BodyId, ElemType, FunctionId, GraphId, NodeId};
@@ -62,56 +62,37 @@ impl SourceMap<'_> {
                 self.take_out(function.span, edits);
             }
             Entity::OpsetImport(i) => {
-                let (list, at) = element_at(self.header()?, self.source, "opset_import", i)?;
+                let (list, at) = self.element_at(self.header()?, "opset_import", i)?;
                 self.take_entry(list, at, |e| e.span(), edits)?;
             }
             Entity::FunctionOpsetImport(f, i) => {
                 let header = &self.function(f)?.header.as_ref()?.items;
-                let (list, at) = element_at(header, self.source, "opset_import", i)?;
+                let (list, at) = self.element_at(header, "opset_import", i)?;
                 self.take_entry(list, at, |e| e.span(), edits)?;
             }
             Entity::ModelMetadata(i) => {
-                let (list, at) = element_at(self.header()?, self.source, "metadata_props", i)?;
+                let (list, at) = self.element_at(self.header()?, "metadata_props", i)?;
                 self.take_entry(list, at, |e| e.span(), edits)?;
             }
-            Entity::Attr(b, n, _) => {
-                let list = self.node(b, n)?.attrs.as_ref()?;
-                let wanted = self.span(entity)?;
-                let at = list.items.iter().position(|a| a.span == wanted)?;
+            Entity::Attr(b, n, i) => {
+                let (list, at) = self.attr_at(b, n, i)?;
                 self.take_out_notes(&list.items[at].notes, edits);
                 self.take_entry_or_list(list, at, |a| a.span, edits)?;
             }
-            Entity::ValueInfo(b, g, i) => {
-                let is_entry = |v: &ValueInfo| v.data.is_none();
-                self.remove_value(self.scope(b, g)?, is_entry, i, edits)?;
-            }
-            Entity::Initializer(b, g, i) => {
-                let scope = self.scope(b, g)?;
-                let is_dense = |v: &ValueInfo| matches!(&v.data, Some(d) if !matches!(d, Data::Sparse(_)));
-                // An initialized input comes first, and is more than an initializer.
-                let before = scope.inputs.iter().filter(|v| is_dense(v)).count();
-                self.remove_value(scope, is_dense, i.checked_sub(u32::try_from(before).ok()?)?, edits)?;
-            }
-            Entity::SparseInitializer(b, g, i) => {
-                let is_sparse = |v: &ValueInfo| matches!(&v.data, Some(Data::Sparse(_)));
-                self.remove_value(self.scope(b, g)?, is_sparse, i, edits)?;
+            Entity::ValueInfo(b, g, _)
+            | Entity::Initializer(b, g, _)
+            | Entity::SparseInitializer(b, g, _) => {
+                self.remove_value(self.scope(b, g)?, self.span(entity)?, edits)?;
             }
             _ => return None,
         }
         Some(())
     }
 
-    fn remove_value(
-        &self,
-        scope: Scope<'_>,
-        is_wanted: impl Fn(&ValueInfo) -> bool,
-        i: u32,
-        edits: &mut Vec<Edit>,
-    ) -> Option<()> {
+    fn remove_value(&self, scope: Scope<'_>, span: Span, edits: &mut Vec<Edit>) -> Option<()> {
         let list = scope.list?;
-        // Types in the signature of a function are entries of its value infos, and cannot be taken out.
-        let i = (i as usize).checked_sub(scope.signature().count())?;
-        let at = list.items.iter().enumerate().filter(|(_, v)| is_wanted(v)).nth(i)?.0;
+        // What stands in the signature is more than an entry of a list, and cannot be taken out.
+        let at = list.items.binary_search_by_key(&span.start, |item| item.span.start).ok()?;
         let item = &list.items[at];
         self.take_out_comments(item.notes.start().unwrap_or(item.span.start), edits);
         self.take_out_notes(&item.notes, edits);
@@ -341,11 +322,11 @@ impl SourceMap<'_> {
     }
 
     fn line_start(&self, at: u32) -> usize {
-        self.source[..at as usize].rfind('\n').map_or(0, |at| at + 1)
+        self.index.line_start(self.source, at)
     }
 
     fn rest_of_line(&self, at: u32) -> &str {
-        self.source[at as usize..].split('\n').next().unwrap_or_default()
+        &self.source[at as usize..self.index.line_end(self.source, at)]
     }
 }
 

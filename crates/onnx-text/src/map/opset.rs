@@ -1,9 +1,11 @@
 //! Where the entities of an operator set are written.
 
 use super::SourceMap;
+use super::index::Index;
 use crate::ast::{self, OpsetItem};
 use onnx_ir::OperatorSet;
 use onnx_ir::diag::{Entity, Span};
+use std::rc::Rc;
 
 /// Finds entities of an operator set in the text that it was lowered from.
 #[derive(Clone, Debug)]
@@ -15,6 +17,7 @@ pub struct OpsetMap<'a> {
     set: &'a OperatorSet,
     /// The functions of the set, those that operators have as their body included.
     file: ast::File,
+    index: Rc<Index>,
 }
 
 impl<'a> OpsetMap<'a> {
@@ -31,7 +34,7 @@ impl<'a> OpsetMap<'a> {
             graph: None,
             functions: functions.collect(),
         };
-        OpsetMap { source, tree, operators: tree.operators().collect(), set, file }
+        OpsetMap { source, tree, operators: tree.operators().collect(), set, file, index: Rc::default() }
     }
 
     /// Where an entity is written, the smallest part that stands for it.
@@ -58,7 +61,11 @@ impl<'a> OpsetMap<'a> {
                 let clause = operator(o)?.signature.as_ref()?.variables.as_ref()?;
                 clause.variables.get(i as usize).map(|v| v.name)
             }
-            other => SourceMap::new(self.source, &self.file, &self.set.model).span(other),
+            other => {
+                let index = Rc::clone(&self.index);
+                let map = SourceMap { source: self.source, file: &self.file, model: &self.set.model, index };
+                map.span(other)
+            }
         }
     }
 }

@@ -1,0 +1,157 @@
+//! Long lists of the tree, walked once: a text may have as many findings as its lists have entries.
+
+use super::SourceMap;
+use crate::lower::literals::{Escapes, unquote};
+use onnx_ir::diag::Span;
+use onnx_ir::{BodyId, FunctionId, GraphId, NodeId};
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What was asked for before. It has places only, so that it can be shared by maps of the same tree and model.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    lists: RefCell<HashMap<Key, Rc<[Span]>>>,
+    /// Where a graph is among those of the node that owns it.
+    graphs: RefCell<HashMap<(BodyId, GraphId), u32>>,
+    bodies: OnceCell<HashMap<BodyId, Root>>,
+    /// Where lines begin.
+    lines: OnceCell<Vec<u32>>,
+}
+
+/// What a body is in.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Root {
+    Function(FunctionId),
+    Initialization(u32),
+    Algorithm(u32),
+}
+
+/// A list: the entries of a kind in what begins at a place.
+pub(super) type Key = (Kind, u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Kind {
+    /// The attributes of a node, as the model has them; the empty place for one that is not in the tree.
+    Attrs,
+    /// The attributes of a function, with or without default.
+    Formals(bool),
+    Dense,
+    Sparse,
+    ValueInfos,
+    /// The graphs in a node's attributes.
+    Subgraphs,
+    /// The keys of the fields of this name.
+    Fields(&'static str),
+    /// The values of the fields of this name in annotations.
+    Notes(&'static str),
+    /// The elements of the lists that fields of this name hold.
+    Elements(&'static str),
+}
+
+impl Index {
+    /// Entry `i` of a list, which `entries` walks if it must.
+    pub(super) fn entry<I: Iterator<Item = Span>>(
+        &self,
+        key: Key,
+        i: u32,
+        entries: impl FnOnce() -> I,
+    ) -> Option<Span> {
+        let known = self.lists.borrow().get(&key).map(Rc::clone);
+        let list = match known {
+            Some(list) => list,
+            None => {
+                let list: Rc<[Span]> = entries().collect();
+                self.lists.borrow_mut().insert(key, Rc::clone(&list));
+                list
+            }
+        };
+        list.get(i as usize).copied()
+    }
+
+    /// Where the line begins that has this byte.
+    pub(super) fn line_start(&self, source: &str, at: u32) -> usize {
+        let lines = self.lines(source);
+        lines[lines.partition_point(|&line| line <= at) - 1] as usize
+    }
+
+    /// Where the line ends that has this byte, without the line feed.
+    pub(super) fn line_end(&self, source: &str, at: u32) -> usize {
+        let lines = self.lines(source);
+        let next = lines.partition_point(|&line| line <= at);
+        lines.get(next).map_or(source.len(), |&line| line as usize - 1)
+    }
+
+    fn lines(&self, source: &str) -> &[u32] {
+        self.lines.get_or_init(|| {
+            let ends = memchr::memchr_iter(b'\n', source.as_bytes());
+            std::iter::once(0).chain(ends.filter_map(|at| u32::try_from(at + 1).ok())).collect()
+        })
+    }
+}
+
+/// Attributes of a node that are looked through each time.
+const FEW: usize = 8;
+
+impl SourceMap<'_> {
+    /// What a body other than the main graph's is in.
+    pub(super) fn owner(&self, body: BodyId) -> Option<Root> {
+        let bodies = self.index.bodies.get_or_init(|| {
+            let mut bodies = HashMap::new();
+            for (id, function) in self.model.functions.iter() {
+                bodies.entry(function.body).or_insert(Root::Function(id));
+            }
+            for (i, info) in (0..).zip(&self.model.training) {
+                if let Some(body) = info.initialization {
+                    bodies.entry(body).or_insert(Root::Initialization(i));
+                }
+                if let Some(body) = info.algorithm {
+                    bodies.entry(body).or_insert(Root::Algorithm(i));
+                }
+            }
+            bodies
+        });
+        bodies.get(&body).copied()
+    }
+
+    /// The place of a graph among those of the node that owns it.
+    pub(super) fn graph_position(&self, body: BodyId, graph: GraphId) -> Option<u32> {
+        if let Some(&position) = self.index.graphs.borrow().get(&(body, graph)) {
+            return Some(position);
+        }
+        let owner = self.model.bodies[body].graphs.get(graph)?.owner?;
+        let mut graphs = self.index.graphs.borrow_mut();
+        for (position, sibling) in (0..).zip(self.model.bodies[body].subgraphs(owner)) {
+            graphs.entry((body, sibling)).or_insert(position);
+        }
+        graphs.get(&(body, graph)).copied()
+    }
+
+    /// The place of an attribute. The tree may have more than the model, where one could not be lowered: they are paired
+    /// by name.
+    pub(super) fn attr_span(&self, body: BodyId, node: NodeId, i: u32) -> Option<Span> {
+        let tree = &self.node(body, node)?.attrs.as_ref()?.items;
+        let attrs = &self.model.bodies[body].nodes[node].attrs;
+        let spans = || {
+            let mut named: HashMap<_, Vec<Span>> = HashMap::new();
+            for attr in tree.iter().rev() {
+                named.entry(unquote(self.text(attr.name), Escapes::Literal)).or_default().push(attr.span);
+            }
+            let mut nameless = tree.iter().map(|attr| attr.span);
+            attrs.iter().map(move |attr| {
+                let span = match attr.name {
+                    Some(name) => named.get_mut(self.model.names.bytes(name)).and_then(Vec::pop),
+                    None => nameless.next(),
+                };
+                span.unwrap_or_default()
+            })
+        };
+        let start = tree.first()?.span.start;
+        let span = if tree.len() <= FEW {
+            spans().nth(i as usize)
+        } else {
+            self.index.entry((Kind::Attrs, start), i, spans)
+        };
+        span.filter(|&span| span != Span::default())
+    }
+}
