@@ -459,8 +459,11 @@ fn checking_types_takes_linear_time_and_memory() {
     }
 }
 
+/// What it is, and a text with so many of it.
+type Mistakes = (&'static str, fn(usize) -> String);
+
 /// Models with as many mistakes of one kind as they have entries.
-const MISTAKES: &[(&str, fn(usize) -> String)] = &[
+const MISTAKES: &[Mistakes] = &[
     ("attributes of a node that it does not have", |n| {
         format!(
             "{HEADER}g (float[2] x) => (float[2] y) {{ y = Relu <{}> (x) }}",
