@@ -158,7 +158,9 @@ fn is_close(kind: Kind) -> bool {
 /// `open item, item, … close`
 pub(super) fn list<'t, O>(open: Kind, item: impl P<'t, O>) -> impl P<'t, List<O>> {
     production(move |inp: &mut Inp<'t, '_>| {
-        let (items, span) = items(inp, open, &item, None)?;
+        let (mut items, span): (Vec<O>, Span) = items(inp, open, &item, None)?;
+        // Most lists are short, and there may be many.
+        items.shrink_to_fit();
         Ok(List { items, span })
     })
 }

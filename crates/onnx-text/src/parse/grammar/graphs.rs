@@ -42,7 +42,9 @@ pub(in crate::parse) fn function(inp: &mut Inp<'_, '_>) -> Out<Function> {
 
 /// `body = "{" node* "}"`
 pub(in crate::parse) fn body(inp: &mut Inp<'_, '_>) -> Out<(Vec<Node>, Span)> {
-    inp.parse(block(production(node), Want::Node))
+    let (mut nodes, span) = inp.parse(block(production(node), Want::Node))?;
+    nodes.shrink_to_fit();
+    Ok((nodes, span))
 }
 
 /// `value_infos = "(" (value_info ("," value_info)*)? ")"`
