@@ -94,6 +94,19 @@ impl<'a> SourceMap<'a> {
             Entity::Attr(b, n, i) => {
                 self.attr(b, n, i).map(|a| a.span).or_else(|| self.node(b, n).map(|n| n.span))
             }
+            Entity::AttrReference(b, n, i) => match self.attr(b, n, i).and_then(|a| a.value.as_ref()) {
+                // The name, and the `@` before it.
+                Some(ast::AttrValue::Reference(name)) => {
+                    let between = &self.source[..name.start as usize];
+                    Some(
+                        between
+                            .rfind('@')
+                            .and_then(|at| u32::try_from(at).ok())
+                            .map_or(*name, |at| Span::new(at, name.end)),
+                    )
+                }
+                _ => self.span(Entity::Attr(b, n, i)),
+            },
             Entity::Training(i) => {
                 let mut infos = self.header()?.iter().filter(|f| self.text(f.key) == "training_info");
                 infos.nth(i as usize).map(|f| f.key)
