@@ -13,7 +13,7 @@ use crate::reads;
 use crate::session::{Session, Status, bytes, count};
 use crate::text::{ProfileArg, Text};
 use anyhow::{Context as _, bail, ensure};
-use onnx_ir::{Diagnostic, Model, Severity};
+use onnx_ir::{Diagnostic, Model};
 use onnx_proto::FileKind;
 use onnx_proto::external::{self, DataFile, Folder, Layout, Which, externalize, internalize};
 use onnx_text::RaiseOptions;
@@ -222,8 +222,10 @@ fn write(
         if !text.is_lost() {
             put(target, input.path.as_deref(), files, |out| text.write(out))?;
         }
-        let severity = if text.is_lost() { Severity::Error } else { Severity::Warning };
-        let losses: Vec<_> = text.losses().iter().cloned().map(|loss| loss.severity(severity)).collect();
+        let mut losses = text.losses().to_vec();
+        if text.is_lost() {
+            losses.iter_mut().for_each(Diagnostic::deny);
+        }
         locate::report(session, input, loaded, &losses);
         if text.is_extended() {
             session.note(EXTENDED);

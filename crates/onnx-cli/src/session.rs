@@ -114,6 +114,11 @@ impl Session {
     pub(crate) fn report(&mut self, source: &Source<'_>, diagnostics: &[Diagnostic]) {
         let mut out = String::new();
         for diagnostic in diagnostics {
+            debug_assert!(
+                diagnostic.severity <= diagnostic.code.severity,
+                "{} is no warning",
+                diagnostic.code.id
+            );
             match diagnostic.severity {
                 Severity::Error => self.errors += 1,
                 Severity::Warning => self.warnings += 1,

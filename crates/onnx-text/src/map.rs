@@ -90,6 +90,15 @@ impl<'a> SourceMap<'a> {
                 Some(node.outputs.get(i as usize).copied().filter(|s| !s.is_empty()).unwrap_or(node.span))
             }
             Entity::Attr(b, n, i) => self.attr_span(b, n, i).or_else(|| self.node(b, n).map(|n| n.span)),
+            Entity::AttrReference(b, n, i) => match self.attr(b, n, i).and_then(|a| a.value.as_ref()) {
+                // The name, and the `@` before it.
+                Some(ast::AttrValue::Reference(name)) => {
+                    let at = self.source[..name.start as usize].rfind('@');
+                    let start = at.and_then(|at| u32::try_from(at).ok()).unwrap_or(name.start);
+                    Some(Span::new(start, name.end))
+                }
+                _ => self.span(Entity::Attr(b, n, i)),
+            },
             Entity::Training(i) => self.field(self.header()?, "training_info", i).map(|f| f.key),
             Entity::Configuration(i) => self.note(&self.file.notes, keys::CONFIGURATION, i),
             // Models have none: see `value_span` and `OpsetMap`.

@@ -266,7 +266,7 @@ fn asked_for(args: &Args, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for diagnostic in &mut found {
         let is_denied = |key: &String| key == "warnings" || is_meant(key, diagnostic.code);
         if args.deny.iter().any(is_denied) {
-            diagnostic.severity = Severity::Error;
+            diagnostic.deny();
         }
     }
     found

@@ -9,8 +9,8 @@ use crate::progress::Work;
 use crate::session::{Session, Status};
 use crate::text::ProfileArg;
 use anyhow::{bail, ensure};
+use onnx_ir::Diagnostic;
 use onnx_ir::diag::code;
-use onnx_ir::{Diagnostic, Severity};
 use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 fn refuse_unknown(args: &Args, diagnostics: &mut [Diagnostic]) {
     for diagnostic in diagnostics.iter_mut().filter(|d| !args.drop_unknown && d.code == &code::UNKNOWN_FIELD)
     {
-        diagnostic.severity = Severity::Error;
+        diagnostic.deny();
         diagnostic.help = Some("use --drop-unknown to convert the model without it".to_owned());
     }
 }

@@ -9,7 +9,6 @@ use crate::progress::Work;
 use crate::session::{Session, Status};
 use crate::text::{ProfileArg, Text};
 use anyhow::ensure;
-use onnx_ir::Severity;
 use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 use std::path::PathBuf;
@@ -82,8 +81,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
     }
     locate::report(session, &input, &loaded, &loaded.diagnostics);
-    let losses: Vec<_> = text.losses().iter().cloned().map(|loss| loss.severity(Severity::Warning)).collect();
-    locate::report(session, &input, &loaded, &losses);
+    locate::report(session, &input, &loaded, text.losses());
     if text.is_extended() {
         match args.profile {
             ProfileArg::Extended => session.note(FOR_PEOPLE),

@@ -171,6 +171,24 @@ fn fixes_have_byte_ranges_for_programs() {
     assert_eq!(replacement["insertedContent"]["text"], Value::from("image"));
 }
 
+#[test]
+fn findings_leave_out_what_they_do_not_have() {
+    let folder = Folder::new(&[("m.onnxtxt", MENDABLE.as_bytes()), ("m.onnx", b"no model")]);
+    for file in ["m.onnxtxt", "m.onnx"] {
+        let done = folder.run(&["check", "--format", "json", file]).expect(1);
+        assert!(done.text().lines().next().is_some() && !done.text().contains("null"), "{}", done.text());
+    }
+}
+
+#[test]
+fn what_a_profile_cannot_say_has_a_place() {
+    let model = "#@ onnxtxt 1\n#@ configuration: [{name: \"c\", num_devices: 2}]\n\
+        <ir_version: 11, opset_import: [\"\": 23]> g (float[N] x) => (float[N] y) { y = Relu(x) }\n";
+    let folder = Folder::new(&[("m.onnxtxt", model.as_bytes())]);
+    let done = folder.run(&["print", "--profile", "reference", "m.onnxtxt"]);
+    assert!(done.stderr.contains("W0106") && done.stderr.contains("m.onnxtxt:3:1"), "{}", done.stderr);
+}
+
 /// Two nodes that give what they take, one of which is meant.
 const IDLE: &str = "<ir_version: 10, opset_import: [\"\": 21], producer_name: \"a\", producer_version: \"1\", domain: \"a\">\n\
     g (float[N] x) => (float[N] y)\n{\n   t = Identity(x)  # onnxtxt: allow(no-op): a name for tools\n   \

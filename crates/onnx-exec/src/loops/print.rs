@@ -18,6 +18,16 @@ impl Display for Reg {
     }
 }
 
+impl Class {
+    /// The shortest text of a float that reads back as the same lane.
+    fn number(self, x: f64) -> String {
+        match self {
+            Class::Single => (x as f32).to_string(),
+            Class::Double | Class::Int => x.to_string(),
+        }
+    }
+}
+
 impl Display for Linear {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut is_first = true;
@@ -138,7 +148,7 @@ impl Program {
     fn line(&self, names: Names<'_>) -> String {
         let numbers = self.numbers.iter().map(|(to, float, int)| match to.class {
             Class::Int => format!("{to} = {int}"),
-            Class::Single | Class::Double => format!("{to} = {float}"),
+            Class::Single | Class::Double => format!("{to} = {}", to.class.number(*float)),
         });
         let steps = self.instrs.iter().map(|instr| instr.line(names));
         numbers.chain(steps).collect::<Vec<_>>().join("; ")
@@ -157,7 +167,7 @@ impl Instr {
                     .collect();
                 let otherwise = match to.class {
                     Class::Int => otherwise.1.to_string(),
-                    Class::Single | Class::Double => otherwise.0.to_string(),
+                    class @ (Class::Single | Class::Double) => class.number(otherwise.0),
                 };
                 format!("{to} = {}[{place}] where {} else {otherwise}", names(*operand), bounds.join(" and "))
             }

@@ -41,7 +41,7 @@ pub struct Label {
 pub struct Diagnostic {
     /// Its row in the code table.
     pub code: &'static Code,
-    /// How bad; the code's unless the site says otherwise.
+    /// How bad: as the code says, unless warnings are denied.
     pub severity: Severity,
     /// What is wrong, lower case, no full stop.
     pub message: String,
@@ -97,11 +97,9 @@ impl Diagnostic {
         self
     }
 
-    /// Overrides the code's severity.
-    #[must_use]
-    pub fn severity(mut self, severity: Severity) -> Self {
-        self.severity = severity;
-        self
+    /// Makes an error of a warning. The other way there is none: what may be a warning has a code of its own.
+    pub fn deny(&mut self) {
+        self.severity = Severity::Error;
     }
 
     /// Adds a fix of the text.

@@ -100,6 +100,8 @@ pub enum Entity {
     /// The operator that the node names.
     NodeOp(BodyId, NodeId),
     Attr(BodyId, NodeId, u32),
+    /// The parameter of a function that the attribute refers to.
+    AttrReference(BodyId, NodeId, u32),
     Training(u32),
     /// `opset_version` of an operator set.
     OpsetVersion,
@@ -123,7 +125,8 @@ impl Entity {
             | Entity::NodeInput(body, node, _)
             | Entity::NodeOutput(body, node, _)
             | Entity::NodeOp(body, node)
-            | Entity::Attr(body, node, _) => Some((body, node)),
+            | Entity::Attr(body, node, _)
+            | Entity::AttrReference(body, node, _) => Some((body, node)),
             Entity::Header
             | Entity::IrVersion
             | Entity::ModelVersion

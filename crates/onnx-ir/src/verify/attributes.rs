@@ -2,7 +2,7 @@
 
 use super::scene::{Findings, Role, Scene, Seen, index};
 use crate::body::{Attr, AttrType, AttrValue};
-use crate::diag::{Change, Code, Diagnostic, Entity, Severity, code};
+use crate::diag::{Change, Code, Diagnostic, Entity, code};
 use crate::model::Function;
 use crate::names::Name;
 
@@ -86,21 +86,17 @@ fn type_name(ty: AttrType) -> String {
 }
 
 /// The first mistake of an attribute in itself, whether it refers to a parameter or not.
-fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code, Severity, String)> {
+fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code, String)> {
     let subject = || subject(scene, attr);
     if attr.name.is_none_or(Name::is_empty) {
-        return Some((codes.name_type, Severity::Error, subject()));
+        return Some((codes.name_type, subject()));
     }
     let ty = match attr.ty {
         // Before IR 2 the value told the type.
         None if scene.ir_version < 2 => return None,
-        None => return Some((codes.name_type, Severity::Error, format!("{} states no type", subject()))),
+        None => return Some((codes.name_type, format!("{} states no type", subject()))),
         Some(ty) if ty.name().is_none() => {
-            return Some((
-                codes.name_type,
-                Severity::Error,
-                format!("{} has type {}, which does not exist", subject(), ty.0),
-            ));
+            return Some((codes.name_type, format!("{} has type {}, which does not exist", subject(), ty.0)));
         }
         Some(ty) => ty,
     };
@@ -113,24 +109,19 @@ fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code,
             let (states, has) = (type_name(ty), type_name(value.ty()));
             Some((
                 codes.value_field,
-                Severity::Error,
                 format!("{} is of type `{states}`, but its value is of type `{has}`", subject()),
             ))
         }
         [] if ty.is_list() => None,
         [] => {
             let zero = matches!(ty, AttrType::FLOAT | AttrType::INT | AttrType::STRING);
-            let severity = if zero && codes.zero_is_legal { Severity::Warning } else { Severity::Error };
-            Some((
-                codes.no_value,
-                severity,
-                format!("{} of type `{}` has no value", subject(), type_name(ty)),
-            ))
+            let code = if zero { codes.zero_omitted } else { codes.no_value };
+            Some((code, format!("{} of type `{}` has no value", subject(), type_name(ty))))
         }
         values => {
             let all: Vec<_> = values.iter().map(|v| format!("`{}`", type_name(v.ty()))).collect();
             let message = format!("{} has {} values, of types {}", subject(), values.len(), all.join(", "));
-            Some((codes.value_field, Severity::Error, message))
+            Some((codes.value_field, message))
         }
     }
 }
@@ -140,7 +131,8 @@ struct Codes {
     name_type: &'static Code,
     value_field: &'static Code,
     no_value: &'static Code,
-    zero_is_legal: bool,
+    /// The same where a value that is left out is read as zero.
+    zero_omitted: &'static Code,
 }
 
 fn attribute(
@@ -155,15 +147,23 @@ fn attribute(
         name_type: &code::ATTR_NAME_TYPE,
         value_field: &code::ATTR_VALUE_FIELD,
         no_value: &code::ATTR_NO_VALUE,
-        zero_is_legal: true,
+        zero_omitted: &code::ATTR_ZERO_OMITTED,
     };
-    if let Some((code, severity, message)) = form(scene, attr, &codes) {
-        found.push(Diagnostic::new(code, place, message).severity(severity));
+    if let Some((code, message)) = form(scene, attr, &codes) {
+        found.push(Diagnostic::new(code, place, message));
         return;
     }
     match attr.reference.filter(|r| !r.is_empty()) {
         Some(parameter) => reference(scene, found, attr, place, parameter, function, parameters),
         None => utf8(scene, found, attr, place),
+    }
+}
+
+/// The reference itself, of an attribute of a node.
+fn referred(place: Entity) -> Entity {
+    match place {
+        Entity::Attr(body, node, i) => Entity::AttrReference(body, node, i),
+        other => other,
     }
 }
 
@@ -197,7 +197,7 @@ fn reference(
             let message = format!("function `{of}` has no attribute parameter `{text}`");
             let help =
                 help.unwrap_or_else(|| format!("declare `{text}` in `<…>` after the name of the function"));
-            found.push(Diagnostic::new(&code::ATTR_REF_UNDECLARED, place, message).help(help));
+            found.push(Diagnostic::new(&code::ATTR_REF_UNDECLARED, referred(place), message).help(help));
         }
         (Some(Some(declared)), Some(ty)) if declared != ty => {
             let message = format!(
@@ -205,7 +205,7 @@ fn reference(
                 type_name(ty),
                 type_name(declared)
             );
-            found.push(Diagnostic::new(&code::ATTR_REF_UNDECLARED, place, message));
+            found.push(Diagnostic::new(&code::ATTR_REF_UNDECLARED, referred(place), message));
         }
         (Some(_), _) => {}
     }
@@ -238,9 +238,9 @@ fn utf8(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
 
 fn default(scene: &Scene<'_>, found: &mut Findings, attr: &Attr, place: Entity) {
     let code = &code::FUNCTION_DEFAULT_ATTRIBUTE;
-    let codes = Codes { name_type: code, value_field: code, no_value: code, zero_is_legal: false };
+    let codes = Codes { name_type: code, value_field: code, no_value: code, zero_omitted: code };
     let message = match form(scene, attr, &codes) {
-        Some((_, _, message)) => message,
+        Some((_, message)) => message,
         None if attr.reference.is_some_and(|r| !r.is_empty()) => {
             format!("the default of {} is a reference", subject(scene, attr))
         }
@@ -303,7 +303,7 @@ mod tests {
         let attr = named(&mut model);
         only(&mut main(&mut model).nodes).attrs.push(attr);
         let list = super::super::verify(&model, &Default::default());
-        assert_eq!(list.iter().map(|d| d.severity).collect::<Vec<_>>(), [Severity::Warning]);
+        assert_eq!(list.iter().map(|d| d.code.id).collect::<Vec<_>>(), ["W0409"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::scene::{Findings, Scene, Seen, View, count, index};
 use super::types::tensor_of;
 use crate::body::{Body, GraphId, NodeDeviceConfiguration, NodeId, ShardingSpec, ValueId};
-use crate::diag::{Code, Diagnostic, Entity, Severity, code};
+use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
 use crate::types::Types;
@@ -206,8 +206,7 @@ impl OfNode<'_, '_> {
             let (shards, devices) = (count(product, "shard"), count(devices, "device"));
             let message = format!("sharding of `{tensor}` makes {shards} for {devices}");
             let place = Entity::Node(self.view.id, self.node);
-            self.found
-                .push(Diagnostic::new(&code::SHARDING_SHARDS, place, message).severity(Severity::Warning));
+            self.found.push(Diagnostic::new(&code::SHARDING_DEVICE_COUNT, place, message));
         }
     }
 }
@@ -299,6 +298,6 @@ mod tests {
         assert_eq!(axes(vec![axis(5, 2)]), ["E0925 `x` of rank 1 has no axis 5"]);
         assert_eq!(axes(vec![axis(0, 2), axis(-1, 1)]), ["E0925 axis -1 of `x` is sharded twice"]);
         assert_eq!(axes(vec![axis(0, 0)]), ["E0926 `x` is split into 0 shards"]);
-        assert_eq!(axes(vec![axis(0, 3)]), ["E0926 sharding of `x` makes 3 shards for 2 devices"]);
+        assert_eq!(axes(vec![axis(0, 3)]), ["W0927 sharding of `x` makes 3 shards for 2 devices"]);
     }
 }

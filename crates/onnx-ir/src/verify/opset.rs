@@ -6,7 +6,7 @@ use super::{
     VerifyOptions, attributes, calls, declarations, functions, graph, header, lints, metadata, order,
     strings, tensors, types, versions,
 };
-use crate::diag::{Diagnostic, Entity, Place, Severity, code};
+use crate::diag::{Diagnostic, Entity, Place, code};
 use crate::model::normalize_domain;
 use crate::names::Name;
 use crate::opset::{Definition, OPSET_MAGIC, Operator, OperatorSet, Signatures};
@@ -185,8 +185,7 @@ fn defined(scene: &Scene<'_>, found: &mut Findings, signatures: &Signatures, def
         let name = scene.model.text(function.name);
         let Some(&i) = of.get(&f) else {
             let message = format!("function `{name}` defines no operator of the set");
-            let d = Diagnostic::new(&code::OPERATOR_FUNCTION, place, message).severity(Severity::Warning);
-            found.push(d);
+            found.push(Diagnostic::new(&code::FUNCTION_OF_NO_OPERATOR, place, message));
             continue;
         };
         let Some(Some(signature)) = signatures.list.get(i) else { continue };

@@ -59,7 +59,7 @@ fn key(scene: &Scene<'_>, ranks: &HashMap<BodyId, usize>, entity: Entity) -> Key
         Entity::NodeOutput(body, node, i) => in_node(body, node, 0, i),
         Entity::Node(body, node) => in_node(body, node, 1, 0),
         Entity::NodeOp(body, node) => in_node(body, node, 2, 0),
-        Entity::Attr(body, node, i) => in_node(body, node, 3, i),
+        Entity::Attr(body, node, i) | Entity::AttrReference(body, node, i) => in_node(body, node, 3, i),
         Entity::NodeInput(body, node, i) => in_node(body, node, 4, i),
         Entity::Configuration(i) => (last, 0, 0, i),
         Entity::Training(i) => (last, 1, 0, i),

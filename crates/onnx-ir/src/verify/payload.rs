@@ -3,7 +3,7 @@
 
 use super::scene::{Findings, Scene};
 use super::tensors::At;
-use crate::diag::{Code, Diagnostic, Severity, code};
+use crate::diag::{Code, Diagnostic, code};
 use crate::tensor::{Field, Payload};
 use crate::types::ElemType;
 
@@ -27,12 +27,12 @@ pub(super) fn check(
             out_of_range(elem, *field, bytes, range, subject)
         }),
     };
-    let Some((code, severity, message)) = problem else { return true };
-    found.push(Diagnostic::new(code, at.place, message).severity(severity));
+    let Some((code, message)) = problem else { return true };
+    found.push(Diagnostic::new(code, at.place, message));
     false
 }
 
-type Problem = (&'static Code, Severity, String);
+type Problem = (&'static Code, String);
 
 fn string(i: usize, bytes: &[u8], subject: &dyn Fn() -> String) -> Option<Problem> {
     let what = if std::str::from_utf8(bytes).is_err() {
@@ -44,7 +44,7 @@ fn string(i: usize, bytes: &[u8], subject: &dyn Fn() -> String) -> Option<Proble
     } else {
         return None;
     };
-    Some((&code::STRING_DATA_NOT_UTF8, Severity::Error, format!("element {i} of {} {what}", subject())))
+    Some((&code::STRING_DATA_NOT_UTF8, format!("element {i} of {} {what}", subject())))
 }
 
 /// What an entry of a field may be for an element type; `None` where every entry is fine.
@@ -95,7 +95,7 @@ fn out_of_range(
     let code = if bits == Some(6) { &code::FLOAT6_PACKING } else { &code::VALUE_RANGE };
     let what = if field == Field::Raw { "byte" } else { "value" };
     let name = elem.name().unwrap_or("unknown");
-    Some((code, Severity::Error, format!("{what} {i} of {} is {entry}, which is no `{name}`", subject())))
+    Some((code, format!("{what} {i} of {} is {entry}, which is no `{name}`", subject())))
 }
 
 /// Bits beyond the last element, which should be zero.
@@ -127,8 +127,8 @@ fn padding(
     }
     let message = format!("bits after the last element of {} are not zero", subject());
     Some(match bits {
-        6 => (&code::FLOAT6_PACKING, Severity::Error, message),
-        _ => (&code::VALUE_RANGE, Severity::Warning, message),
+        6 => (&code::FLOAT6_PACKING, message),
+        _ => (&code::PADDING_BITS, message),
     })
 }
 
@@ -137,6 +137,7 @@ mod tests {
     use super::super::testing::*;
     use super::super::{VerifyOptions, verify};
     use super::*;
+    use crate::diag::Severity;
     use crate::tensor::Tensor;
     use bytes::Bytes;
     use smallvec::{SmallVec, smallvec};
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn padding_is_zero() {
         let expected =
-            ("E0509 bits after the last element of `w` are not zero".to_owned(), Severity::Warning);
+            ("W0525 bits after the last element of `w` are not zero".to_owned(), Severity::Warning);
         assert_eq!(options(ElemType::INT4, 3, raw(&[0x21, 0x03]), true), []);
         assert_eq!(options(ElemType::INT4, 3, raw(&[0x21, 0x43]), true), std::slice::from_ref(&expected));
         assert_eq!(options(ElemType::UINT2, 1, Payload::int32s(vec![4]), true), [expected]);

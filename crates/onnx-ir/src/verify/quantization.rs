@@ -2,7 +2,7 @@
 
 use super::scene::{Findings, Scene, Seen, View, index};
 use crate::body::GraphId;
-use crate::diag::{Diagnostic, Entity, Severity, code};
+use crate::diag::{Diagnostic, Entity, code};
 use crate::names::Name;
 
 /// The keys that onnx.proto defines.
@@ -66,7 +66,7 @@ fn annotations(
             } else if !KEYS.contains(&key) {
                 let help = found.suggest(key, KEYS.len(), KEYS);
                 let message = format!("annotation of `{text}` has the unknown key `{key}`");
-                found.push(new(message).severity(Severity::Warning).maybe_help(help));
+                found.push(Diagnostic::new(&code::QUANTIZATION_KEY, place, message).maybe_help(help));
             }
             if entry.value.is_none_or(|v| names.get(v).is_none()) {
                 found.push(new(format!(
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(annotated(&[("x", &[("SCALE_TENSOR", "y"), ("SCALE_TENSOR", "y")])]), expected);
         assert_eq!(
             annotated(&[("x", &[("FOO", "y")])]),
-            ["E0231 annotation of `x` has the unknown key `FOO`"]
+            ["W0233 annotation of `x` has the unknown key `FOO`"]
         );
     }
 }

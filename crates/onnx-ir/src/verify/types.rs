@@ -6,7 +6,7 @@ use super::formula::is_formula;
 use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, count, index};
 use crate::body::{Attr, AttrValue, GraphId, Port};
-use crate::diag::{Code, Diagnostic, Entity, Severity, code};
+use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::entity::EntityId;
 use crate::names::Name;
 use crate::show::type_text;
@@ -245,7 +245,7 @@ fn of_graph(
             // Exporters write empty types where a type may be left out.
             unset.add(|| {
                 let message = format!("type of `{name}` states no kind");
-                Diagnostic::new(&code::TYPE_INCOMPLETE, place, message).severity(Severity::Warning)
+                Diagnostic::new(&code::TYPE_UNSET, place, message)
             });
         } else if !(public && unranked(scene, found, port, ty, place)) {
             complete(scene, found, verdict, ty, format_args!("`{name}`"), place);
@@ -301,9 +301,9 @@ fn complete(
 ) {
     let Some(problem) = verdict.problem else { return };
     let legal = problem.unset && matches!(place, Entity::ValueInfo(..));
-    let severity = if legal { Severity::Warning } else { problem.code.severity };
+    let code = if legal { &code::TYPE_UNSET } else { problem.code };
     let message = format!("type `{}` of {of} {}", type_text(scene.model, ty), problem.text);
-    found.push(Diagnostic::new(problem.code, place, message).severity(severity));
+    found.push(Diagnostic::new(code, place, message));
 }
 
 fn denotation(
@@ -398,6 +398,7 @@ mod tests {
 
     #[test]
     fn an_unset_element_type_is_a_warning_in_value_info() {
+        use crate::diag::Severity;
         let model = draft(|d| {
             let ty = d.b.types.intern(tensor(Some(ElemType::UNDEFINED), None).into());
             d.graph("g", &["x"], &["y"], |d| {
@@ -410,7 +411,7 @@ mod tests {
         let list = verify(&model, &VerifyOptions::default());
         assert_eq!(
             list.iter().map(|d| (d.code.id, d.severity)).collect::<Vec<_>>(),
-            [("E0703", Severity::Warning)]
+            [("W0712", Severity::Warning)]
         );
     }
 

@@ -4,6 +4,7 @@
 //! float[2,1] r0[i0, i1] = max over i2 < 3 of x0[i0, i2]
 //! ```
 
+use super::number::is_float;
 use super::{Binary, Cast, Combine, Definition, Expr, Formula, Index, Keep, Number, Rounding, Unary};
 use onnx_ir::ElemType;
 use std::fmt::{self, Display, Formatter, Write as _};
@@ -54,7 +55,10 @@ impl Names<'_> {
             false => (format!("[{}]", dims.join(",")), format!("[{}]", indices.join(", "))),
         };
         let begin = format!("{}{dims} {name}{indices} = ", elem(formula.elem));
-        let element = self.text(&formula.expr, false);
+        let of = formula.over.as_ref().map_or(formula.elem, |over| over.elem);
+        let is_index = matches!(&formula.over, Some(over) if matches!(over.combine, Combine::ArgMax(_) | Combine::ArgMin(_)));
+        // What an index is taken of has a type of its own.
+        let element = self.text(&formula.expr, Some(of).filter(|_| !is_index), false);
         let Some(over) = &formula.over else { return begin + &element };
         let first = formula.dims.len();
         let limits: Vec<String> =
@@ -65,11 +69,14 @@ impl Names<'_> {
         let total = format!("{ty}{space}{} over {} of {element}", over.combine.name(), limits.join(", "));
         match &formula.then {
             None => begin + &total,
-            Some(then) => format!("{begin}{} where total = {total}", self.text(then, false)),
+            Some(then) => {
+                format!("{begin}{} where total = {total}", self.text(then, Some(formula.elem), false))
+            }
         }
     }
 
-    fn text(&self, expr: &Expr, is_inner: bool) -> String {
+    /// `of` is the type that numbers have, where it is known.
+    fn text(&self, expr: &Expr, of: Option<ElemType>, is_inner: bool) -> String {
         match expr {
             Expr::Load(input, position) if position.is_empty() => self.name(*input),
             Expr::Load(input, position) => {
@@ -77,34 +84,43 @@ impl Names<'_> {
                 format!("{}[{}]", self.name(*input), position.join(", "))
             }
             Expr::Number(Number::Int(n)) => n.to_string(),
-            Expr::Number(Number::Float(x)) => format!("{x:?}"),
+            Expr::Number(Number::Float(x)) => float(*x, of),
             Expr::Index(index) => {
                 let text = self.index(index);
                 if is_inner && text.contains(' ') { format!("({text})") } else { text }
             }
             Expr::Total => "total".to_owned(),
             Expr::Unary(op, x) => match op {
-                Unary::Neg => format!("-{}", self.text(x, true)),
-                Unary::Not => format!("not {}", self.text(x, true)),
-                op => format!("{}({})", format!("{op:?}").to_lowercase(), self.text(x, false)),
-            },
-            Expr::Binary(op, a, b) => match op.sign() {
-                Some(sign) => {
-                    let text = format!("{} {sign} {}", self.text(a, true), self.text(b, true));
-                    if is_inner { format!("({text})") } else { text }
-                }
-                None => {
-                    let name = format!("{op:?}").to_lowercase();
-                    format!("{name}({}, {})", self.text(a, false), self.text(b, false))
+                Unary::Neg => format!("-{}", self.text(x, of, true)),
+                Unary::Not => format!("not {}", self.text(x, of, true)),
+                op => {
+                    let of = if op.is_test() { x.elem(&[], None) } else { of };
+                    format!("{}({})", format!("{op:?}").to_lowercase(), self.text(x, of, false))
                 }
             },
+            Expr::Binary(op, a, b) => {
+                // What is compared may be of any type.
+                let of = if op.is_test() { a.elem(&[], None).or_else(|| b.elem(&[], None)) } else { of };
+                let name = format!("{op:?}").to_lowercase();
+                match op.sign() {
+                    Some(sign) => {
+                        let text = format!("{} {sign} {}", self.text(a, of, true), self.text(b, of, true));
+                        if is_inner { format!("({text})") } else { text }
+                    }
+                    None => format!("{name}({}, {})", self.text(a, of, false), self.text(b, of, false)),
+                }
+            }
             Expr::Select(parts) => {
                 let [condition, yes, no] = &**parts;
-                let [yes, condition, no] = [yes, condition, no].map(|part| self.text(part, true));
+                let bool = Some(ElemType::BOOL);
+                let [yes, condition, no] =
+                    [(yes, of), (condition, bool), (no, of)].map(|(part, of)| self.text(part, of, true));
                 format!("({yes} if {condition} else {no})")
             }
-            Expr::Cast(cast, x) => format!("{}({}{})", elem(cast.to), self.text(x, false), cast.how()),
-            Expr::Bits(_, to, x) => format!("{}(bits of {})", elem(*to), self.text(x, true)),
+            Expr::Cast(cast, x) => {
+                format!("{}({}{})", elem(cast.to), self.text(x, x.elem(&[], None), false), cast.how())
+            }
+            Expr::Bits(from, to, x) => format!("{}(bits of {})", elem(*to), self.text(x, Some(*from), true)),
         }
     }
 
@@ -120,9 +136,23 @@ impl Names<'_> {
             Index::Sum(parts) => sum(parts.iter().map(|(part, by)| (inner(part), *by)), 0),
             Index::Div(index, by) => format!("{} / {by}", inner(index)),
             Index::Rem(index, by) => format!("{} % {by}", inner(index)),
-            Index::Element(expr) => self.text(expr, false),
+            Index::Element(expr) => self.text(expr, None, false),
         }
     }
+}
+
+/// The shortest text that reads back as the same element of a type; without a type, as the same `double`.
+fn float(x: f64, of: Option<ElemType>) -> String {
+    if let Some(of) = of.filter(|of| is_float(*of) && x.is_finite()) {
+        let element = |x: f64| Number::Float(x).wrap(of);
+        for digits in 0..17 {
+            let Ok(short) = format!("{x:.digits$e}").parse::<f64>() else { break };
+            if element(short) == element(x) {
+                return format!("{short:?}");
+            }
+        }
+    }
+    format!("{x:?}")
 }
 
 /// Multiples, and a number behind them.
@@ -216,5 +246,26 @@ impl Binary {
             Binary::ShiftRight => Some(">>"),
             Binary::Mod | Binary::Remainder | Binary::Pow | Binary::Min | Binary::Max => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_have_the_digits_of_their_type() {
+        for (x, elem, text) in [
+            (f64::from(0.1f32), ElemType::FLOAT, "0.1"),
+            (f64::from(0.1f32), ElemType::DOUBLE, "0.10000000149011612"),
+            (0.1, ElemType::DOUBLE, "0.1"),
+            (f64::from(f32::MAX), ElemType::FLOAT, "3.4028235e38"),
+            (0.0999755859375, ElemType::FLOAT16, "0.1"),
+            (-0.0, ElemType::FLOAT, "-0.0"),
+            (f64::INFINITY, ElemType::FLOAT, "inf"),
+        ] {
+            assert_eq!(float(x, Some(elem)), text);
+        }
+        assert_eq!(float(f64::from(0.1f32), None), "0.10000000149011612");
     }
 }

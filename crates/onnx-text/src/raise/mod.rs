@@ -32,7 +32,7 @@ use crate::comments::{Anchor, Comments, Scope};
 use crate::lex::ANNOTATED;
 use buffer::Buffer;
 use defaults::Defaults;
-use onnx_ir::diag::{Diagnostic, Place, Span, code};
+use onnx_ir::diag::{Diagnostic, Entity, Place, Span, code};
 use onnx_ir::{BodyId, Model};
 use std::collections::HashMap;
 
@@ -265,7 +265,7 @@ impl<'m> Raiser<'m> {
     /// The profile cannot say this.
     #[cold]
     fn lose(&mut self, what: impl Into<String>) {
-        let d = Diagnostic::new(&code::NOT_EXPRESSIBLE, Place::Nowhere, what);
+        let d = Diagnostic::new(&code::NOT_EXPRESSIBLE, Entity::Header, what);
         self.losses.push(d);
     }
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 /// The finding as one JSON object without a line break.
 ///
-/// `start` and `end` are bytes of the file, or of the printed text where `printed` is true; `place` is null for a
-/// finding about the model as a whole, and has only `byte` for one about a place in a binary file.
+/// `start` and `end` are bytes of the file, or of the printed text where `printed` is true; `place` has only `byte`
+/// for a finding about a place in a binary file. What a finding does not have (a rule, a place, help) is left out.
 pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let code = diagnostic.code;
     let labels: Vec<Value> = std::iter::once(&diagnostic.primary)
@@ -29,7 +29,7 @@ pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
             json!({ "title": fix.title, "safe": fix.safe, "edits": edits.collect::<Vec<_>>() })
         })
         .collect();
-    let finding = json!({
+    let mut finding = json!({
         "code": code.id,
         "name": code.name,
         "rule": code.rule,
@@ -42,7 +42,20 @@ pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
         "help": diagnostic.help,
         "fixes": fixes,
     });
+    without_nulls(&mut finding);
     visible(&finding.to_string()).into_owned()
+}
+
+/// Leaves out the keys that have nothing.
+fn without_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(without_nulls);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_nulls),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn place(label: &Label, source: &Source<'_>) -> Value {

@@ -117,4 +117,19 @@ super::codes! { ATTRIBUTES, Spec:
     /// g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.2> (x) }
     /// ```
     Error ATTRIBUTE_REPEATED = "E0408", "attribute-repeated", "S09";
+
+    /// An attribute of a type with a zero has no value.
+    ///
+    /// A float, integer or string without a value is read as 0 or the empty string, since the format leaves zeros
+    /// out. Write the value. Source: onnx.proto, AttributeProto.
+    ///
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = attribute {type = 1}> (x) }
+    /// ```
+    /// ```text
+    /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
+    /// g (float[N] x) => (float[N] y) { y = l.Op <a = 0.0> (x) }
+    /// ```
+    Warning ATTR_ZERO_OMITTED = "W0409", "attr-zero-omitted";
 }

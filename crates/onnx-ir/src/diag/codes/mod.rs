@@ -22,7 +22,7 @@ pub struct Code {
     pub name: &'static str,
     /// The rule of the specification that it enforces (`G03`), if it does.
     pub rule: Option<&'static str>,
-    /// How bad it is unless a site says otherwise.
+    /// How bad it is unless warnings are denied.
     pub severity: Severity,
     /// The lowest level of `check` that reports it.
     pub level: Level,

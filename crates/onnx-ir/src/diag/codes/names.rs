@@ -59,7 +59,7 @@ super::codes! { NAMES, Spec:
     /// A graph output names no value of its graph.
     ///
     /// What a graph returns must be one of its inputs, initializers or node outputs. Correct the name, or
-    /// produce the value. An output that is listed twice is a warning. Source: IR.md, Graphs.
+    /// produce the value. Source: IR.md, Graphs.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y, float[N] z) { y = Relu(x) }
@@ -251,8 +251,7 @@ super::codes! { NAMES, Spec:
     /// A quantization annotation names a tensor that the graph does not have, or something twice.
     ///
     /// The annotated tensor and the tensors of its parameters are values of the graph; a tensor is annotated
-    /// once, with each key once. Keys other than `SCALE_TENSOR` and `ZERO_POINT_TENSOR` are a warning.
-    /// Source: onnx.proto, TensorAnnotation.
+    /// once, with each key once. Source: onnx.proto, TensorAnnotation.
     ///
     /// ```text
     /// #@ onnxtxt 1
@@ -265,4 +264,34 @@ super::codes! { NAMES, Spec:
     /// g (float[N] x) => (float[N] y) { y = Relu(x) }
     /// ```
     Error QUANTIZATION_ANNOTATION = "E0231", "quantization-annotation", "Z01";
+
+    /// A graph lists an output twice.
+    ///
+    /// It then returns one value under one name in two places, which runtimes treat differently. Remove one, or copy
+    /// the value with `Identity`. Source: IR.md, Graphs.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y, float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y, float[N] z) { y = Relu(x) z = Identity(y) }
+    /// ```
+    Warning OUTPUT_REPEATED = "W0232", "output-repeated";
+
+    /// A quantization annotation has a key that is not standard.
+    ///
+    /// The keys are `SCALE_TENSOR` and `ZERO_POINT_TENSOR`; readers ignore others. Source: onnx.proto,
+    /// TensorAnnotation.
+    ///
+    /// ```text
+    /// #@ onnxtxt 1
+    /// #@ quantization_annotation: [{tensor_name: "x", quant_parameter_tensor_names: ["SCALE": "y"]}]
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// #@ onnxtxt 1
+    /// #@ quantization_annotation: [{tensor_name: "x", quant_parameter_tensor_names: ["SCALE_TENSOR": "y"]}]
+    /// g (float[N] x) => (float[N] y) { y = Relu(x) }
+    /// ```
+    Warning QUANTIZATION_KEY = "W0233", "quantization-key";
 }

@@ -129,4 +129,19 @@ super::codes! { OPSETS, Spec:
     /// in the language `onnxtxt` (see `grammar/opsets.md`). This one has mistakes, has the name of another operator, or
     /// says more than a signature does. It is kept as documentation, and the operator has no signature.
     Warning SIGNATURE_UNREADABLE = "W1112", "signature-unreadable";
+
+    /// A function in the file of an operator set defines no operator of it.
+    ///
+    /// No node can reach it: a set offers its operators. Add the operator, or remove the function.
+    ///
+    /// ```text
+    /// operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
+    /// <since_version: 1> operator Twice (T x) => (T y) where T: {float}
+    /// <domain: "com.acme", opset_import: ["": 21]> Double (a) => (y) { y = Add(a, a) }
+    /// ```
+    /// ```text
+    /// operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
+    /// <since_version: 1> operator Twice (T x) => (T y) where T: {float}
+    /// ```
+    Warning FUNCTION_OF_NO_OPERATOR = "W1113", "function-of-no-operator";
 }

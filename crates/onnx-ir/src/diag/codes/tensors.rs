@@ -109,8 +109,8 @@ super::codes! { TENSORS, Spec:
     /// A stored entry does not fit the element type.
     ///
     /// Narrow types are stored in wider entries; what does not fit is cut off by some readers and refused by
-    /// others. Booleans are 0 or 1. Bits beyond the last element of a 4-bit or 2-bit tensor should be zero (a
-    /// warning). The first such entry of a tensor is reported. Source: onnx.proto, TensorProto.int32_data.
+    /// others. Booleans are 0 or 1. The first such entry of a tensor is reported. Source: onnx.proto,
+    /// TensorProto.int32_data.
     ///
     /// ```text
     /// g (float[2] x) => (float[2] y) <int8[1] w = {int32_data: [300]}> { y = Relu(x) }
@@ -200,4 +200,17 @@ super::codes! { TENSORS, Spec:
     /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[2] {1, 2}, indices = int64[2] {0, 3}}> { y = Relu(x) }
     /// ```
     Error SPARSE_INDICES = "E0524", "sparse-indices", "P04";
+
+    /// The bits after the last element of a tensor are not zero.
+    ///
+    /// Elements of 4 or 2 bits share bytes, and the last byte may have room for more than there are. Readers ignore
+    /// these bits, but comparisons of the bytes see them. Source: onnx.proto, TensorProto.int32_data.
+    ///
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <int4[1] w = {raw_data: b"\x21"}> { y = Relu(x) }
+    /// ```
+    /// ```text
+    /// g (float[N] x) => (float[N] y) <int4[1] w = {raw_data: b"\x01"}> { y = Relu(x) }
+    /// ```
+    Warning PADDING_BITS = "W0525", "padding-bits";
 }

@@ -183,10 +183,9 @@ super::codes! { TRAINING, Spec:
     /// ```
     Error SHARDING_AXIS = "E0925", "sharding-axis", "C05";
 
-    /// A sharding makes no shards, or not as many as there are devices.
+    /// A sharding makes no shards.
     ///
-    /// The number of shards of an axis is at least 1; over all axes their product should be the number of
-    /// devices listed (a warning). Source: IR.md, Simple Sharded Dimension.
+    /// The number of shards of an axis is at least 1. Source: IR.md, Simple Sharded Dimension.
     ///
     /// ```text
     /// #@ onnxtxt 1
@@ -205,4 +204,27 @@ super::codes! { TRAINING, Spec:
     /// }
     /// ```
     Error SHARDING_SHARDS = "E0926", "sharding-shards", "C06";
+
+    /// A sharding does not make as many shards as there are devices.
+    ///
+    /// Over all axes the product of the numbers of shards should be the number of devices listed. Source: IR.md,
+    /// Simple Sharded Dimension.
+    ///
+    /// ```text
+    /// #@ onnxtxt 1
+    /// #@ configuration: [{name: "c", num_devices: 2}]
+    /// <ir_version: 11, opset_import: ["": 23]> g (float[N] x) => (float[N] y) {
+    ///   #@ device_configurations: [{configuration_id: "c", sharding_spec: [{tensor_name: "x", device: [0, 1], sharded_dim: [{axis: 0, simple_sharding: [{num_shards: 3}]}]}]}]
+    ///   y = Relu(x)
+    /// }
+    /// ```
+    /// ```text
+    /// #@ onnxtxt 1
+    /// #@ configuration: [{name: "c", num_devices: 2}]
+    /// <ir_version: 11, opset_import: ["": 23]> g (float[N] x) => (float[N] y) {
+    ///   #@ device_configurations: [{configuration_id: "c", sharding_spec: [{tensor_name: "x", device: [0, 1], sharded_dim: [{axis: 0, simple_sharding: [{num_shards: 2}]}]}]}]
+    ///   y = Relu(x)
+    /// }
+    /// ```
+    Warning SHARDING_DEVICE_COUNT = "W0927", "sharding-device-count";
 }

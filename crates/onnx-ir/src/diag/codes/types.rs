@@ -44,8 +44,7 @@ super::codes! { TYPES, Spec:
     /// A type is not complete.
     ///
     /// It says what kind it is, and at every depth what the kind needs: the element type of a sequence or
-    /// optional, key and value type of a map, the name of an opaque type. Where a type may be left out, an
-    /// empty one is a warning. Source: onnx.proto, TypeProto.
+    /// optional, key and value type of a map, the name of an opaque type. Source: onnx.proto, TypeProto.
     ///
     /// ```text
     /// <ir_version: 14, opset_import: ["": 21]> g (opaque() x) => (opaque() y) { y = Identity(x) }
@@ -155,4 +154,10 @@ super::codes! { TYPES, Spec:
     /// map(int64) m = {keys = [1, 2], values = seq(tensor) [float {0.5}, float {0.25}]}
     /// ```
     Error VALUE_PROTOS = "E0711", "value-protos", "Y11";
+
+    /// A type is stated and says nothing where it may be left out.
+    ///
+    /// The interface of a nested graph and the entries of `value_info` need no type. One without a kind or an element
+    /// type means the same as none, but some readers refuse it. Leave the type out. Source: onnx.proto, TypeProto.
+    Warning TYPE_UNSET = "W0712", "type-unset";
 }

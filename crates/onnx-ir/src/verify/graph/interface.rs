@@ -3,7 +3,7 @@
 
 use super::{Def, Kind, Walker};
 use crate::body::{GraphId, Port, ValueDef};
-use crate::diag::{Change, Diagnostic, Entity, Severity, code};
+use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::names::Name;
 use crate::tensor::Tensor;
 use crate::verify::scene::{Role, index};
@@ -187,12 +187,12 @@ impl<'m> Walker<'_, 'm> {
         let in_function = self.is_function_root();
         if let Some(first) = self.outputs.first(name, index(i)) {
             let first = Entity::Output(self.view.id, graph, first);
-            let (code, severity, what) = match in_function {
-                true => (&code::FUNCTION_FORMALS_REPEATED, Severity::Error, "function"),
-                false => (&code::GRAPH_OUTPUT, Severity::Warning, "graph"),
+            let (code, what) = match in_function {
+                true => (&code::FUNCTION_FORMALS_REPEATED, "function"),
+                false => (&code::OUTPUT_REPEATED, "graph"),
             };
             let message = format!("{what} output `{text}` is listed twice");
-            let diagnostic = Diagnostic::new(code, place, message).severity(severity);
+            let diagnostic = Diagnostic::new(code, place, message);
             self.found.push(diagnostic.related(first, "first listed here"));
             return;
         }

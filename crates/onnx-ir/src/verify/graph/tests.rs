@@ -60,7 +60,7 @@ fn a_name_is_defined_once_in_each_graph() {
     });
     let expected = [
         "E0204 graph input `x` is listed twice",
-        "E0205 graph output `y` is listed twice",
+        "W0232 graph output `y` is listed twice",
         "E0208 `w` is initialized twice",
         "E0204 `y` is defined a second time",
         "E0204 `w` is an initializer of the graph already",
