@@ -17,6 +17,10 @@ const REFUSED: &[(&str, &str)] = &[
         "its inference has no place for an output that is an input of the function",
     ),
     ("S01-op-unknown", "it takes `ai.onnx` of a node for another domain than the import of the empty name"),
+    (
+        "S11-sparse-initializer",
+        "its inference gives an initializer in sparse format a sparse type, which no operator takes",
+    ),
     ("X02-location-outside", "it takes two dots within a file name for the folder above"),
 ];
 

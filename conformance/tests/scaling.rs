@@ -35,7 +35,7 @@ const TIME_FACTOR: f64 = 3.0;
 const TIME_BASE: Duration = Duration::from_millis(15);
 
 /// No neighbour makes a machine so slow: no second try.
-const TIME_SURE: Duration = Duration::from_secs(5);
+const TIME_SURE: Duration = Duration::from_secs(30);
 
 struct Cost {
     time: Duration,
