@@ -1,7 +1,7 @@
 //! Running other programs: the command line is shown, a failure names it.
 
 use anyhow::{Context as _, Result, bail};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Runs to the end; anything but success is an error.
@@ -15,17 +15,25 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     eprintln!("$ {}", line(command));
     let mut child = command.spawn().with_context(|| format!("cannot start `{}`", program(command)))?;
+    match wait_within(&mut child, limit)? {
+        Some(status) => succeeded(command, status),
+        None => bail!("`{}` took longer than {} s", program(command), limit.as_secs()),
+    }
+}
+
+/// Waits for the end of a program; kills it when the time is up, and then gives nothing.
+pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
-            return succeeded(command, status);
+            return Ok(Some(status));
         }
         if start.elapsed() > limit {
             child.kill()?;
             child.wait()?;
-            bail!("`{}` took longer than {} s", program(command), limit.as_secs());
+            return Ok(None);
         }
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -7,7 +7,7 @@ use onnx_ir::{Level, Model, VerifyOptions};
 use onnx_ops::schema::Registry;
 use onnx_text::{Profile, SourceMap, lower, parse_model, read_model};
 
-/// What it is, and a text with so many of it.
+/// The kind of mistake, and a function that makes a text with a given number of them.
 type Mistakes = (&'static str, fn(usize) -> String);
 
 /// Models with as many mistakes of one kind as they have entries.
@@ -92,12 +92,12 @@ fn nodes(count: usize, node: impl Fn(usize) -> String) -> String {
     format!("{HEADER}g (float[2] x) => () {{\n{}\n}}\n", nodes.join("\n"))
 }
 
-/// Checks a model, and finds the places of all that is wrong with it; how much that is.
+/// Checks a model and looks up the place of each finding; returns the number of findings.
 fn find_mistakes(text: &str) -> usize {
     let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
     let judge = |model: &Model| onnx_ops::check::check(model, Registry::builtin(), &options);
     let found = onnx_text::check_with(text, Level::Strict, judge).diagnostics;
-    // What was no text is printed, and its places are those in the print.
+    // Findings in a binary model are placed in its printed text.
     let model = read_model(text).model;
     let printed = print(&model, Profile::Onnx).text;
     let parsed = parse_model(&printed);

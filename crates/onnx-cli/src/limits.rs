@@ -45,8 +45,8 @@ fn size(text: &str) -> anyhow::Result<usize> {
     number.checked_mul(1 << shift).with_context(|| format!("`{text}` is too large"))
 }
 
-/// What a run of a model with so many bytes of weights may take unless it is told otherwise. A loop whose values grow
-/// reaches it within seconds on any machine, and weights may be converted and prepared.
+/// The default memory budget in bytes for a model with this many bytes of weights. A loop whose values grow reaches it within
+/// seconds on any machine, and weights may be converted and packed.
 fn usual(stored: usize) -> usize {
     (4usize << 30).saturating_add(stored.saturating_mul(2))
 }

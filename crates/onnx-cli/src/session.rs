@@ -116,7 +116,7 @@ impl Session {
         for diagnostic in diagnostics {
             debug_assert!(
                 diagnostic.severity <= diagnostic.code.severity,
-                "{} is no warning",
+                "{} is an error, not a warning",
                 diagnostic.code.id
             );
             match diagnostic.severity {

@@ -125,18 +125,7 @@ fn one(program: &Program, env: &[(&str, OsString)]) -> Result<(bool, String)> {
         .stdout(printed.try_clone()?)
         .stderr(printed.try_clone()?)
         .spawn()?;
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break Some(status);
-        }
-        if start.elapsed() > LIMIT {
-            child.kill()?;
-            child.wait()?;
-            break None;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let status = process::wait_within(&mut child, LIMIT)?;
     let mut text = Vec::new();
     printed.rewind()?;
     printed.read_to_end(&mut text)?;

@@ -143,16 +143,9 @@ impl Names<'_> {
 
 /// The shortest text that reads back as the same element of a type; without a type, as the same `double`.
 fn float(x: f64, of: Option<ElemType>) -> String {
-    if let Some(of) = of.filter(|of| is_float(*of) && x.is_finite()) {
-        let element = |x: f64| Number::Float(x).wrap(of);
-        for digits in 0..17 {
-            let Ok(short) = format!("{x:.digits$e}").parse::<f64>() else { break };
-            if element(short) == element(x) {
-                return format!("{short:?}");
-            }
-        }
-    }
-    format!("{x:?}")
+    let of = of.filter(|of| is_float(*of) && x.is_finite());
+    let short = of.and_then(|of| onnx_text::number_text(of, x).parse::<f64>().ok());
+    format!("{:?}", short.unwrap_or(x))
 }
 
 /// Multiples, and a number behind them.

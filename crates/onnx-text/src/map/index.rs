@@ -2,6 +2,7 @@
 
 use super::SourceMap;
 use crate::lower::literals::{Escapes, unquote};
+use crate::render::LineIndex;
 use onnx_ir::diag::Span;
 use onnx_ir::{BodyId, FunctionId, GraphId, NodeId};
 use std::cell::{OnceCell, RefCell};
@@ -15,8 +16,7 @@ pub(super) struct Index {
     /// Where a graph is among those of the node that owns it.
     graphs: RefCell<HashMap<(BodyId, GraphId), u32>>,
     bodies: OnceCell<HashMap<BodyId, Root>>,
-    /// Where lines begin.
-    lines: OnceCell<Vec<u32>>,
+    lines: OnceCell<LineIndex>,
 }
 
 /// What a body is in.
@@ -72,21 +72,18 @@ impl Index {
     /// Where the line begins that has this byte.
     pub(super) fn line_start(&self, source: &str, at: u32) -> usize {
         let lines = self.lines(source);
-        lines[lines.partition_point(|&line| line <= at) - 1] as usize
+        lines.range(source, lines.line(at)).start
     }
 
     /// Where the line ends that has this byte, without the line feed.
     pub(super) fn line_end(&self, source: &str, at: u32) -> usize {
         let lines = self.lines(source);
-        let next = lines.partition_point(|&line| line <= at);
-        lines.get(next).map_or(source.len(), |&line| line as usize - 1)
+        let next = lines.line(at) + 1;
+        if next < lines.len() { lines.range(source, next).start - 1 } else { source.len() }
     }
 
-    fn lines(&self, source: &str) -> &[u32] {
-        self.lines.get_or_init(|| {
-            let ends = memchr::memchr_iter(b'\n', source.as_bytes());
-            std::iter::once(0).chain(ends.filter_map(|at| u32::try_from(at + 1).ok())).collect()
-        })
+    fn lines(&self, source: &str) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(source))
     }
 }
 

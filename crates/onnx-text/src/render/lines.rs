@@ -49,12 +49,12 @@ impl LineIndex {
     }
 
     /// The line (from 0) that a byte is in.
-    pub(super) fn line(&self, offset: u32) -> u32 {
+    pub(crate) fn line(&self, offset: u32) -> u32 {
         short(self.starts.partition_point(|&start| start <= offset).saturating_sub(1))
     }
 
     /// The bytes of a line (from 0), without its line break.
-    pub(super) fn range(&self, text: &str, line: u32) -> std::ops::Range<usize> {
+    pub(crate) fn range(&self, text: &str, line: u32) -> std::ops::Range<usize> {
         let at = |line: usize| self.starts.get(line).map_or(text.len(), |&start| start as usize);
         let (start, mut end) = (at(line as usize), at(line as usize + 1));
         let is_break = |end: usize, byte| end > start && text.as_bytes().get(end - 1) == Some(&byte);
