@@ -204,6 +204,14 @@ impl Drop for Charge {
     }
 }
 
+/// The bytes that the budget of this thread has left, if there is one.
+pub(crate) fn room() -> Option<usize> {
+    CURRENT.with_borrow(|current| {
+        let account = &current.as_ref()?.account;
+        Some(account.most.saturating_sub(account.used.load(Ordering::Relaxed)))
+    })
+}
+
 /// Whether so many bytes are left; what is about to be made by a library can be asked for first.
 pub(crate) fn has_room(bytes: usize) -> Result<(), Failure> {
     Charge::of(bytes).map(drop)

@@ -9,6 +9,7 @@ use crate::liveness::Liveness;
 use crate::loops::Packed;
 use crate::plan::Plan;
 use crate::random::Random;
+use crate::recycle::Recycler;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::HashMap;
@@ -64,8 +65,8 @@ pub struct Executable<'r> {
     keep: Keep,
     /// Plans of stretches of nodes, by their graph and first node.
     pub(crate) plans: Mutex<Plans>,
-    /// Memory that a run has left for the next one.
-    arenas: Mutex<Vec<Vec<u128>>>,
+    /// Memory that a run leaves for the next one.
+    pub(crate) recycler: Arc<Recycler>,
 }
 
 /// Plans, by the graph and the node that they begin with.
@@ -85,9 +86,6 @@ pub(crate) enum Action {
     /// Its formula, if it is one for the types of the inputs, else its function body.
     Formula(SchemaId),
 }
-
-/// Memory of so many runs at a time is kept.
-const MOST_ARENAS: usize = 8;
 
 /// Prepares a model for being run. External data has to be in place. Everything that stands in the way is told at once.
 pub fn compile<'r>(
@@ -121,7 +119,7 @@ pub fn compile<'r>(
         packed: Mutex::default(),
         keep: Keep::default(),
         plans: Mutex::default(),
-        arenas: Mutex::default(),
+        recycler: Arc::default(),
     };
     executable.store(&mut found);
     executable.act(&mut found);
@@ -245,28 +243,6 @@ impl Executable<'_> {
     /// The operator of a node.
     pub(crate) fn op(&self, node: NodeId) -> &str {
         self.model.text(self.body().nodes[node].op)
-    }
-
-    /// Memory of so many bytes, or more; what it holds is of no meaning.
-    pub(crate) fn arena(&self, bytes: usize) -> Result<Vec<u128>, Failure> {
-        let words = bytes.div_ceil(size_of::<u128>());
-        let kept = lock_of(&self.arenas).pop();
-        let mut arena = kept.unwrap_or_default();
-        if arena.len() < words {
-            arena = Vec::new();
-            let refused = |_| Failure::new(format!("{bytes} bytes of memory are not there"));
-            arena.try_reserve_exact(words).map_err(refused)?;
-            arena.resize(words, 0);
-        }
-        Ok(arena)
-    }
-
-    /// Keeps memory for the next run.
-    pub(crate) fn give_back(&self, arena: Vec<u128>) {
-        let mut kept = lock_of(&self.arenas);
-        if kept.len() < MOST_ARENAS {
-            kept.push(arena);
-        }
     }
 
     /// Finds what runs each node.

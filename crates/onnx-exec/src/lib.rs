@@ -28,6 +28,7 @@ mod loops;
 mod plan;
 mod pool;
 mod random;
+mod recycle;
 mod run;
 mod tensor;
 mod value;

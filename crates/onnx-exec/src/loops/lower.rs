@@ -6,7 +6,7 @@ use super::facts::{Around, FactTable, PartFacts};
 use super::pieces::Pieces;
 use super::product::{Codes, Factor, contraction};
 use super::program::{Bound, Instr, Program, Reg};
-use super::taps::Taps;
+use super::taps::{MOST_OF_STENCIL, Taps};
 use super::{Class, LANES, Linear, Nest, Reduction};
 use foldhash::HashMap;
 use onnx_ir::ElemType;
@@ -41,6 +41,7 @@ impl Nest {
             axes: &axes,
             program: Program { along, ..Program::default() },
             total: None,
+            is_float_total: false,
             facts: FactTable::default(),
             seen: HashMap::default(),
             inside: Vec::new(),
@@ -53,7 +54,13 @@ impl Nest {
         }
         let mut body = first.finish(&formula.expr, Class::of(formula.elem))?;
         let mut is_inner = false;
-        if over.is_some() {
+        let over_count: usize = axes.over.iter().product();
+        let stencil = over
+            .filter(|_| over_count <= MOST_OF_STENCIL)
+            .and_then(|over| Taps::of(over.combine, &body, axes.dims.len(), &axes.over))
+            .filter(Taps::has_windows);
+        // Strips of a stencil cover whole planes, however short their rows are.
+        if over.is_some() && stencil.is_none() {
             let other = Program { along: inner, ..body.clone() };
             let all = axes.extents();
             if cost(&other, all[inner]) < cost(&body, all[last]) {
@@ -68,41 +75,56 @@ impl Nest {
             let factor = |expr| builder(last).finish(expr, Some(Class::Single)).map(Factor::float);
             contraction(formula.elem, &axes, factor(&**a)?, factor(&**b)?, operands)
         };
+        let mut stencil_of_bytes = None;
         let mut contraction = match &codes {
             None => float(),
             Some([a, b]) => {
                 let a = Factor::bytes(a, |expr| builder(last).finish(expr, Some(Class::Int)));
                 let b = Factor::bytes(b, |expr| builder(last).finish(expr, Some(Class::Int)));
-                a.zip(b).and_then(|(a, b)| contraction(formula.elem, &axes, a, b, operands))
+                a.zip(b).and_then(|(a, b)| {
+                    stencil_of_bytes = (over_count <= MOST_OF_STENCIL)
+                        .then(|| Taps::of_bytes([&a, &b], last, axes.dims.len(), &axes.over))
+                        .flatten();
+                    contraction(formula.elem, &axes, a, b, operands)
+                })
             }
         };
+        // A single row of bytes is packed for nothing else.
+        if contraction.as_ref().is_some_and(|product| product.rows_of_one() > 1) {
+            stencil_of_bytes = None;
+        } else if stencil_of_bytes.is_some() {
+            (contraction, is_inner) = (None, false);
+        }
+        let is_of_bytes = stencil_of_bytes.is_some();
         let is_strip = contraction.is_none() && !is_inner;
-        let taps = over
-            .filter(|_| is_strip)
-            .and_then(|over| Taps::of(over.combine, &body, axes.dims.len(), &axes.over));
+        let taps = over.filter(|_| is_strip).and_then(|over| {
+            let of_floats = || stencil.or_else(|| Taps::of(over.combine, &body, axes.dims.len(), &axes.over));
+            stencil_of_bytes.or_else(of_floats)
+        });
         let reduction = match over {
             None => None,
             Some(over) => {
                 Class::of(over.elem)?;
                 // What is added up in single floats is no double.
                 let is_single = contraction.as_ref().is_some_and(Contraction::is_float)
-                    || taps.as_ref().is_some_and(Taps::is_single);
+                    || taps.as_ref().is_some_and(Taps::is_single) && !is_of_bytes;
                 let total = if is_single { Class::Single } else { total_class(over.combine, class) };
                 Some(Reduction { combine: over.combine, elem: over.elem, total, is_inner })
             }
         };
         let total = reduction.map(|reduction| reduction.total);
-        let then = match &formula.then {
+        let mut then = match &formula.then {
             None => None,
             Some(then) => {
                 let mut builder = builder(last);
                 builder.total = total;
+                // Totals of bytes are there as integers of 32 bits, which become floats as well as wider integers.
+                builder.is_float_total = (contraction.is_some() || is_of_bytes)
+                    && total == Some(Class::Int)
+                    && are_totals_floats(then);
                 Some(builder.finish(then, Class::of(formula.elem))?)
             }
         };
-        if let Some(contraction) = &mut contraction {
-            contraction.then.clone_from(&then);
-        }
         let result = match (&then, total) {
             (Some(then), _) => then.result?.class,
             (None, Some(total)) => total,
@@ -112,6 +134,14 @@ impl Nest {
         let fits = (Class::of(formula.elem)? == Class::Int) == (result == Class::Int);
         if !fits {
             return None;
+        }
+        match &mut then {
+            Some(then) => then.narrow_at_the_end(formula.elem),
+            None if over.is_none() => body.narrow_at_the_end(formula.elem),
+            None => {}
+        }
+        if let Some(contraction) = &mut contraction {
+            contraction.then.clone_from(&then);
         }
         let (dims, over) = (axes.dims, axes.over);
         let mut nest = Nest {
@@ -128,6 +158,19 @@ impl Nest {
         };
         nest.moved = nest.moves();
         Some(nest)
+    }
+}
+
+/// Whether all that an expression does with totals is to cast them to single floats.
+fn are_totals_floats(expr: &Expr) -> bool {
+    match expr {
+        Expr::Total => false,
+        Expr::Cast(cast, x) if **x == Expr::Total => cast.to == ElemType::FLOAT,
+        Expr::Cast(_, x) | Expr::Unary(_, x) | Expr::Bits(_, _, x) => are_totals_floats(x),
+        Expr::Binary(_, a, b) => are_totals_floats(a) && are_totals_floats(b),
+        Expr::Select(parts) => parts.iter().all(are_totals_floats),
+        // Positions do not depend on totals.
+        Expr::Load(..) | Expr::Number(_) | Expr::Index(_) => true,
     }
 }
 
@@ -164,6 +207,8 @@ struct Builder<'b, 'a, 'e> {
     axes: &'b Axes,
     program: Program,
     total: Option<Class>,
+    /// Whether the total is there as a float, which it is cast to wherever it is used.
+    is_float_total: bool,
     facts: FactTable,
     /// What is computed already, by its hash and class and the mask that is looked at: it is not computed again.
     seen: HashMap<Seen, SmallVec<[(&'e Expr, Reg); 1]>>,
@@ -212,6 +257,14 @@ impl<'e> Builder<'_, '_, 'e> {
         to
     }
 
+    fn total(&mut self, class: Class) -> Reg {
+        *self.program.total.get_or_insert_with(|| {
+            let count = &mut self.program.counts[class as usize];
+            *count += 1;
+            Reg { class, at: *count - 1 }
+        })
+    }
+
     fn number(&mut self, class: Class, number: Number) -> Option<Reg> {
         let (float, int) = match (class, number) {
             (Class::Int, Number::Int(n)) => (0.0, n as i64),
@@ -254,14 +307,8 @@ impl<'e> Builder<'_, '_, 'e> {
             Expr::Load(operand, position) => self.load(*operand, position, mask)?,
             Expr::Number(number) => self.number(class, *number)?,
             Expr::Index(index) => self.index(index, mask)?,
-            Expr::Total => match self.program.total {
-                Some(total) => total,
-                None => {
-                    let total = self.program.reg(class);
-                    self.program.total = Some(total);
-                    total
-                }
-            },
+            Expr::Total => self.total(class),
+            Expr::Cast(_, x) if self.is_float_total && **x == Expr::Total => self.total(class),
             Expr::Unary(op, x) => {
                 if !op.is_test() && self.has_no_sign(x) {
                     return None;

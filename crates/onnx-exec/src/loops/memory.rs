@@ -1,7 +1,7 @@
 //! From elements to lanes and back.
 
 use super::Class;
-use super::lanes::{Registers, wrap};
+use super::lanes::{Registers, int_of, wrap};
 use super::program::Reg;
 use super::strip::Walk;
 use super::view::View;
@@ -176,6 +176,9 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
                 E::DOUBLE => put(to, lanes, |x: f32| f64::from(x)),
                 E::FLOAT16 => put(to, lanes, half::f16::from_f32),
                 E::BFLOAT16 => put(to, lanes, half::bf16::from_f32),
+                // Casts that are left to this.
+                E::INT32 => put(to, lanes, int_of),
+                E::INT8 | E::UINT8 => put(to, lanes, |x: f32| int_of(x) as i8),
                 _ => put(to, lanes, |x: f32| narrow(elem, x.into())),
             }
         }

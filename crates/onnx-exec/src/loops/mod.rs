@@ -107,6 +107,16 @@ impl Nest {
         self.contraction.as_ref().is_some_and(|contraction| !contraction.is_float())
     }
 
+    /// Whether neighbours share what it reduces, which is laid out for them.
+    pub(crate) fn is_stencil(&self) -> bool {
+        self.taps.as_ref().is_some_and(Taps::has_windows)
+    }
+
+    /// Whether it is a stencil of bytes.
+    pub(crate) fn is_stencil_of_bytes(&self) -> bool {
+        self.is_stencil() && self.reduction.is_some_and(|reduction| reduction.total == Class::Int)
+    }
+
     /// How many elements are computed, those that are combined counted.
     pub(crate) fn steps(&self) -> usize {
         self.dims.iter().chain(&self.over).fold(1, |steps, d| steps.saturating_mul(*d))

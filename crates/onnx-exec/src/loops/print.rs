@@ -104,14 +104,25 @@ impl Nest {
                     (_, _, true) => "of ",
                     (_, _, false) => "",
                 };
-                lines.push(format!("{first}{how}{}", self.body.line(names)));
+                let narrowed = if self.reduction.is_none() { self.narrowed(&self.body) } else { String::new() };
+                lines.push(format!("{first}{how}{}{narrowed}", self.body.line(names)));
             }
         }
         if let Some(then) = &self.then {
             let total = then.total.map_or(String::new(), |total| format!("{total} = total; "));
-            lines.push(format!("  then {total}{}", then.line(names)));
+            lines.push(format!("  then {total}{}{}", then.line(names), self.narrowed(then)));
         }
         lines
+    }
+
+    /// The cast that is done where a result is stored.
+    fn narrowed(&self, program: &Program) -> String {
+        match program.result {
+            Some(result) if result.class == Class::Single && Class::of(self.elem) == Some(Class::Int) => {
+                format!("; store {} {result}", self.elem.name().unwrap_or("?"))
+            }
+            Some(_) | None => String::new(),
+        }
     }
 
     /// A loop.

@@ -149,6 +149,12 @@ impl Factor {
         Some(Factor { program, bytes: Some(Lowered { is_signed: codes.is_signed, zero, is_padded }) })
     }
 
+    /// The programs of the byte and of its zero point, if it is a byte whose bounds a single load has.
+    pub(super) fn byte(&self) -> Option<(&Program, Option<&Program>)> {
+        let bytes = self.bytes.as_ref()?;
+        Some((&self.program, bytes.zero.as_ref()))
+    }
+
     /// The axes that it depends on.
     fn depends(&self, axes: usize) -> Vec<bool> {
         let mut all = depends(&self.program, axes);

@@ -301,6 +301,18 @@ impl Program {
         self.counts = counts;
     }
 
+    /// Leaves the cast of single floats to the integers that are stored, if it is the last step, to who stores them.
+    pub(super) fn narrow_at_the_end(&mut self, elem: ElemType) {
+        if let Some(Instr::Cast { to, cast, x }) = self.instrs.last()
+            && self.result == Some(*to)
+            && (x.class, cast.to) == (Class::Single, elem)
+            && matches!(elem, ElemType::UINT8 | ElemType::INT8 | ElemType::INT32)
+        {
+            self.result = Some(*x);
+            self.instrs.pop();
+        }
+    }
+
     /// How many operations on an element it has.
     pub(super) fn work(&self) -> usize {
         let is_work = |instr: &&Instr| {

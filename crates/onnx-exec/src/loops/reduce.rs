@@ -302,10 +302,13 @@ impl<A: Copy + Into<T>, T: Total> Job for PushAlong<'_, A, T> {
         let PushAlong { combine, totals, at, mut count, x } = self;
         match (combine, totals, at) {
             (Combine::Sum | Combine::Product | Combine::Max | Combine::Min, totals, _) => {
-                let (chunks, rest) = x.as_chunks::<ALONG>();
                 if let Some(totals) = totals.first_chunk_mut::<ALONG>() {
-                    chunks.iter().for_each(|x| push(combine, totals, x));
-                    push(combine, totals, rest);
+                    match combine {
+                        Combine::Sum => accumulate::<A, T, Added>(totals, x),
+                        Combine::Product => accumulate::<A, T, Multiplied>(totals, x),
+                        Combine::Max => accumulate::<A, T, Greatest>(totals, x),
+                        _ => accumulate::<A, T, Least>(totals, x),
+                    }
                 }
                 count += x.len() as i64;
             }
@@ -336,10 +339,14 @@ impl<A: Copy + Into<T>, T: Total> Job for Rows<'_, A, T> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
+        // Where all are numbers, the greatest takes one instruction.
+        let are_numbers = || self.x.iter().fold(true, |all, x| all & !(*x).into().is_nan());
         match self.combine {
             Combine::Sum => self.with::<Added>(),
             Combine::Product => self.with::<Multiplied>(),
+            Combine::Max if are_numbers() => self.with::<GreatestNumber>(),
             Combine::Max => self.with::<Greatest>(),
+            Combine::Min if are_numbers() => self.with::<LeastNumber>(),
             Combine::Min => self.with::<Least>(),
             // Positions are nothing that lanes are combined into.
             Combine::ArgMax(_) | Combine::ArgMin(_) => {}
@@ -351,32 +358,9 @@ impl<A: Copy + Into<T>, T: Total> Rows<'_, A, T> {
     #[inline(always)]
     fn with<C: Combining<T>>(self) {
         for (total, row) in self.totals.iter_mut().zip(self.x.chunks_exact(self.lanes)) {
-            // Names rather than an array of arrays: then they stay in hardware registers.
-            let [mut a, mut b, mut c, mut d] = [[C::NEUTRAL; QUARTER]; 4];
-            let (chunks, rest) = row.as_chunks::<ALONG>();
-            for chunk in chunks {
-                let ([p, q, r, s], _) = chunk.as_chunks::<QUARTER>() else { return };
-                (a, b) = (with_each::<A, T, C>(a, p), with_each::<A, T, C>(b, q));
-                (c, d) = (with_each::<A, T, C>(c, r), with_each::<A, T, C>(d, s));
-            }
-            let (quarters, last) = rest.as_chunks::<QUARTER>();
-            let mut end = [C::NEUTRAL; QUARTER];
-            end.iter_mut().zip(last).for_each(|(end, x)| *end = (*x).into());
-            match quarters {
-                [] => a = with_each::<T, T, C>(a, &end),
-                [p] => (a, b) = (with_each::<A, T, C>(a, p), with_each::<T, T, C>(b, &end)),
-                [p, q] => {
-                    (a, b) = (with_each::<A, T, C>(a, p), with_each::<A, T, C>(b, q));
-                    c = with_each::<T, T, C>(c, &end);
-                }
-                [p, q, r, ..] => {
-                    (a, b) = (with_each::<A, T, C>(a, p), with_each::<A, T, C>(b, q));
-                    (c, d) = (with_each::<A, T, C>(c, r), with_each::<T, T, C>(d, &end));
-                }
-            }
-            let all = with_each::<T, T, C>(with_each::<T, T, C>(a, &c), &with_each::<T, T, C>(b, &d));
-            let mut all = all;
-            let mut n = QUARTER;
+            let mut all = [C::NEUTRAL; ALONG];
+            accumulate::<A, T, C>(&mut all, row);
+            let mut n = ALONG;
             while n > 1 {
                 n /= 2;
                 for i in 0..n {
@@ -388,16 +372,44 @@ impl<A: Copy + Into<T>, T: Total> Rows<'_, A, T> {
     }
 }
 
-/// A part of the [`ALONG`] totals, of which no hardware registers need more than four.
-const QUARTER: usize = ALONG / 4;
+/// Combines totals with elements in turn, a hardware register of them at a time.
+#[inline(always)]
+fn accumulate<A: Copy + Into<T>, T: Total, C: Combining<T>>(totals: &mut [T; ALONG], x: &[A]) {
+    let (chunks, rest) = x.as_chunks::<ALONG>();
+    if size_of::<T>() == 4 {
+        four::<A, T, C, 16>(totals, chunks, 0);
+    } else {
+        four::<A, T, C, 8>(totals, chunks, 0);
+        four::<A, T, C, 8>(totals, chunks, ALONG / 2);
+    }
+    totals.iter_mut().zip(rest).for_each(|(total, x)| *total = C::combine(*total, (*x).into()));
+}
+
+/// [`accumulate`] for four times `N` of the totals, from one on.
+#[inline(always)]
+fn four<A: Copy + Into<T>, T: Total, C: Combining<T>, const N: usize>(
+    totals: &mut [T; ALONG],
+    chunks: &[[A; ALONG]],
+    first: usize,
+) {
+    let ([to_a, to_b, to_c, to_d], _) = totals[first..first + 4 * N].as_chunks_mut::<N>() else { return };
+    // Names rather than an array of arrays: then they stay in hardware registers.
+    let (mut a, mut b, mut c, mut d) = (*to_a, *to_b, *to_c, *to_d);
+    for chunk in chunks {
+        let ([p, q, r, s], _) = chunk[first..first + 4 * N].as_chunks::<N>() else { return };
+        (a, b) = (with_each::<A, T, C, N>(a, p), with_each::<A, T, C, N>(b, q));
+        (c, d) = (with_each::<A, T, C, N>(c, r), with_each::<A, T, C, N>(d, s));
+    }
+    (*to_a, *to_b, *to_c, *to_d) = (a, b, c, d);
+}
 
 #[inline(always)]
-fn with_each<A: Copy + Into<T>, T: Total, C: Combining<T>>(
-    totals: [T; QUARTER],
-    x: &[A; QUARTER],
-) -> [T; QUARTER] {
+fn with_each<A: Copy + Into<T>, T: Total, C: Combining<T>, const N: usize>(
+    totals: [T; N],
+    x: &[A; N],
+) -> [T; N] {
     let mut combined = totals;
-    for i in 0..QUARTER {
+    for i in 0..N {
         combined[i] = C::combine(totals[i], x[i].into());
     }
     combined
@@ -414,6 +426,9 @@ struct Added;
 struct Multiplied;
 struct Greatest;
 struct Least;
+/// The same where no total and no element is a NaN.
+struct GreatestNumber;
+struct LeastNumber;
 
 impl<T: Total> Combining<T> for Added {
     const NEUTRAL: T = T::ZERO;
@@ -450,6 +465,24 @@ impl<T: Total> Combining<T> for Least {
     fn combine(a: T, b: T) -> T {
         let least = if b < a { b } else { a };
         if b.is_nan() { b } else { least }
+    }
+}
+
+impl<T: Total> Combining<T> for GreatestNumber {
+    const NEUTRAL: T = T::LEAST;
+
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        if b > a { b } else { a }
+    }
+}
+
+impl<T: Total> Combining<T> for LeastNumber {
+    const NEUTRAL: T = T::MOST;
+
+    #[inline(always)]
+    fn combine(a: T, b: T) -> T {
+        if b < a { b } else { a }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::contract::Contraction;
 use super::interpret::{numbers, run};
-use super::lanes::{Registers, wrap};
+use super::lanes::{Registers, SLACK, wrap};
 use super::memory::store;
 use super::moved::Moved;
 use super::pieces::Pieces;
@@ -10,6 +10,7 @@ use super::program::Reg;
 use super::reduce::{Strips, Totals};
 use super::strip::Strip;
 use super::view::Operands;
+use super::widest::{Job, widest};
 use super::{Class, LANES, Nest, Reduction};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
@@ -85,6 +86,24 @@ struct Loops<'n> {
     total: Reg,
     /// Where the windows of a strip are laid out.
     windows: Vec<f32>,
+    /// Sums of products of bytes, before they become integers.
+    sums: Vec<f32>,
+}
+
+/// Whole numbers in single floats as integers.
+struct ToInts<'t> {
+    sums: &'t [f32],
+    lanes: &'t mut [i64],
+}
+
+impl Job for ToInts<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        // Sums of stencils fit into 24 bits.
+        self.lanes.iter_mut().zip(self.sums).for_each(|(lane, sum)| *lane = i64::from(*sum as i32));
+    }
 }
 
 impl<'n> Loops<'n> {
@@ -99,7 +118,7 @@ impl<'n> Loops<'n> {
         let own = Reg { class, at: counts[class as usize] - 1 };
         let total = nest.then.as_ref().and_then(|then| then.total).unwrap_or(own);
         let (body, then) = (Registers::new(nest.body.counts, lanes), Registers::new(counts, lanes));
-        let mut loops = Loops { nest, body, then, totals, total, windows: Vec::new() };
+        let mut loops = Loops { nest, body, then, totals, total, windows: Vec::new(), sums: Vec::new() };
         numbers(&nest.body, &mut loops.body);
         if let Some(then) = &nest.then {
             numbers(then, &mut loops.then);
@@ -192,7 +211,11 @@ impl<'n> Loops<'n> {
         if is_empty {
             self.nothing(n, total);
         } else if let Some(taps) = &nest.taps {
-            if taps.has_windows() {
+            if taps.has_windows() && total.class == Class::Int {
+                self.sums.resize(n + SLACK, 0.0);
+                taps.run_windows(operands, at, strip, &mut self.windows, &mut self.sums)?;
+                widest(ToInts { sums: &self.sums, lanes: &mut self.then.int[total.at][..n] });
+            } else if taps.has_windows() {
                 taps.run_windows(operands, at, strip, &mut self.windows, self.then.own(total))?;
             } else {
                 let (single, double) = totals.first(n);

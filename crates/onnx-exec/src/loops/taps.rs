@@ -3,11 +3,12 @@
 //! Convolutions of a channel with itself, products of a row with a matrix and pools are such. What each step adds to the places
 //! is known before, so that for a strip nothing is left but to find the stretch that lies within bounds and to combine it.
 
+use super::product::Factor;
 use super::program::{Bound, Instr, Program};
 use super::strip::Strip;
 use super::view::{Operands, View};
 use super::widest::{Job, widest};
-use super::windows::{Window, Windows};
+use super::windows::{Window, Windows, steps_of};
 use super::{Class, Linear};
 use crate::failure::{Failure, fail};
 use crate::tensor::advance;
@@ -20,6 +21,8 @@ use std::ops::Range;
 const MOST_STEPS: usize = 1 << 16;
 /// Products that are added up in single floats before they are added to a double.
 const BLOCK: usize = 256;
+/// The most steps of a stencil, whose total is a single float.
+pub(super) const MOST_OF_STENCIL: usize = BLOCK;
 /// Steps that are done at once, so that what they load comes at once.
 const TOGETHER: usize = 4;
 
@@ -37,13 +40,44 @@ pub(super) struct Taps {
     windows: Option<Windows>,
 }
 
-/// What is loaded.
+/// What is loaded: single floats, or bytes that become such, less a zero point.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     operand: usize,
+    elem: ElemType,
     pub(super) place: Linear,
     pub(super) bounds: Vec<Bound>,
+    /// What stands for an element out of bounds, nothing subtracted.
     pub(super) otherwise: f32,
+    /// The zero point of bytes, by the operand and the place of its byte.
+    zero: Option<(usize, Linear)>,
+}
+
+/// Elements of an operand as single floats.
+#[derive(Clone, Copy)]
+pub(super) enum Elements<'e> {
+    Single(&'e [f32]),
+    /// Less a zero point each.
+    Unsigned(&'e [u8], f32),
+    Signed(&'e [i8], f32),
+}
+
+impl<'e> Elements<'e> {
+    #[inline(always)]
+    pub(super) fn get(self, at: usize) -> Option<f32> {
+        match self {
+            Elements::Single(all) => all.get(at).copied(),
+            Elements::Unsigned(all, zero) => all.get(at).map(|byte| f32::from(*byte) - zero),
+            Elements::Signed(all, zero) => all.get(at).map(|byte| f32::from(*byte) - zero),
+        }
+    }
+
+    fn singles(self) -> Result<&'e [f32], Failure> {
+        match self {
+            Elements::Single(all) => Ok(all),
+            Elements::Unsigned(..) | Elements::Signed(..) => fail!("bytes are read by windows only"),
+        }
+    }
 }
 
 /// What a step adds to places, and to what bounds are asked of.
@@ -64,15 +98,62 @@ impl Source {
             _ => return None,
         };
         let is_it = *elem == ElemType::FLOAT && to.class == Class::Single;
-        let (operand, place, otherwise) = (*operand, place.clone(), otherwise as f32);
-        is_it.then_some(Source { operand, place, bounds, otherwise })
+        let (operand, elem, place, otherwise) = (*operand, *elem, place.clone(), otherwise as f32);
+        is_it.then_some(Source { operand, elem, place, bounds, otherwise, zero: None })
     }
 
-    fn view<'v>(&self, operands: &Operands<'v>) -> Result<View<'v>, Failure> {
-        match operands.get(self.operand).copied().flatten() {
-            Some(view) => Ok(view),
-            None => fail!("input {} is left out", self.operand),
+    /// A byte less a zero point, which is the same within a plane, and 0 out of bounds.
+    fn of_byte(byte: &Program, zero: Option<&Program>) -> Option<Source> {
+        let (operand, elem, place, bounds) = match &byte.instrs[..] {
+            [Instr::Load { operand, elem, place, .. }] => (operand, elem, place, Vec::new()),
+            [Instr::LoadWhere { operand, elem, place, bounds, .. }] => (operand, elem, place, bounds.clone()),
+            _ => return None,
+        };
+        let zero = match zero.map(|zero| &zero.instrs[..]) {
+            None => None,
+            Some([Instr::Load { operand, elem: of_zero, place, .. }]) if of_zero == elem => {
+                Some((*operand, place.clone()))
+            }
+            Some(_) => return None,
+        };
+        let (operand, elem, place) = (*operand, *elem, place.clone());
+        let is_byte = matches!(elem, ElemType::UINT8 | ElemType::INT8);
+        is_byte.then_some(Source { operand, elem, place, bounds, otherwise: 0.0, zero })
+    }
+
+    /// The elements, and the number of the first.
+    fn elements<'v>(&self, operands: &Operands<'v>, zero: f32) -> Result<(Elements<'v>, i64), Failure> {
+        let from = view(operands, self.operand)?;
+        let all = match self.elem {
+            ElemType::UINT8 => Elements::Unsigned(from.words(), zero),
+            ElemType::INT8 => Elements::Signed(from.words(), zero),
+            _ => Elements::Single(from.words()),
+        };
+        Ok((all, from.first))
+    }
+
+    /// The zero point at a position, so many planes further.
+    fn zero(&self, operands: &Operands<'_>, at: &[usize], along: usize, plane: usize) -> Result<f32, Failure> {
+        let Some((operand, place)) = &self.zero else { return Ok(0.0) };
+        let from = view(operands, *operand)?;
+        let place = place.at(at) - from.first + steps_of(place, along)[0] * plane as i64;
+        match usize::try_from(place).ok().and_then(|place| from.bytes.get(place)) {
+            Some(bits) if self.elem == ElemType::INT8 => Ok(f32::from(*bits as i8)),
+            Some(bits) => Ok(f32::from(*bits)),
+            None => fail!("an index is out of bounds"),
         }
+    }
+
+    /// Whether its zero point is the same for all elements of the axes from one on.
+    fn is_even_from(&self, axis: usize) -> bool {
+        self.zero.as_ref().is_none_or(|(_, place)| place.by[axis..].iter().all(|by| *by == 0))
+    }
+}
+
+fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure> {
+    match operands.get(operand).copied().flatten() {
+        Some(view) => Ok(view),
+        None => fail!("input {operand} is left out"),
     }
 }
 
@@ -94,6 +175,37 @@ impl Taps {
             }
             _ => return None,
         };
+        Taps::new(combine, x, factor, along, split, over)
+    }
+
+    /// The sum of products of bytes less zero points, in single floats, which are exact up to so many steps.
+    pub(super) fn of_bytes([a, b]: [&Factor; 2], along: usize, split: usize, over: &[usize]) -> Option<Taps> {
+        let source = |factor: &Factor| {
+            let (byte, zero) = factor.byte()?;
+            Source::of_byte(byte, zero)
+        };
+        let (a, b) = (source(a)?, source(b)?);
+        let stands = |source: &Source| source.bounds.is_empty() && source.place.by[along] == 0;
+        let (x, factor) = match (stands(&a), stands(&b)) {
+            (_, true) => (a, b),
+            (true, _) => (b, a),
+            (false, false) => return None,
+        };
+        // A strip may have several planes, each with a zero point of its factors.
+        if !x.is_even_from(along.saturating_sub(2)) || !factor.is_even_from(along.saturating_sub(1)) {
+            return None;
+        }
+        Taps::new(Combine::Sum, x, Some(factor), along, split, over).filter(Taps::has_windows)
+    }
+
+    fn new(
+        combine: Combine,
+        x: Source,
+        factor: Option<Source>,
+        along: usize,
+        split: usize,
+        over: &[usize],
+    ) -> Option<Taps> {
         let neutral = match combine {
             Combine::Sum => 0.0,
             Combine::Max => f32::NEG_INFINITY,
@@ -118,7 +230,7 @@ impl Taps {
                 break;
             }
         }
-        let is_few = steps.len() <= BLOCK;
+        let is_few = steps.len() <= MOST_OF_STENCIL;
         let windows = is_few.then(|| Windows::of(&x, factor.as_ref(), &steps, along)).flatten();
         // Sums that no neighbours share are doubles.
         let is_sum = combine == Combine::Sum && factor.is_none();
@@ -146,16 +258,19 @@ impl Taps {
         out: &mut [f32],
     ) -> Result<(), Failure> {
         let Some(windows) = &self.windows else { fail!("a reduction has no windows") };
-        let x = self.x.view(operands)?;
-        let factors = self.factor.as_ref().map(|factor| {
-            let view = factor.view(operands)?;
-            Ok((view.words(), factor.place.at(at) - view.first))
-        });
-        let factors = factors.transpose()?;
-        let start = self.x.place.at(at) - x.first;
+        let (x, first) = self.x.elements(operands, self.x.zero(operands, at, self.along, 0)?)?;
+        let mut zeros = SmallVec::<[f32; 4]>::new();
+        let mut factors = None;
+        if let Some(factor) = &self.factor {
+            let (elements, first) = factor.elements(operands, 0.0)?;
+            factors = Some((elements, factor.place.at(at) - first));
+            for plane in 0..strip.n() / (strip.height() * strip.lanes()).max(1) {
+                zeros.push(factor.zero(operands, at, self.along, plane)?);
+            }
+        }
+        let start = self.x.place.at(at) - first;
         let values = self.x.bounds.iter().map(|bound| bound.function.at(at)).collect();
-        let x = x.words();
-        let is_in = widest(Window { windows, taps: self, strip, x, factors, start, values, patches, out });
+        let is_in = widest(Window { windows, taps: self, strip, x, factors, zeros, start, values, patches, out });
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 
@@ -168,19 +283,22 @@ impl Taps {
         single: &mut [f32],
         double: &mut [f64],
     ) -> Result<(), Failure> {
-        let x = self.x.view(operands)?;
-        let factors = self.factor.as_ref().map(|factor| Ok((factor.view(operands)?, factor.place.at(at))));
-        let factors = factors.transpose()?;
-        let of = Elements {
+        let (x, first) = self.x.elements(operands, 0.0)?;
+        let factors = self.factor.as_ref().map(|factor| {
+            let (elements, first) = factor.elements(operands, 0.0)?;
+            Ok::<_, Failure>((elements.singles()?, factor.place.at(at) - first))
+        });
+        let (factors, of_factors) = factors.transpose()?.unwrap_or_default();
+        let of = Stretches {
             taps: self,
-            x: x.words(),
-            start: self.x.place.at(at) - x.first,
+            x: x.singles()?,
+            start: self.x.place.at(at) - first,
             values: self.x.bounds.iter().map(|bound| bound.function.at(at)).collect(),
         };
         let is_in = widest(Line {
             of,
-            factors: factors.as_ref().map(|(view, _)| view.words()).unwrap_or_default(),
-            first: factors.as_ref().map_or(0, |(view, start)| start - view.first),
+            factors,
+            first: of_factors,
             single,
             double,
         });
@@ -189,7 +307,7 @@ impl Taps {
 }
 
 /// What is loaded for a strip.
-struct Elements<'s> {
+struct Stretches<'s> {
     taps: &'s Taps,
     x: &'s [f32],
     start: i64,
@@ -199,7 +317,7 @@ struct Elements<'s> {
 
 /// A strip that is reduced; whether all that it loads is there.
 struct Line<'s> {
-    of: Elements<'s>,
+    of: Stretches<'s>,
     factors: &'s [f32],
     first: i64,
     single: &'s mut [f32],
@@ -219,7 +337,7 @@ impl Job for Line<'_> {
     }
 }
 
-impl Elements<'_> {
+impl Stretches<'_> {
     /// The lanes of `n` that a step is within bounds for, and the stretch of elements for them.
     #[inline(always)]
     fn stretch(&self, step: &Step, n: usize) -> Option<(Range<usize>, &[f32], usize)> {
@@ -240,7 +358,7 @@ impl Elements<'_> {
     }
 }
 
-impl Elements<'_> {
+impl Stretches<'_> {
     /// The stretches and factors of some steps that have no bounds.
     #[inline(always)]
     fn rows(

@@ -14,7 +14,7 @@
 use super::Linear;
 use super::program::Bound;
 use super::strip::Strip;
-use super::taps::{Source, Step, Taps};
+use super::taps::{Elements, Source, Step, Taps};
 use super::tiles::{Combining, Greatest, GreatestOrNone, HIGH, Least, LeastOrNone, Steps, Sums, WIDE};
 use super::widest::Job;
 use onnx_ops::meaning::Combine;
@@ -62,9 +62,11 @@ pub(super) struct Window<'w> {
     pub(super) windows: &'w Windows,
     pub(super) taps: &'w Taps,
     pub(super) strip: Strip,
-    pub(super) x: &'w [f32],
+    pub(super) x: Elements<'w>,
     /// The factors, and the place of the first.
-    pub(super) factors: Option<(&'w [f32], i64)>,
+    pub(super) factors: Option<(Elements<'w>, i64)>,
+    /// What is subtracted from the factors of each plane.
+    pub(super) zeros: SmallVec<[f32; 4]>,
     /// Where the elements for the first lane are, and what bounds are asked of there.
     pub(super) start: i64,
     pub(super) values: SmallVec<[i64; 4]>,
@@ -145,7 +147,7 @@ fn apart(place: i64, by: [i64; 2], added: &[i64], bounds: &[[i64; 2]]) -> Option
 }
 
 /// What a function adds from plane to plane, row to row and lane to lane.
-fn steps_of(function: &Linear, along: usize) -> [i64; 3] {
+pub(super) fn steps_of(function: &Linear, along: usize) -> [i64; 3] {
     let before = |by: usize| along.checked_sub(by).map_or(0, |axis| function.by[axis]);
     [before(2), before(1), function.by[along]]
 }
@@ -215,9 +217,10 @@ impl Window<'_> {
         let Taps { factor, along, steps: all, .. } = self.taps;
         let (Some(source), Some((factors, first))) = (factor, self.factors) else { return true };
         let first = first + steps_of(&source.place, *along)[0] * plane as i64;
+        let zero = self.zeros.get(plane).copied().unwrap_or_default();
         let factor = |step: &usize| {
             let place = usize::try_from(first + all.get(*step)?.factor).ok()?;
-            factors.get(place).copied()
+            Some(factors.get(place)? - zero)
         };
         let mut order = self.windows.runs.iter().flat_map(|run| &run.steps);
         let mut set = |to: &mut [f32]| {
@@ -300,7 +303,17 @@ impl Window<'_> {
                 }
                 let start = place + by[2] * inside.start as i64;
                 let Some(line) = self.patches.get_mut(to..) else { return false };
-                if lay_line(line, n, inside, self.x, (start, by[2]), source.otherwise).is_none() {
+                let (at, otherwise) = ((start, by[2]), source.otherwise);
+                let is_there = match self.x {
+                    Elements::Single(x) => lay_line(line, n, inside, x, at, otherwise, |x| x),
+                    Elements::Unsigned(x, zero) => {
+                        lay_line(line, n, inside, x, at, otherwise, |x| f32::from(x) - zero)
+                    }
+                    Elements::Signed(x, zero) => {
+                        lay_line(line, n, inside, x, at, otherwise, |x| f32::from(x) - zero)
+                    }
+                };
+                if is_there.is_none() {
                     return false;
                 }
                 (to, place) = (to + pitch, place + by[1]);
@@ -316,16 +329,17 @@ fn both(a: Range<usize>, b: Range<usize>) -> Range<usize> {
     a.start.max(b.start)..a.end.min(b.end)
 }
 
-/// Lays out a row of `n` elements, of which some are inside: from a place on, so far apart. What stands behind it may become
-/// anything.
+/// Lays out a row of `n` elements, of which some are inside: from a place on, so far apart, as single floats. What stands behind
+/// it may become anything.
 #[inline(always)]
-fn lay_line(
+fn lay_line<X: Copy>(
     line: &mut [f32],
     n: usize,
     inside: Range<usize>,
-    x: &[f32],
+    x: &[X],
     (place, by): (i64, i64),
     otherwise: f32,
+    single: impl Fn(X) -> f32,
 ) -> Option<()> {
     let by = usize::try_from(by).ok().filter(|by| *by > 0)?;
     if inside.is_empty() {
@@ -341,7 +355,10 @@ fn lay_line(
             while done < count
                 && let Some(x) = x.get(done..).and_then(|x| x.first_chunk::<WIDE>())
             {
-                *to.get_mut(done..)?.first_chunk_mut::<WIDE>()? = *x;
+                let to = to.get_mut(done..)?.first_chunk_mut::<WIDE>()?;
+                for lane in 0..WIDE {
+                    to[lane] = single(x[lane]);
+                }
                 done += WIDE;
             }
         }
@@ -351,7 +368,7 @@ fn lay_line(
             {
                 let to = to.get_mut(done..)?.first_chunk_mut::<WIDE>()?;
                 for lane in 0..WIDE {
-                    to[lane] = x[2 * lane];
+                    to[lane] = single(x[2 * lane]);
                 }
                 done += WIDE;
             }
@@ -360,7 +377,7 @@ fn lay_line(
     }
     if done < count {
         let rest = x.get(done * by..)?.iter().step_by(by);
-        to.get_mut(done..count)?.iter_mut().zip(rest).for_each(|(to, x)| *to = *x);
+        to.get_mut(done..count)?.iter_mut().zip(rest).for_each(|(to, x)| *to = single(*x));
     }
     beside(line, inside.end..n, otherwise)
 }

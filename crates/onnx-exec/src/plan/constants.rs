@@ -336,12 +336,32 @@ impl Parts<'_> {
 
     /// An expression of constants, computed if it is more than one, small, and finite.
     fn computed(&mut self, expr: &Expr) -> Expr {
+        if let Expr::Cast(cast, x) = expr
+            && cast.to == ElemType::DOUBLE
+        {
+            // A number is one of the type that it meets.
+            return match self.computed(x) {
+                Expr::Load(operand, _) if self.slots[root(self.slots, operand)].number().is_some() => {
+                    self.double_of(operand).unwrap_or_else(|| expr.clone())
+                }
+                Expr::Number(Number::Float(number)) => Expr::float(number),
+                x => Expr::Cast(*cast, Box::new(x)),
+            };
+        }
         if matches!(expr, Expr::Load(..) | Expr::Number(_))
             || self.elem(expr).is_some_and(|e| e != ElemType::FLOAT)
         {
             return expr.clone();
         }
         self.table(expr).unwrap_or_else(|| expr.clone())
+    }
+
+    /// The only element of a constant as a double.
+    fn double_of(&self, operand: usize) -> Option<Expr> {
+        Some(match self.slots[root(self.slots, operand)].number()? {
+            Number::Int(n) => Expr::float(n as f64),
+            Number::Float(x) => Expr::float(x),
+        })
     }
 
     fn table(&mut self, expr: &Expr) -> Option<Expr> {

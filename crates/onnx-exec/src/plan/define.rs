@@ -175,7 +175,8 @@ impl<'x> Define<'_, 'x, '_> {
                 outputs = better;
             }
         }
-        if is_constant && !is_random && self.fold(node, &inputs, &outputs) || self.known(node, &outputs) {
+        let may_fold = is_constant && !is_random && !is_dequantization(&inputs, &outputs);
+        if may_fold && self.fold(node, &inputs, &outputs) || self.known(node, &outputs) {
             return Flow::On;
         }
         if let Action::Formula(schema) = action {
@@ -476,6 +477,15 @@ fn says_shapes(tensor: &Tensor) -> bool {
         _ => 0,
     };
     tensor.rank() <= 1 && tensor.len() <= most
+}
+
+/// Whether a node makes floats of stored bytes, one of each: products read the bytes themselves.
+fn is_dequantization(inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
+    let (Some(Some(Known::Constant(Value::Tensor(bytes)))), [output, ..]) = (inputs.first(), outputs) else {
+        return false;
+    };
+    let is_byte = matches!(bytes.elem(), ElemType::UINT8 | ElemType::INT8) && bytes.len() > 1;
+    is_byte && extents(&output.ty).is_some_and(|(elem, dims)| elem == ElemType::FLOAT && dims == bytes.dims())
 }
 
 fn is_complete(ty: &Ty) -> bool {

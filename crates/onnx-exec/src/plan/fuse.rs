@@ -77,16 +77,18 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Result<Refusals, Failure> {
 #[derive(Clone, Copy)]
 struct Loops {
     is_product: bool,
-    /// Whether it is a product of bytes.
+    /// Whether it is a product or a stencil of bytes.
     is_of_bytes: bool,
     is_piecewise: bool,
+    is_stencil: bool,
     /// How many positions are computed.
     rough: usize,
 }
 
 impl Loops {
     /// Those of arithmetic on floats that are loaded at linear positions.
-    const PLAIN: Loops = Loops { is_product: false, is_of_bytes: false, is_piecewise: false, rough: 0 };
+    const PLAIN: Loops =
+        Loops { is_product: false, is_of_bytes: false, is_piecewise: false, is_stencil: false, rough: 0 };
 
     fn is_plain(self) -> bool {
         !self.is_product && !self.is_of_bytes && !self.is_piecewise && self.rough == 0
@@ -140,7 +142,8 @@ impl<'s> Fuse<'s> {
         let nest = Nest::of(&formula, &types(self.slots))?;
         Some(Loops {
             is_product: nest.is_product(),
-            is_of_bytes: nest.is_product_of_bytes(),
+            is_of_bytes: nest.is_product_of_bytes() || nest.is_stencil_of_bytes(),
+            is_stencil: nest.is_stencil(),
             is_piecewise: nest.is_piecewise(),
             rough: roughness(&formula),
         })
@@ -312,6 +315,9 @@ impl<'s> Fuse<'s> {
         let before = || [from, to].into_iter().flatten();
         if before().any(|loops| loops.is_product) && !loops.is_product {
             return Err(Some("it would be no matrix product any more"));
+        }
+        if before().any(|loops| loops.is_stencil) && !loops.is_stencil {
+            return Err(Some("neighbours would not share what they read any more"));
         }
         if before().any(|loops| loops.is_piecewise) && !loops.is_piecewise && chooses(&formula) {
             return Err(Some("it would choose anew for every element"));

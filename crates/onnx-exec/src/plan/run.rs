@@ -40,10 +40,8 @@ impl Plan {
     /// Computes what the nodes of the plan compute, as values of the run.
     pub(crate) fn run(&self, run: &mut Run<'_, '_>) -> Result<(), Stopped> {
         let _charge = Charge::of(self.arena)?;
-        let mut arena = run.executable.arena(self.arena)?;
-        let done = self.steps(run, bytemuck::cast_slice_mut(&mut arena));
-        run.executable.give_back(arena);
-        done
+        let mut arena = run.executable.recycler.take(self.arena)?;
+        self.steps(run, arena.bytes_mut())
     }
 
     fn steps(&self, run: &mut Run<'_, '_>, arena: &mut [u8]) -> Result<(), Stopped> {
@@ -127,7 +125,10 @@ impl Plan {
         for member in &kernel.members {
             let slot = member.assignment.slot;
             mine.push(match self.places[slot] {
-                Place::Own => Some(Tensor::zeros(self.slots[slot].elem, &self.slots[slot].dims)?),
+                Place::Own => {
+                    let Slot { elem, dims, .. } = &self.slots[slot];
+                    Some(Tensor::recycled(*elem, dims, &run.executable.recycler)?)
+                }
                 Place::Elsewhere | Place::Arena(_) | Place::Local => None,
             });
         }

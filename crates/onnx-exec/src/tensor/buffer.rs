@@ -2,6 +2,7 @@
 
 use crate::budget::{self, Charge};
 use crate::failure::{Failure, fail};
+use crate::recycle::{Block, Recycler};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -14,34 +15,28 @@ pub(super) enum Buffer {
 
 #[derive(Debug)]
 pub(super) struct Made {
-    words: Vec<u128>,
-    bytes: usize,
+    block: Block,
     _charge: Charge,
 }
-
-/// So many bytes may not be there.
-const LARGE: usize = 1 << 20;
 
 impl Made {
     fn zeroed(bytes: usize) -> Result<Made, Failure> {
         let charge = Charge::of(bytes.saturating_add(budget::TENSOR))?;
-        let count = bytes.div_ceil(size_of::<u128>());
-        if bytes >= LARGE {
-            // What the system refuses is an error: asked for, given back, and asked for again as zeros below.
-            let refused = |_| Failure::limit(format!("not enough memory: {bytes} bytes are needed"));
-            Vec::<u128>::new().try_reserve_exact(count).map_err(refused)?;
-        }
-        // Zeroed pages come from the system untouched, so that nothing is written twice.
-        Ok(Made { words: vec![0; count], bytes, _charge: charge })
+        Ok(Made { block: Block::zeroed(bytes)?, _charge: charge })
     }
 }
 
 impl Buffer {
     /// So many elements of a width, all zero.
     pub(super) fn zeroed(count: usize, width: usize) -> Result<Buffer, Failure> {
-        let too_many = || Failure::new(format!("{count} elements of {width} bytes are too many"));
-        let bytes = count.checked_mul(width).ok_or_else(too_many)?;
-        Ok(Buffer::Made(Arc::new(Made::zeroed(bytes)?)))
+        Ok(Buffer::Made(Arc::new(Made::zeroed(bytes_of(count, width)?)?)))
+    }
+
+    /// So many elements of a width with any contents, in memory that is used again.
+    pub(super) fn recycled(count: usize, width: usize, from: &Arc<Recycler>) -> Result<Buffer, Failure> {
+        let bytes = bytes_of(count, width)?;
+        let charge = Charge::of(bytes.saturating_add(budget::TENSOR))?;
+        Ok(Buffer::Made(Arc::new(Made { block: from.take(bytes)?, _charge: charge })))
     }
 
     /// Stored bytes, as they are if they are aligned for this width, else copied.
@@ -55,13 +50,13 @@ impl Buffer {
     /// A copy, to be written to or to be aligned.
     fn copied(bytes: &[u8]) -> Result<Buffer, Failure> {
         let mut made = Made::zeroed(bytes.len())?;
-        bytemuck::cast_slice_mut(&mut made.words)[..bytes.len()].copy_from_slice(bytes);
+        made.block.bytes_mut().copy_from_slice(bytes);
         Ok(Buffer::Made(Arc::new(made)))
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
-            Buffer::Made(made) => &bytemuck::cast_slice(&made.words)[..made.bytes],
+            Buffer::Made(made) => made.block.bytes(),
             Buffer::Mapped(bytes) => bytes,
         }
     }
@@ -79,10 +74,15 @@ impl Buffer {
         }
         match self {
             Buffer::Made(made) => match Arc::get_mut(made) {
-                Some(made) => Ok(&mut bytemuck::cast_slice_mut(&mut made.words)[..made.bytes]),
+                Some(made) => Ok(made.block.bytes_mut()),
                 None => fail!("a buffer that is about to be written is shared"),
             },
             Buffer::Mapped(_) => fail!("a buffer that is about to be written is mapped"),
         }
     }
+}
+
+fn bytes_of(count: usize, width: usize) -> Result<usize, Failure> {
+    let too_many = || Failure::new(format!("{count} elements of {width} bytes are too many"));
+    count.checked_mul(width).ok_or_else(too_many)
 }

@@ -13,6 +13,7 @@ pub(crate) use place::NOWHERE;
 use crate::budget::Charge;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, Strings, heap_of};
+use crate::recycle::Recycler;
 use buffer::Buffer;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Number;
@@ -112,6 +113,13 @@ impl Tensor {
             None if elem == ElemType::STRING => return Tensor::of_texts(dims, Strings::empty(count)?),
             None => fail!("there is no element type {}", elem.0),
         };
+        Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
+    }
+
+    /// A tensor of numbers with any contents, all of which are about to be written, in memory that is used again.
+    pub(crate) fn recycled(elem: ElemType, dims: &[usize], from: &Arc<Recycler>) -> Result<Tensor, Failure> {
+        let Some(width) = width(elem) else { return Tensor::zeros(elem, dims) };
+        let data = Data::Numbers(Buffer::recycled(count_of(dims)?, width, from)?);
         Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
     }
 

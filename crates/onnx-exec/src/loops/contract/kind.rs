@@ -107,7 +107,8 @@ impl Kind for u8 {
     fn put(totals: &[i32], regs: &mut Registers, to: Reg) -> Result<(), Failure> {
         match to.class {
             Class::Int => widest(Widen { totals, lanes: &mut regs.int[to.at] }),
-            Class::Single | Class::Double => fail!("a total is no integer"),
+            Class::Single => widest(Floats { totals, lanes: regs.own(to) }),
+            Class::Double => fail!("a total is no integer"),
         }
         Ok(())
     }
@@ -139,6 +140,21 @@ impl Job for Widen<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         self.lanes.iter_mut().zip(self.totals).for_each(|(lane, x)| *lane = (*x).into());
+    }
+}
+
+/// Totals as single floats.
+struct Floats<'f> {
+    totals: &'f [i32],
+    lanes: &'f mut [f32],
+}
+
+impl Job for Floats<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.lanes.iter_mut().zip(self.totals).for_each(|(lane, x)| *lane = *x as f32);
     }
 }
 

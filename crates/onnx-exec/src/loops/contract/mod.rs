@@ -203,6 +203,11 @@ impl Contraction {
         [rows, columns]
     }
 
+    /// How many rows each of its matrices has.
+    pub(super) fn rows_of_one(&self) -> usize {
+        self.a.count(&self.dims)
+    }
+
     /// How many rows, columns, steps and products of such matrices there are.
     pub(super) fn extents(&self) -> [usize; 4] {
         let (extents, _) = self.axes();

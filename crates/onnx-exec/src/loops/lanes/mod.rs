@@ -396,9 +396,7 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
             regs.int[to.at] = out;
         }
         (Class::Single, Class::Int) => {
-            to_ints(&mut regs.int[to.at][..n], &regs.single[x.at][..n], cast.to, |x: f32| {
-                if (-LIMIT as f32..LIMIT as f32).contains(&x) { x as i32 } else { i32::MIN }
-            });
+            to_ints(&mut regs.int[to.at][..n], &regs.single[x.at][..n], cast.to, int_of);
         }
         (Class::Double, Class::Int) => {
             to_ints(&mut regs.int[to.at][..n], &regs.double[x.at][..n], cast.to, |x: f64| {
@@ -487,6 +485,12 @@ pub(super) fn wrap(x: i64, elem: ElemType) -> i64 {
 
 /// Integers of 32 bits are below.
 const LIMIT: f64 = 2_147_483_648.0;
+
+/// A single float as an integer of 32 bits, as [`to_ints`] converts it.
+#[inline(always)]
+pub(super) fn int_of(x: f32) -> i32 {
+    if (-LIMIT as f32..LIMIT as f32).contains(&x) { x as i32 } else { i32::MIN }
+}
 
 /// Floats as integers: toward zero; outside of the register that they are converted in, the least that this has. That is of 32
 /// bits, for which there is a function, or of 64.
