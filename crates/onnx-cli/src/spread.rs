@@ -38,6 +38,12 @@ impl Spread {
         }
     }
 
+    /// The largest difference.
+    pub(crate) fn largest(&self) -> f64 {
+        let [.., largest] = self.quantiles;
+        largest
+    }
+
     /// Of two tensors of numbers of one type and shape.
     pub(crate) fn of_values(a: &Value, b: &Value) -> Option<Spread> {
         let (a, b) = (a.tensor().ok()?, b.tensor().ok()?);

@@ -51,6 +51,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(ready) => ready,
         Err(status) => return Ok(status),
     };
+    let other = match args.pair.other()? {
+        Other::Model(path) => match Ready::open(path, &args.opset, session)? {
+            Ok(other) => Some(other),
+            Err(status) => return Ok(status),
+        },
+        Other::OnnxRuntime => None,
+    };
     let executable = match ready.executable() {
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
@@ -65,17 +72,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Err(finding) => return Ok(ready.report(session, &[*finding])),
     };
     let mut precision = Precision::of(&ready.loaded.model);
-    let (others, name) = match args.pair.other()? {
-        Other::OnnxRuntime => {
+    let (others, name) = match &other {
+        None => {
             let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
             let given: Results = names.zip(inputs).filter_map(|(name, value)| Some((name, value?))).collect();
             ort::run(&ready.loaded.model, &given)?
         }
-        Other::Model(path) => {
-            let other = match Ready::open(path, &args.opset, session)? {
-                Ok(other) => other,
-                Err(status) => return Ok(status),
-            };
+        Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
             let second = match other.executable() {
                 Ok(executable) => executable,
