@@ -4,6 +4,7 @@ use super::fmt::diff;
 use crate::input::{Form, Input, Loaded, STDIN, undecodable};
 use crate::operators::{Operators, OpsetArgs};
 use crate::progress::Work;
+use crate::reads::Unreadable;
 use crate::session::{Session, Status, count};
 use crate::{files, locate, output};
 use anyhow::{bail, ensure};
@@ -115,12 +116,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     for path in &args.files {
         let found = files::expand(std::slice::from_ref(path), EXTENSIONS)?;
         // Nothing was checked, which nobody should take for a folder without findings.
-        ensure!(
-            !found.is_empty(),
-            "folder {} has no models: no file in it ends in {}",
-            path.display(),
-            EXTENSIONS.iter().map(|extension| format!(".{extension}")).collect::<Vec<_>>().join(", ")
-        );
+        if found.is_empty() {
+            let name = path.display().to_string();
+            let endings: Vec<String> = EXTENSIONS.iter().map(|extension| format!(".{extension}")).collect();
+            let message =
+                format!("folder {name} has no models: no file in it ends in {}", endings.join(", "));
+            bail!(Unreadable::because(&name, message));
+        }
         files.extend(found);
     }
     let work = Work::begin(session, "checking");

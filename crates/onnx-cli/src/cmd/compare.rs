@@ -1,6 +1,6 @@
 //! `onnxtxt compare`: where two models, or two programs that run one, begin to differ.
 
-mod gap;
+pub(super) mod gap;
 pub(super) mod ort;
 
 use super::pair::{Other, PairArgs};
@@ -11,7 +11,7 @@ use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
 use crate::results::Results;
-use crate::session::{Session, Status, count};
+use crate::session::{Session, Status, grouped};
 use crate::spread::Spread;
 use gap::gap;
 use onnx_exec::{Executable, RunOptions, Value};
@@ -170,7 +170,8 @@ impl Comparison {
             }
         }
         let same = self.compared - self.differing;
-        text += &format!("{same} of {} are the same as those of {other}", count(self.compared, "result"));
+        let all = grouped(self.compared as u64);
+        text += &format!("{same} of {all} results are the same as those of {other}");
         if self.alone > 0 {
             text += &format!("; {} have no counterpart", self.alone);
         }

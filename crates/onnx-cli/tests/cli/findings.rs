@@ -381,4 +381,7 @@ fn a_folder_without_models_is_an_error() {
     let done = folder.run(&["check", "."]);
     assert_eq!(done.code, 2, "{}", done.stderr);
     assert!(done.stderr.contains("folder . has no models"), "{}", done.stderr);
+    let done = folder.run(&["check", ".", "--format", "json"]).expect(2);
+    let found: Value = serde_json::from_str(done.text()).unwrap();
+    assert_eq!((&found["code"], &found["file"]), (&"E0131".into(), &".".into()));
 }
