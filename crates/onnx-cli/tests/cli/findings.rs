@@ -350,6 +350,19 @@ fn what_is_not_shown_is_counted() {
 }
 
 #[test]
+fn findings_of_binary_models_with_packed_elements_have_places() {
+    let elements: Vec<String> = (0..16).map(|i| (i % 8).to_string()).collect();
+    let packed = format!("<int4[16] p = {{{{{}}}}}, float[2] w", elements.join(", "));
+    let text = SOUND.replace("<float[2] w", &packed).replace("Relu(t)", "Relu(q)");
+    let folder = Folder::new(&[("m.onnx", &binary(&text))]);
+    let done = folder.run(&["check", "m.onnx", "--format", "short"]).expect(1);
+    assert!(done.text().starts_with("m.onnx:"), "{}", done.text());
+    let line = done.text().lines().find(|line| line.contains("E0203")).unwrap();
+    let place: Vec<&str> = line.split(": ").next().unwrap().split(':').collect();
+    assert_eq!(place.len(), 3, "{line}");
+}
+
+#[test]
 fn noisy_lints_are_counted() {
     let nodes: String = (0..20).map(|i| format!("    \"t {i}\" = Identity(x)\n")).collect();
     let text = SOUND.replace("    t = Mul", &format!("{nodes}    t = Mul"));
