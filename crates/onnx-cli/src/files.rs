@@ -1,5 +1,6 @@
 //! The files that a command line names: folders stand for the files of a kind in them.
 
+use crate::reads::Unreadable;
 use anyhow::Context as _;
 use std::fs;
 use std::io::IsTerminal as _;
@@ -30,14 +31,17 @@ pub(crate) fn expand(paths: &[PathBuf], extensions: &[&str]) -> anyhow::Result<V
 }
 
 fn walk(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let cannot = || format!("cannot read folder {}", folder.display());
+    let cannot = || {
+        let folder = folder.display().to_string();
+        Unreadable::because(&folder, format!("cannot read folder {folder}"))
+    };
     let mut entries =
         fs::read_dir(folder).with_context(cannot)?.collect::<Result<Vec<_>, _>>().with_context(cannot)?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
         let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        let kind = entry.file_type().with_context(|| format!("cannot read {}", path.display()))?;
+        let kind = entry.file_type().with_context(|| Unreadable::new(&path))?;
         let is_wanted =
             |path: &Path| path.extension().and_then(|e| e.to_str()).is_some_and(|e| extensions.contains(&e));
         if kind.is_dir() && !is_hidden {

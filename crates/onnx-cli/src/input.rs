@@ -1,6 +1,6 @@
 //! What a file is, and the model in it.
 
-use crate::reads;
+use crate::reads::{self, Unreadable};
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use onnx_ir::diag::{Place, Span, code};
@@ -9,6 +9,7 @@ use onnx_proto::{FileKind, FormatError};
 use onnx_text::{Checked, Comments, Parsed, ast};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The four ways to write a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -59,6 +60,9 @@ impl Form {
     }
 }
 
+/// What stdin is called.
+pub(crate) const STDIN: &str = "<stdin>";
+
 /// A file that has been opened.
 pub(crate) struct Input {
     /// As the user called it.
@@ -77,9 +81,15 @@ impl Input {
     /// Opens a file, or stdin for `-`.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Input> {
         if path == Path::new("-") {
+            static IS_READ: AtomicBool = AtomicBool::new(false);
+            let unreadable = |message: &str| Unreadable::because(STDIN, message.to_owned());
+            if IS_READ.swap(true, Ordering::SeqCst) {
+                bail!(unreadable("stdin can be read once, and `-` names it again"));
+            }
             let mut content = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut content).context("cannot read stdin")?;
-            return Ok(Input::new("<stdin>".to_owned(), None, content.into()));
+            let read = std::io::stdin().lock().read_to_end(&mut content);
+            read.with_context(|| unreadable("cannot read stdin"))?;
+            return Ok(Input::new(STDIN.to_owned(), None, content.into()));
         }
         reads::note(path);
         Input::look(path)
@@ -89,9 +99,9 @@ impl Input {
     pub(crate) fn look(path: &Path) -> anyhow::Result<Input> {
         let name = path.display().to_string();
         if path.is_dir() {
-            bail!("{name} is a folder");
+            bail!(Unreadable::because(&name, format!("{name} is a folder")));
         }
-        let content = onnx_proto::file::open(path).with_context(|| format!("cannot read {name}"))?;
+        let content = onnx_proto::file::open(path).with_context(|| Unreadable::new(path))?;
         Ok(Input::new(name, Some(path.to_owned()), content))
     }
 

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     bug::report_panics();
     let cli = Cli::parse();
     let mut session = Session::new(&cli.global);
-    let done = run(&cli.command, &mut session);
+    let done = run(&cli.command, &mut session).or_else(|error| session.ended_by(error));
     let written = session.finish();
     match done.and_then(|status| written.map(|()| status)) {
         Ok(Status::Clean) => ExitCode::SUCCESS,

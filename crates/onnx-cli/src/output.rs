@@ -53,6 +53,11 @@ pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
     write(&mut out).and_then(|()| out.flush()).context("cannot write to stdout")
 }
 
+/// Writes a JSON document to stdout.
+pub(crate) fn json(value: &serde_json::Value) -> anyhow::Result<()> {
+    to_people(&format!("{value:#}\n"))
+}
+
 /// Writes to stdout what people read: no name or text of a model does anything to their terminal.
 pub(crate) fn to_people(text: &str) -> anyhow::Result<()> {
     to_stdout(|out| out.write_all(visible(text).as_bytes()))

@@ -2,9 +2,38 @@
 
 use onnx_ir::Model;
 use onnx_proto::external::{Folder, external_tensors};
+use std::fmt::{self, Display, Formatter};
 use std::fs::Metadata;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The context of an error: which file cannot be read. In forms for programs it is a finding about the file.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) file: String,
+    message: String,
+}
+
+impl Unreadable {
+    /// `cannot read m.onnx`
+    pub(crate) fn new(path: &Path) -> Unreadable {
+        let file = path.display().to_string();
+        Unreadable { message: format!("cannot read {file}"), file }
+    }
+
+    /// The same for another reason.
+    pub(crate) fn because(file: &str, message: String) -> Unreadable {
+        Unreadable { file: file.to_owned(), message }
+    }
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Unreadable {}
 
 /// A file, whatever it is called: device and inode. `None` on systems where a file cannot be told by numbers.
 pub(crate) type FileId = Option<(u64, u64)>;

@@ -1,11 +1,12 @@
 //! What a model has computed, on its way to where the user wants it: an archive of arrays, files of values, or stdout.
 
-use crate::feed::npy;
+use crate::feed::{npy, tensor_type};
 use crate::output::{self, Target};
 use anyhow::{Context as _, ensure};
 use onnx_exec::{Tensor, Value};
-use onnx_ir::{Data, Names};
-use onnx_text::{Profile, RaiseOptions, print_value};
+use onnx_ir::{Data, ElemType, Names};
+use onnx_text::{Profile, RaiseOptions, number_text, print_value, visible};
+use serde_json::{Value as Json, json};
 use std::path::Path;
 
 /// Values with their names.
@@ -43,6 +44,66 @@ pub(crate) fn print(results: &Results, shown: Shown) -> anyhow::Result<()> {
         }
         Ok(())
     })
+}
+
+/// Prints values as JSON, an object a line.
+pub(crate) fn print_json(results: &Results) -> anyhow::Result<()> {
+    output::to_stdout(|out| {
+        for (name, value) in results {
+            let mut object = to_json(value);
+            object["name"] = name.as_str().into();
+            writeln!(out, "{}", visible(&object.to_string()))?;
+        }
+        Ok(())
+    })
+}
+
+/// A value with all its elements: numbers as they are shown, those that JSON does not have as strings.
+fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Tensor(tensor) => {
+            let ty = tensor_type(tensor.elem(), tensor.dims());
+            json!({ "type": ty, "shape": tensor.dims(), "elements": elements(tensor) })
+        }
+        Value::Sequence(values) => {
+            json!({ "type": "sequence", "values": values.iter().map(to_json).collect::<Vec<_>>() })
+        }
+        Value::Map(map) => {
+            let values = map.values.iter().map(to_json).collect::<Vec<_>>();
+            json!({ "type": "map", "keys": elements(&map.keys), "values": values })
+        }
+        Value::Optional(Some(value)) => to_json(value),
+        Value::Optional(None) => json!({ "type": "optional" }),
+    }
+}
+
+fn elements(tensor: &Tensor) -> Json {
+    let elem = tensor.elem();
+    if let Ok(strings) = tensor.string_slice() {
+        return strings.into();
+    }
+    let number = |elem, x: f64| match number_text(elem, x).parse::<f64>() {
+        Ok(x) if x.is_finite() => Json::from(x),
+        Ok(_) | Err(_) => number_text(elem, x).into(),
+    };
+    match (elem, tensor.ints(), tensor.floats()) {
+        (ElemType::BOOL, Ok(ints), _) => ints.iter().map(|&n| n != 0).collect(),
+        (ElemType::UINT64, ..) => {
+            let words = tensor.bytes().chunks_exact(8).filter_map(|word| word.try_into().ok());
+            words.map(u64::from_le_bytes).collect()
+        }
+        (_, Ok(ints), _) => ints.iter().copied().collect(),
+        (_, Err(_), Ok(floats)) => floats.iter().map(|&x| number(elem, x)).collect(),
+        (ElemType::COMPLEX64, ..) => {
+            let words = tensor.bytes().chunks_exact(4).filter_map(|word| word.try_into().ok());
+            words.map(f32::from_le_bytes).map(|x| number(ElemType::FLOAT, x.into())).collect()
+        }
+        // Real and imaginary parts by turns.
+        (_, Err(_), Err(_)) => {
+            let words = tensor.bytes().chunks_exact(8).filter_map(|word| word.try_into().ok());
+            words.map(f64::from_le_bytes).map(|x| number(ElemType::DOUBLE, x)).collect()
+        }
+    }
 }
 
 /// Writes an archive of arrays.

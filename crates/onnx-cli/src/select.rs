@@ -106,7 +106,7 @@ impl Selection {
         let Some(body) = model.main_body() else { bail!("the model has no graph") };
         let all = in_order(body);
         let likely = match self {
-            Selection::Name(name) if is_glob(name) => None,
+            Selection::Name(name) if name.contains(['*', '?']) => None,
             Selection::Name(name) => {
                 let nodes = all.iter().map(|&n| &body.nodes[n]);
                 let results = |n: &onnx_ir::Node| n.outputs.clone().into_iter().flatten();
@@ -120,7 +120,15 @@ impl Selection {
         };
         match likely {
             Some(likely) => bail!("no node is meant by `{self}`: did you mean `{likely}`?"),
-            None => bail!("no node is meant by `{self}`"),
+            // What looks like a glob and has no slashes is taken for a name.
+            None => match self {
+                Selection::Name(name) if name.contains(['*', '?']) && !name.starts_with('/') => {
+                    bail!("no node is meant by `{self}`: a glob is between slashes, `/{name}/`")
+                }
+                Selection::Name(_) | Selection::Number(_) | Selection::Op(..) | Selection::Glob(_) => {
+                    bail!("no node is meant by `{self}`")
+                }
+            },
         }
     }
 }
@@ -247,5 +255,7 @@ mod tests {
         assert!(named("#5").is_empty() && named("nothing").is_empty());
         let error = "frist".parse::<Selection>().unwrap().ensure_some(&model).unwrap_err();
         assert_eq!(error.to_string(), "no node is meant by `frist`: did you mean `first`?");
+        let error = "*st".parse::<Selection>().unwrap().ensure_some(&model).unwrap_err();
+        assert_eq!(error.to_string(), "no node is meant by `*st`: a glob is between slashes, `/*st/`");
     }
 }

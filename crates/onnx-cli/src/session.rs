@@ -2,11 +2,14 @@
 
 use crate::args::{Color, Format, Global};
 use crate::output;
+use crate::reads::Unreadable;
 use anstream::{AutoStream, ColorChoice};
+use onnx_ir::diag::{Place, code};
 use onnx_ir::{Diagnostic, Severity};
-use onnx_text::render::{Sarif, Source, Style, github, human, json, short};
+use onnx_text::render::{Of, Sarif, Source, Style, github, human, json, short};
 use onnx_text::visible;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 
 /// How a run ended that did what it was asked to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,6 +139,25 @@ impl Session {
             }
         }
         self.show(&out);
+    }
+
+    /// Reports that a file cannot be read.
+    pub(crate) fn unread(&mut self, path: &Path, error: &anyhow::Error) {
+        let unreadable = error.downcast_ref::<Unreadable>();
+        let file =
+            unreadable.map_or_else(|| path.display().to_string(), |unreadable| unreadable.file.clone());
+        let found = Diagnostic::new(&code::FILE_UNREADABLE, Place::Nowhere, format!("{error:#}"));
+        self.report(&Source::new(&file, "", Of::Binary), &[found]);
+    }
+
+    /// What becomes of an error that ends a command: that a file cannot be read is a finding like others, where findings are
+    /// for programs.
+    pub(crate) fn ended_by(&mut self, error: anyhow::Error) -> anyhow::Result<Status> {
+        if self.format == Format::Human || error.downcast_ref::<Unreadable>().is_none() {
+            return Err(error);
+        }
+        self.unread(Path::new(""), &error);
+        Ok(Status::Unread)
     }
 
     /// Writes findings to where they go.

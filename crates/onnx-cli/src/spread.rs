@@ -32,10 +32,15 @@ impl Spread {
             reason = "a part of a count"
         )]
         let at = |part: f64| gaps.get((last as f64 * part).round() as usize).copied().unwrap_or(0.0);
-        Spread {
-            cosine: cosine.map(|cosine| cosine.clamp(-1.0, 1.0)),
-            quantiles: [0.5, 0.9, 0.99, 1.0].map(at),
-        }
+        // Rounding must not tell lists apart that are equal.
+        let rounded = |cosine: f64| if at(1.0) == 0.0 { 1.0 } else { cosine.clamp(-1.0, 1.0) };
+        Spread { cosine: cosine.map(rounded), quantiles: [0.5, 0.9, 0.99, 1.0].map(at) }
+    }
+
+    /// The largest difference.
+    pub(crate) fn largest(&self) -> f64 {
+        let [.., largest] = self.quantiles;
+        largest
     }
 
     /// Of two tensors of numbers of one type and shape.
@@ -75,6 +80,8 @@ mod tests {
         let spread = Spread::of(&[1.0, 2.0, f64::NAN], &[1.0, 2.5, f64::NAN]);
         assert_eq!((spread.cosine, spread.quantiles), (None, [0.0, 0.5, 0.5, 0.5]));
         assert_eq!(Spread::of(&[], &[]).cosine, None);
+        // The square of the root of 2 is not 2.
+        assert_eq!(Spread::of(&[1.0, 1.0], &[1.0, 1.0]).cosine, Some(1.0));
         let same = Spread::of(&[3.0, 4.0], &[3.0, 4.0]);
         assert_eq!(
             same.to_string(),

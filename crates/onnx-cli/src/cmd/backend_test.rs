@@ -4,17 +4,19 @@ mod case;
 
 use crate::close::{self, TWO_STEPS_OF_BFLOAT16, Tolerance};
 use crate::output;
+use crate::reads::Unreadable;
 use crate::session::{Session, Status};
 use anyhow::{Context as _, ensure};
 use case::{Case, Verdict};
 use onnx_text::visible;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Run ONNX backend tests
 ///
 /// Each folder with a model.onnx and folders test_data_set_* beside it is a case; folders are searched for such.
-/// One line a case says how it went, the last line how many passed.
+/// One line a case says how it went, the last line how many passed; with --format json each line is an object.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,12 +44,12 @@ pub(crate) struct Args {
     failed: bool,
 }
 
-pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status> {
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let mut cases = Vec::new();
     for folder in &args.folders {
         ensure!(folder.is_dir(), "{} is no folder", folder.display());
         let before = cases.len();
-        find(folder, &mut cases).with_context(|| format!("cannot read {}", folder.display()))?;
+        find(folder, &mut cases).with_context(|| Unreadable::new(folder))?;
         ensure!(cases.len() > before, "there are no cases in {}", folder.display());
     }
     let tolerances = match &args.index {
@@ -64,6 +66,7 @@ pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status>
         open: close::Open::default(),
     };
     let (mut passed, mut failed) = (0, 0);
+    let wants_json = session.wants_json();
     output::to_stdout(|out| {
         for case in &cases {
             let known = tolerances.iter().find(|(path, _)| case.folder.ends_with(path));
@@ -76,9 +79,20 @@ pub(crate) fn run(args: &Args, _session: &mut Session) -> anyhow::Result<Status>
             let name = case.folder.display();
             match verdict {
                 Verdict::Passed if args.failed => {}
+                verdict if wants_json => {
+                    let name = name.to_string();
+                    let object = match verdict {
+                        Verdict::Passed => json!({ "case": name, "passed": true }),
+                        Verdict::Failed(why) => json!({ "case": name, "passed": false, "why": why }),
+                    };
+                    writeln!(out, "{}", visible(&object.to_string()))?;
+                }
                 Verdict::Passed => writeln!(out, "ok      {name}")?,
                 Verdict::Failed(why) => writeln!(out, "{}", visible(&format!("FAILED  {name}: {why}")))?,
             }
+        }
+        if wants_json {
+            return writeln!(out, "{}", json!({ "passed": passed, "failed": failed }));
         }
         writeln!(out, "{passed} passed, {failed} failed")
     })?;

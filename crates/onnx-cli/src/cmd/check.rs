@@ -1,18 +1,18 @@
 //! `onnxtxt check`: every finding in one run.
 
 use super::fmt::diff;
-use crate::input::{Form, Input, Loaded, undecodable};
+use crate::input::{Form, Input, Loaded, STDIN, undecodable};
 use crate::operators::{Operators, OpsetArgs};
 use crate::progress::Work;
+use crate::reads::Unreadable;
 use crate::session::{Session, Status, count};
 use crate::{files, locate, output};
 use anyhow::{bail, ensure};
-use onnx_ir::diag::{self, Code, Place, code};
+use onnx_ir::diag::{self, Code};
 use onnx_ir::{Diagnostic, Level, Model, Severity, VerifyOptions};
 use onnx_ops::targets::{self, Target};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, external_tensors};
-use onnx_text::render::{Of, Source};
 use onnx_text::{Fixes, mend};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -116,12 +116,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     for path in &args.files {
         let found = files::expand(std::slice::from_ref(path), EXTENSIONS)?;
         // Nothing was checked, which nobody should take for a folder without findings.
-        ensure!(
-            !found.is_empty(),
-            "folder {} has no models: no file in it ends in {}",
-            path.display(),
-            EXTENSIONS.iter().map(|extension| format!(".{extension}")).collect::<Vec<_>>().join(", ")
-        );
+        if found.is_empty() {
+            let name = path.display().to_string();
+            let endings: Vec<String> = EXTENSIONS.iter().map(|extension| format!(".{extension}")).collect();
+            let message =
+                format!("folder {name} has no models: no file in it ends in {}", endings.join(", "));
+            bail!(Unreadable::because(&name, message));
+        }
         files.extend(found);
     }
     let work = Work::begin(session, "checking");
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let input = match Input::open(path) {
             Ok(input) => input,
             Err(error) => {
-                unread(session, path, &error);
+                session.unread(path, &error);
                 status = Status::Unread;
                 continue;
             }
@@ -148,7 +149,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         let (loaded, found) = findings(args, &operators, &input);
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
-        report(args, session, &input, &loaded, bounded(found));
+        report(args, session, &input, &loaded, found);
         if files.last() == Some(path) {
             // The process ends, and that frees everything at once: a large model is a million small pieces.
             std::mem::forget(loaded);
@@ -157,13 +158,6 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     drop(work);
     session.summary(files.len());
     Ok(status)
-}
-
-/// Says that a file cannot be read.
-fn unread(session: &mut Session, path: &Path, error: &anyhow::Error) {
-    let name = path.display().to_string();
-    let found = Diagnostic::new(&code::FILE_UNREADABLE, Place::Nowhere, format!("{error:#}"));
-    session.report(&Source::new(&name, "", Of::Binary), &[found]);
 }
 
 /// Lints that are found more often in one file are counted.
@@ -185,7 +179,10 @@ fn report(args: &Args, session: &mut Session, input: &Input, loaded: &Loaded, mu
             !is_noise
         });
     }
-    locate::report(session, input, loaded, &found);
+    let (shown, more) = bounded(found);
+    locate::report(session, input, loaded, &shown);
+    session.errors += more.errors;
+    session.warnings += more.warnings;
     if many.is_empty() {
         return;
     }
@@ -275,32 +272,45 @@ fn asked_for(args: &Args, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
 /// Findings of one kind in a file that are shown; the others are counted.
 const MOST_OF_A_KIND: usize = 100;
 
-/// The first findings of each kind, and how many more of it there are.
-fn bounded(found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+/// Findings beyond those that are shown, which the summary counts.
+#[derive(Default)]
+struct More {
+    errors: usize,
+    warnings: usize,
+}
+
+/// The first findings of each kind with a finding that says how many more of it there are, and those that it stands for.
+fn bounded(found: Vec<Diagnostic>) -> (Vec<Diagnostic>, More) {
     let mut counts: HashMap<(&str, bool), usize> = HashMap::new();
     let mut shown = Vec::new();
-    let mut more: Vec<(&'static Code, Severity)> = Vec::new();
+    let mut more: Vec<Diagnostic> = Vec::new();
     for diagnostic in found {
         let count = counts.entry((diagnostic.code.id, diagnostic.is_error())).or_default();
         *count += 1;
         match *count {
             ..=MOST_OF_A_KIND => shown.push(diagnostic),
-            _ if *count == MOST_OF_A_KIND + 1 => more.push((diagnostic.code, diagnostic.severity)),
+            _ if *count == MOST_OF_A_KIND + 1 => more.push(diagnostic),
             _ => {}
         }
     }
-    for (code, severity) in more {
-        let rest = counts[&(code.id, severity == Severity::Error)] - MOST_OF_A_KIND;
+    let mut unshown = More::default();
+    for first in more {
+        let rest = counts[&(first.code.id, first.is_error())] - MOST_OF_A_KIND;
+        // The finding that is made here is counted where it is shown.
+        match first.severity {
+            Severity::Error => unshown.errors += rest - 1,
+            Severity::Warning => unshown.warnings += rest - 1,
+        }
         let message = format!("{} of this kind", count(rest, "more finding"));
-        let mut diagnostic = Diagnostic::new(code, Place::Nowhere, message);
-        diagnostic.severity = severity;
-        shown.push(diagnostic);
+        let mut diagnostic = Diagnostic::new(first.code, first.primary.place, message);
+        diagnostic.severity = first.severity;
+        shown.push(diagnostic.label("the first of them"));
     }
-    shown
+    (shown, unshown)
 }
 
 /// A message that is neither model nor value: whether it can be read.
-fn other_message(input: &Input) -> (Loaded, Vec<Diagnostic>) {
+pub(super) fn other_message(input: &Input) -> (Loaded, Vec<Diagnostic>) {
     let mut found = Vec::new();
     let walked = onnx_proto::walk(&input.bytes, input.kind, onnx_proto::Look::Structure, &mut |_| {});
     if let Err(malformed) = walked {
@@ -363,7 +373,7 @@ fn fix(
     }
     match &fixed.path {
         Some(path) => output::rewrite(path, |out| out.write_all(fixed.text().as_bytes()))?,
-        None if fixed.name == "<stdin>" => output::to_stdout(|out| out.write_all(fixed.text().as_bytes()))?,
+        None if fixed.name == STDIN => output::to_stdout(|out| out.write_all(fixed.text().as_bytes()))?,
         None => bail!("{} has no place to write to", fixed.name),
     }
     session.note(&format!("fixed {} in {}", count(mended.fixed, "finding"), fixed.name));
@@ -373,15 +383,15 @@ fn fix(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnx_ir::diag::code;
+    use onnx_ir::diag::{Place, code};
 
     #[test]
     fn findings_of_one_kind_are_counted_beyond_a_hundred() {
         let one = |code: &'static Code| Diagnostic::new(code, Place::Nowhere, "x");
         let mut found: Vec<Diagnostic> = (0..100_000).map(|_| one(&code::VALUE_UNDEFINED)).collect();
         found.push(one(&code::RUN_FAILED));
-        let shown = bounded(found);
-        assert_eq!(shown.len(), 102);
+        let (shown, more) = bounded(found);
+        assert_eq!((shown.len(), more.errors, more.warnings), (102, 99_899, 0));
         assert_eq!(shown[100].code.id, code::RUN_FAILED.id);
         assert_eq!(shown[101].message, "99,900 more findings of this kind");
         assert!(shown[101].is_error());

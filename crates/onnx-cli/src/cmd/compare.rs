@@ -1,6 +1,6 @@
 //! `onnxtxt compare`: where two models, or two programs that run one, begin to differ.
 
-mod gap;
+pub(super) mod gap;
 pub(super) mod ort;
 
 use super::pair::{Other, PairArgs};
@@ -11,7 +11,7 @@ use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
 use crate::results::Results;
-use crate::session::{Session, Status, count};
+use crate::session::{Session, Status, grouped};
 use crate::spread::Spread;
 use gap::gap;
 use onnx_exec::{Executable, RunOptions, Value};
@@ -51,6 +51,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(ready) => ready,
         Err(status) => return Ok(status),
     };
+    let other = match args.pair.other()? {
+        Other::Model(path) => match Ready::open(path, &args.opset, session)? {
+            Ok(other) => Some(other),
+            Err(status) => return Ok(status),
+        },
+        Other::OnnxRuntime => None,
+    };
     let executable = match ready.executable() {
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
@@ -65,17 +72,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Err(finding) => return Ok(ready.report(session, &[*finding])),
     };
     let mut precision = Precision::of(&ready.loaded.model);
-    let (others, name) = match args.pair.other()? {
-        Other::OnnxRuntime => {
+    let (others, name) = match &other {
+        None => {
             let names = executable.inputs().iter().map(|port| executable.model().text(port.name).to_owned());
             let given: Results = names.zip(inputs).filter_map(|(name, value)| Some((name, value?))).collect();
             ort::run(&ready.loaded.model, &given)?
         }
-        Other::Model(path) => {
-            let other = match Ready::open(path, &args.opset, session)? {
-                Ok(other) => other,
-                Err(status) => return Ok(status),
-            };
+        Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
             let second = match other.executable() {
                 Ok(executable) => executable,
@@ -167,7 +170,8 @@ impl Comparison {
             }
         }
         let same = self.compared - self.differing;
-        text += &format!("{same} of {} are the same as those of {other}", count(self.compared, "result"));
+        let all = grouped(self.compared as u64);
+        text += &format!("{same} of {all} results are the same as those of {other}");
         if self.alone > 0 {
             text += &format!("; {} have no counterpart", self.alone);
         }

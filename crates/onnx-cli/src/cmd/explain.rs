@@ -1,13 +1,17 @@
 //! `onnxtxt explain`: what an error means, or what an operator is, offline.
 
-use super::ops::card::card;
-use super::ops::spec::Spec;
-use crate::operators::{Operators, OpsetArgs};
+use super::ops::{
+    self,
+    card::card,
+    spec::{Operator, Spec},
+};
+use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status};
 use anyhow::bail;
 use onnx_ir::diag::{self, Code};
 use onnx_ops::schema::Registry;
+use serde_json::json;
 use std::fmt::Write as _;
 
 /// Explain an error code (what it means, why it is wrong, and what to do) or an operator
@@ -18,7 +22,8 @@ Examples:
   onnxtxt explain value-undefined
   onnxtxt explain Conv
   onnxtxt explain Conv@11
-  onnxtxt explain --list")]
+  onnxtxt explain --list
+  onnxtxt explain --format json E0203")]
 pub(crate) struct Args {
     /// A code (E0203), its name (value-undefined), the rule of the specification behind it (G03), or an operator
     #[arg(required_unless_present = "list")]
@@ -35,11 +40,22 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(operators) => operators,
         Err(status) => return Ok(status),
     };
+    if session.wants_json() {
+        let document = match &args.code {
+            None => diag::ALL.iter().map(|code| code_json(code, title(code))).collect(),
+            Some(key) => match diag::find(key) {
+                Some(code) => code_json(code, code.explain.trim()),
+                None => ops::json::operator(operators.all(), &operator(key, operators.all())?),
+            },
+        };
+        output::json(&document)?;
+        return Ok(Status::Clean);
+    }
     let text = match &args.code {
         None => list(),
         Some(key) => match diag::find(key) {
             Some(code) => explain(code, session.colors_data()),
-            None => operator(key, &operators, session.colors_data())?,
+            None => card(operators.all(), &operator(key, operators.all())?, session.colors_data()),
         },
     };
     output::to_stdout(|out| out.write_all(text.as_bytes()))?;
@@ -47,11 +63,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 }
 
 /// What is no code may be an operator.
-fn operator(key: &str, operators: &Operators, color: bool) -> anyhow::Result<String> {
-    let registry = operators.all();
+fn operator<'r>(key: &str, registry: &'r Registry) -> anyhow::Result<Operator<'r>> {
     let spec = Spec::parse(key)?;
     match spec.find(registry) {
-        Ok(operator) => Ok(card(registry, &operator, color)),
+        Ok(operator) => Ok(operator),
         Err(_) if !spec.is_operator(registry) => bail!("{}", unknown(key, registry)),
         Err(error) => Err(error),
     }
@@ -68,10 +83,25 @@ fn unknown(key: &str, registry: &Registry) -> String {
     format!("there is no code and no operator `{key}`{help}")
 }
 
+/// The first line of what is said of a code.
+fn title(code: &Code) -> &'static str {
+    code.explain.trim().lines().next().unwrap_or_default().trim()
+}
+
+/// A code with what is said of it.
+fn code_json(code: &Code, text: &str) -> serde_json::Value {
+    let mut object =
+        json!({ "code": code.id, "name": code.name, "severity": code.severity.name(), "text": text });
+    if let Some(rule) = code.rule {
+        object["rule"] = rule.into();
+    }
+    object
+}
+
 fn list() -> String {
     let mut out = String::new();
     for code in diag::ALL {
-        let title = code.explain.trim().lines().next().unwrap_or_default().trim();
+        let title = title(code);
         let rule = code.rule.unwrap_or("");
         _ = writeln!(out, "{} {rule:<4} {:<28} {title}", code.id, code.name);
     }

@@ -10,6 +10,7 @@ use anyhow::ensure;
 use onnx_ir::Diagnostic;
 use onnx_text::render::{Of, Source};
 use onnx_text::{FormatOptions, Parsed, format_operator_set, format_value_file};
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Format text in place
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     /// Files and folders; - (or none) is stdin, which goes to stdout
     #[arg(value_name = "FILES", default_value = "-")]
     files: Vec<PathBuf>,
-    /// Change nothing; name the files that are not formatted
+    /// Change nothing; name the files that are not formatted, with --format json an object a line
     #[arg(long)]
     check: bool,
     /// Change nothing; show what would change
@@ -59,6 +60,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             if args.diff && differs {
                 let diff = diff(input.text(), &formatted, &input.name);
                 output::to_people(&diff)?;
+            } else if differs && session.wants_json() {
+                output::to_people(&format!("{}\n", json!({ "file": input.name, "formatted": false })))?;
             } else if differs {
                 output::to_people(&format!("{}\n", input.name))?;
             }

@@ -11,7 +11,9 @@ use crate::locate;
 use crate::operators::OpsetArgs;
 use crate::output;
 use crate::session::{Session, Status, bytes, count, grouped};
-use onnx_ir::{Diagnostic, Level, Model, OpsetImport, Payload, Port, Tensor, normalize_domain};
+use onnx_ir::{
+    Diagnostic, Level, Model, OpsetImport, Payload, Port, Tensor, VerifyOptions, normalize_domain,
+};
 use onnx_proto::FileKind;
 use onnx_proto::external::external_tensors;
 use onnx_text::RaiseOptions;
@@ -40,8 +42,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let input = Input::open(&args.file)?;
     let size = input.bytes.len() as u64;
     if let Some(document) = input.document() {
+        let found = document.check(&input, &VerifyOptions::default());
         if session.wants_json() {
-            let text = json::document(&input, &document);
+            let text = json::document(&input, &document, Problems::of(&found));
             output::to_stdout(|out| out.write_all(text.as_bytes()))?;
             document.report(session, &input, document.diagnostics());
             return Ok(Status::of(!document.is_partial()));
@@ -66,17 +69,24 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 }
             }
         }
+        row(&mut text, "problems", &problems(&input, &found));
         output::to_people(&text)?;
         document.report(session, &input, document.diagnostics());
         return Ok(Status::of(!document.is_partial()));
     }
     if input.kind != FileKind::Model {
-        let line = match session.wants_json() {
-            true => json::message(&input),
-            false => format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size)),
+        let (loaded, found) = super::check::other_message(&input);
+        let text = match session.wants_json() {
+            true => json::message(&input, Problems::of(&found)),
+            false => {
+                let mut text = format!("{}: {}, {}\n", input.name, input.kind.name(), bytes(size));
+                row(&mut text, "problems", &problems(&input, &found));
+                text
+            }
         };
-        output::to_people(&line)?;
-        return Ok(Status::Clean);
+        output::to_people(&text)?;
+        locate::report(session, &input, &loaded, &found);
+        return Ok(Status::of(found.is_empty()));
     }
     let operators = match args.opset.load(session)? {
         Ok(operators) => operators,
@@ -86,14 +96,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let wants_json = session.wants_json();
     let mut out = format!("{}: model as {}, {}\n", input.name, input.form.name(), bytes(size));
     describe(&loaded.model, &mut out);
-    let is_told = |d: &&Diagnostic| d.code.level <= Level::default() || d.is_error();
-    let problems = problems(loaded.diagnostics.iter().filter(is_told));
-    let more = if problems.is_empty() { String::new() } else { format!("; `onnxtxt check {}`", input.name) };
-    row(&mut out, "problems", &if problems.is_empty() { "none".to_owned() } else { problems + &more });
+    row(&mut out, "problems", &problems(&input, &loaded.diagnostics));
     if wants_json {
-        let told = loaded.diagnostics.iter().filter(is_told);
-        let (errors, all) = (told.clone().filter(|d| d.is_error()).count(), told.count());
-        out = json::model(&input, &loaded.model, errors, all - errors);
+        out = json::model(&input, &loaded.model, Problems::of(&loaded.diagnostics));
     }
     output::to_people(&out)?;
     // What is wrong with the model itself is for `check` to show.
@@ -269,16 +274,31 @@ fn functions(model: &Model) -> String {
     list(lines.collect(), "function")
 }
 
-fn problems<'d>(found: impl Iterator<Item = &'d Diagnostic>) -> String {
-    let (mut errors, mut warnings) = (0, 0);
-    for diagnostic in found {
-        if diagnostic.is_error() { errors += 1 } else { warnings += 1 }
+/// How many findings `check` has by default.
+#[derive(Clone, Copy)]
+struct Problems {
+    errors: usize,
+    warnings: usize,
+}
+
+impl Problems {
+    fn of(found: &[Diagnostic]) -> Problems {
+        let is_error = |d: &&Diagnostic| d.is_error();
+        let warnings = found.iter().filter(|d| !d.is_error() && d.code.level <= Level::default());
+        Problems { errors: found.iter().filter(is_error).count(), warnings: warnings.count() }
     }
-    let counts = [(errors, "error"), (warnings, "warning")];
-    let counts: Vec<String> = counts
+}
+
+/// How many problems there are, and who shows them.
+fn problems(input: &Input, found: &[Diagnostic]) -> String {
+    let Problems { errors, warnings } = Problems::of(found);
+    let counts: Vec<String> = [(errors, "error"), (warnings, "warning")]
         .into_iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, word)| count(number, word))
         .collect();
-    counts.join(", ")
+    if counts.is_empty() {
+        return "none".to_owned();
+    }
+    format!("{}; `onnxtxt check {}`", counts.join(", "), input.name)
 }

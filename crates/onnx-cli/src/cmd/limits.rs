@@ -3,12 +3,14 @@
 use crate::deliver;
 use crate::output;
 use crate::session::{Session, Status};
+use serde_json::json;
 
 /// Print the limits of what the program reads and writes
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
-  onnxtxt limits")]
+Examples:
+  onnxtxt limits
+  onnxtxt limits --format json")]
 pub(crate) struct Args {}
 
 /// Name, value, unit, and what breaks without it.
@@ -28,7 +30,13 @@ fn table() -> Vec<(&'static str, u64, &'static str, &'static str)> {
     ]
 }
 
-pub(crate) fn run(_: &Args, _: &mut Session) -> anyhow::Result<Status> {
+pub(crate) fn run(_: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    if session.wants_json() {
+        let row =
+            |(name, limit, unit, why)| json!({ "name": name, "limit": limit, "unit": unit, "why": why });
+        output::json(&table().into_iter().map(row).collect())?;
+        return Ok(Status::Clean);
+    }
     output::to_stdout(|out| {
         for (name, limit, unit, why) in table() {
             writeln!(out, "{name:<16}{limit:>12} {unit:<10}{why}")?;

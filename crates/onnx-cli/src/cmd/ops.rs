@@ -2,7 +2,7 @@
 
 pub(super) mod card;
 mod export;
-mod json;
+pub(super) mod json;
 pub(super) mod spec;
 
 use crate::input::Form;

@@ -50,6 +50,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     if args.list {
         let passes = pass::list();
+        if session.wants_json() {
+            let entry = |(name, summary): &(&str, &str)| json!({ "name": name, "summary": summary });
+            output::json(&passes.iter().map(entry).collect())?;
+            return Ok(Status::Clean);
+        }
         let width = passes.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let line = |(name, summary): &(&str, &str)| format!("{name:width$}  {summary}\n");
         let list: String = passes.iter().map(line).collect();

@@ -27,6 +27,7 @@ Examples:
   onnxtxt run model.onnx -i x=x.npy                      prints the outputs
   onnxtxt run model.onnx -i test_data_set_0              input_0.pb and so on, as in ONNX's own tests
   onnxtxt run model.onnx --random -D N=1                 made-up inputs of the declared types
+  onnxtxt run model.onnx -i x=x.npy --format json        the outputs as JSON, whole, an object a line
   onnxtxt run model.onnx --random --dump op:Conv         what the convolutions give, too
   onnxtxt run model.onnx -i x.npz --check-nan            where NaN comes from")]
 pub(crate) struct Args {
@@ -93,6 +94,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     match &args.output {
         Some(path) => results::to_archive(path, &results, args.force)?,
         None if args.output_dir.is_some() => {}
+        None if session.wants_json() => results::print_json(&results)?,
         None => {
             let shown = match args.elide {
                 _ if args.full => Shown::Full,
@@ -143,6 +145,8 @@ fn compute(
     match outputs {
         Err(finding) => Ok(Err(vec![*finding])),
         Ok(outputs) => {
+            // An output that is dumped as well is given once.
+            dumped.retain(|(dumped, _)| !names(&executable).any(|name| name == *dumped));
             dumped.extend(names(&executable).zip(outputs));
             Ok(Ok(dumped))
         }

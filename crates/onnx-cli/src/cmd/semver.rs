@@ -6,8 +6,9 @@ use crate::{locate, output};
 use anyhow::{Context as _, ensure};
 use onnx_ir::semver::{Difference, Side, Step, Version, differences};
 use onnx_proto::FileKind;
+use onnx_text::render::Position;
 use serde_json::json;
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Compare two versions of a model as those who use it see them
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   onnxtxt semver old.onnx new.onnx
-  onnxtxt semver --json old.onnxtxt new.onnx
+  onnxtxt semver --format json old.onnxtxt new.onnx
 
 Exit status 1: the version of the new model does not announce what has changed.")]
 pub(crate) struct Args {
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     /// The model as it is to be
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// One JSON document instead of text
+    /// As a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
 }
@@ -55,12 +56,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let versions = (version(&old.1)?, version(&new.1)?);
     let needed = found.iter().map(|difference| difference.step).max();
     let is_enough = versions.0.announces(versions.1, needed);
-    let places: Vec<Option<String>> = {
-        let of = |side| if side == Side::Old { old } else { new };
-        found.iter().map(|d| d.place.map(|(side, entity)| place(of(side), entity))).collect()
-    };
-    let report = Report { found: &found, places: &places, versions, needed, is_enough };
-    let text = if args.json { report.json() } else { report.text() };
+    let of = |side| if side == Side::Old { old } else { new };
+    let places: Vec<Option<Spot>> =
+        found.iter().map(|d| d.place.map(|(side, entity)| Spot::of(of(side), entity))).collect();
+    let files = [old, new].map(|(input, _)| &input.name[..]);
+    let report = Report { files, found: &found, places: &places, versions, needed, is_enough };
+    let text = if args.json || session.wants_json() { report.json() } else { report.text() };
     output::to_people(&text)?;
     Ok(Status::of(is_enough))
 }
@@ -87,20 +88,36 @@ fn differs_inside(old: &Loaded, new: &Loaded) -> anyhow::Result<bool> {
     Ok(bytes(old)? != bytes(new)?)
 }
 
+/// Where a difference is.
+struct Spot {
+    file: String,
+    at: Option<Position>,
+}
+
+impl Spot {
+    fn of((input, loaded): &(Input, Loaded), entity: onnx_ir::diag::Entity) -> Spot {
+        locate::with_source(input, loaded, true, |source| {
+            let at = source.span(entity.into()).map(|span| source.position(span.start));
+            Spot { file: source.name().to_owned(), at }
+        })
+    }
+}
+
 /// `m.onnxtxt:2:4`
-fn place((input, loaded): &(Input, Loaded), entity: onnx_ir::diag::Entity) -> String {
-    locate::with_source(input, loaded, true, |source| match source.span(entity.into()) {
-        Some(span) => {
-            let at = source.position(span.start);
-            format!("{}:{}:{}", source.name(), at.line, at.column)
+impl Display for Spot {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.at {
+            Some(at) => write!(f, "{}:{}:{}", self.file, at.line, at.column),
+            None => f.write_str(&self.file),
         }
-        None => source.name().to_owned(),
-    })
+    }
 }
 
 struct Report<'r> {
+    /// The old one and the new one.
+    files: [&'r str; 2],
     found: &'r [Difference],
-    places: &'r [Option<String>],
+    places: &'r [Option<Spot>],
     versions: (Version, Version),
     needed: Option<Step>,
     is_enough: bool,
@@ -110,7 +127,7 @@ impl Report<'_> {
     fn text(&self) -> String {
         let mut out = String::new();
         for (Difference { step, message, .. }, place) in self.found.iter().zip(self.places) {
-            let place = place.as_deref().map_or(String::new(), |place| format!("{place}: "));
+            let place = place.as_ref().map_or(String::new(), |place| format!("{place}: "));
             _ = writeln!(out, "{}  {place}{message}", step.name());
         }
         let (old, new) = self.versions;
@@ -132,10 +149,21 @@ impl Report<'_> {
 
     fn json(&self) -> String {
         let differences = self.found.iter().zip(self.places).map(|(difference, place)| {
-            json!({ "step": difference.step.name(), "message": difference.message, "place": place })
+            let [_, new] = self.files;
+            let mut object = json!({ "step": difference.step.name(), "message": difference.message });
+            // What is different somewhere inside is a fact about the new model.
+            let file = place.as_ref().map_or(new, |place| &place.file);
+            object["file"] = file.into();
+            object["place"] = place.as_ref().map_or(file.to_owned(), Spot::to_string).into();
+            if let Some(at) = place.as_ref().and_then(|place| place.at) {
+                object["line"] = at.line.into();
+                object["column"] = at.column.into();
+            }
+            object
         });
         let (old, new) = self.versions;
         let document = json!({
+            "files": self.files,
             "old": old.to_string(),
             "new": new.to_string(),
             "needed": self.needed.map(Step::name),

@@ -1,6 +1,6 @@
 //! `onnxtxt verify`: whether two models compute the same.
 
-use super::compare::ort;
+use super::compare::{gap::gap, ort};
 use super::pair::{Other, PairArgs};
 use crate::close::{Precision, Tolerance, ToleranceArgs, difference};
 use crate::feed::{self, FeedArgs};
@@ -120,9 +120,10 @@ fn show(
     let mut objects = Vec::new();
     for (port, (result, other)) in executable.outputs().iter().zip(results.iter().zip(others)) {
         let name = executable.model().text(port.name);
-        let difference = difference(other, result, tolerance);
+        let difference = difference(result, other, tolerance);
+        let difference = difference.map(|plain| gap(result, other, tolerance).unwrap_or(plain));
         is_same &= difference.is_none();
-        let spread = Spread::of_values(other, result);
+        let spread = Spread::of_values(result, other);
         let status = match &difference {
             None if result == other => "equal",
             None => "close",

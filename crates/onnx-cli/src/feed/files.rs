@@ -2,6 +2,7 @@
 
 use super::npy;
 use crate::input::Input;
+use crate::reads::Unreadable;
 use anyhow::{Context as _, bail};
 use onnx_exec::Value;
 use onnx_ir::{ElemType, Model, Names, Port, TypeId, TypeKind};
@@ -19,7 +20,7 @@ pub(super) fn named(
     model: &Model,
     ty: Option<TypeId>,
 ) -> anyhow::Result<(Value, Option<String>)> {
-    let cannot = || format!("cannot read {}", path.display());
+    let cannot = || Unreadable::new(path);
     if npy::is_array(path) {
         crate::reads::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;

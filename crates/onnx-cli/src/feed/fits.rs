@@ -32,12 +32,31 @@ impl Extents {
         known(&mut self.all, text)
     }
 
-    /// The arguments that say the extent of a dimension.
+    /// The arguments that say the extent of a dimension: of itself, or of its symbols and of what has symbols in common.
     pub(super) fn source(&self, text: &str) -> String {
-        match self.said.iter().find(|(said, _)| said == text) {
-            Some((_, argument)) => argument.clone(),
-            None => self.said.iter().map(|(_, argument)| &argument[..]).collect::<Vec<_>>().join(", "),
+        if let Some((_, argument)) = self.said.iter().find(|(said, _)| said == text) {
+            return argument.clone();
         }
+        let mut symbols = symbols_of(text);
+        let mut is_about = vec![false; self.said.len()];
+        let mut is_changed = true;
+        while std::mem::take(&mut is_changed) {
+            for ((said, _), is_about) in self.said.iter().zip(&mut is_about) {
+                let of = symbols_of(said);
+                if !*is_about && of.iter().any(|symbol| symbols.contains(symbol)) {
+                    (*is_about, is_changed) = (true, true);
+                    symbols.extend(of);
+                }
+            }
+        }
+        let mut arguments: Vec<&str> = Vec::new();
+        for ((_, argument), _) in self.said.iter().zip(is_about).filter(|(_, is_about)| *is_about) {
+            // One argument may say several extents.
+            if !arguments.contains(&&argument[..]) {
+                arguments.push(argument);
+            }
+        }
+        arguments.join(", ")
     }
 
     /// The symbols of a dimension that nothing is known of.
@@ -224,5 +243,8 @@ mod tests {
         assert_eq!(extents(&[("B*2", 8)]).0.get("B"), Some(4));
         assert!(!extents(&[("B", 3), ("B*2", 7)]).1 && !extents(&[("N", 1), ("N", 2)]).1);
         assert!(extents(&[("batch size", 2), ("batch size", 2)]).1);
+        let (known, _) = extents(&[("B*C", 6), ("H", 7), ("C", 3)]);
+        assert_eq!(known.source("B+1"), "-D B*C=6, -D C=3");
+        assert_eq!(known.source("N"), "");
     }
 }

@@ -10,8 +10,9 @@ mod random;
 
 pub(crate) use fits::tensor_type;
 
+use crate::reads::Unreadable;
 use crate::ready::Ready;
-use crate::session::Session;
+use crate::session::{Session, count};
 use anyhow::{Context as _, bail, ensure};
 use fits::Extents;
 use onnx_exec::{Executable, Failure, Random, Value};
@@ -167,6 +168,9 @@ fn ensure_agrees(extents: &mut Extents, text: &str, extent: usize, argument: &st
         return Ok(());
     }
     match known {
+        Some(known) if source == argument => {
+            bail!("{argument} is not possible: `{text}` cannot be {known} and {extent}")
+        }
         Some(known) => bail!("{argument} contradicts {source}: `{text}` is {known}"),
         None if source.is_empty() => bail!("{argument} is not possible: `{text}` cannot be {extent}"),
         None => bail!("{argument} contradicts {source}"),
@@ -184,6 +188,10 @@ impl<'m> Feed<'m> {
             "" => Vec::new(),
             sizes => sizes.split(',').map(size).collect::<Result<_, _>>()?,
         };
+        if let Some(earlier) = self.shapes[i].as_ref().filter(|earlier| **earlier != shape) {
+            let earlier: Vec<String> = earlier.iter().map(usize::to_string).collect();
+            bail!("--shape {argument} contradicts --shape {name}={}", earlier.join(","));
+        }
         if let Some(Value::Tensor(tensor)) = &self.values[i] {
             ensure!(
                 tensor.dims() == shape,
@@ -195,8 +203,8 @@ impl<'m> Feed<'m> {
         if let Some(onnx_ir::TypeKind::Tensor(onnx_ir::TensorType { shape: Some(declared), .. })) = kind {
             ensure!(
                 declared.len() == shape.len(),
-                "--shape {argument} has {} sizes, but the type of the input has {}",
-                shape.len(),
+                "--shape {argument} has {}, but the type of the input has {}",
+                count(shape.len(), "size"),
                 declared.len()
             );
             for (dim, &extent) in declared.iter().zip(&shape) {
@@ -244,6 +252,12 @@ impl<'m> Feed<'m> {
                 let text = &self.model.names[text];
                 if extents.get(text).is_none() {
                     let unknown = extents.unknown_symbols(text);
+                    let source = extents.source(text);
+                    ensure!(
+                        !unknown.is_empty() || source.is_empty(),
+                        "{source} is not possible: `{text}`, a size of the input `{}`, would not be a number from 0",
+                        self.name(i)
+                    );
                     let unknown = if unknown.is_empty() { vec![text.to_owned()] } else { unknown };
                     symbols.extend(
                         unknown.into_iter().filter(|symbol| !symbols.contains(symbol)).collect::<Vec<_>>(),
@@ -336,7 +350,7 @@ impl<'m> Feed<'m> {
     }
 
     fn take_archive(&mut self, path: &Path, session: &Session) -> anyhow::Result<()> {
-        let cannot = || format!("cannot read {}", path.display());
+        let cannot = || Unreadable::new(path);
         crate::reads::note(path);
         let bytes = onnx_proto::file::open(path).with_context(cannot)?;
         let wanted = |name: &str| files::elem(self.model, self.ports[self.find(name)?].ty);

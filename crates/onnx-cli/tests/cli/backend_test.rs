@@ -28,6 +28,13 @@ fn cases_pass_or_fail() {
     );
     let done = folder.run(&["backend-test", "--failed", "all/good"]).expect(0);
     assert_eq!(done.text(), "1 passed, 0 failed\n");
+    let done = folder.run(&["backend-test", "all", "--format", "json"]).expect(1);
+    let lines: Vec<serde_json::Value> =
+        done.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["case"], &lines[0]["passed"]), (&"all/bad".into(), &false.into()));
+    assert!(lines[0]["why"].as_str().unwrap().contains("element 1 is 4"), "{lines:?}");
+    assert_eq!(lines[1], serde_json::json!({ "case": "all/good", "passed": true }));
+    assert_eq!(lines[2], serde_json::json!({ "passed": 1, "failed": 1 }));
     folder.run(&["backend-test", "all/good/test_data_set_0"]).expect(2);
 }
 

@@ -189,6 +189,21 @@ fn what_a_profile_cannot_say_has_a_place() {
     assert!(done.stderr.contains("W0106") && done.stderr.contains("m.onnxtxt:3:1"), "{}", done.stderr);
 }
 
+#[test]
+fn what_a_profile_cannot_say_is_reported_at_the_thing_itself() {
+    let model = "#@ onnxtxt 1\n<ir_version: 11, opset_import: [\"\": 23]>\ng (float[N] x) => (\n    #@ doc_string: \"d\"\n    \
+        float[N] y\n)\n<float[1] w = {1}>\n{\n    t = Relu(x)\n    #@ metadata_props: [\"k\": \"v\"]\n    y = Mul(t, w)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", model.as_bytes()), ("m.onnx", &binary(model))]);
+    let done = folder.run(&["print", "--profile", "reference", "--format", "short", "m.onnxtxt"]);
+    assert!(done.stderr.contains("m.onnxtxt:5:5: warning[W0106]"), "{}", done.stderr);
+    assert!(done.stderr.contains("m.onnxtxt:11:5: warning[W0106]"), "{}", done.stderr);
+    let done = folder.run(&["print", "--profile", "reference", "--format", "json", "m.onnx"]);
+    let lines: Vec<Value> = done.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // One is about the domain of nodes, which texts leave out.
+    let spots: Vec<_> = lines.iter().map(|line| (&line["place"]["line"], &line["place"]["column"])).collect();
+    assert_eq!(spots, [(&3.into(), &20.into()), (&6.into(), &5.into()), (&7.into(), &5.into())], "{lines:?}");
+}
+
 /// Two nodes that give what they take, one of which is meant.
 const IDLE: &str = "<ir_version: 10, opset_import: [\"\": 21], producer_name: \"a\", producer_version: \"1\", domain: \"a\">\n\
     g (float[N] x) => (float[N] y)\n{\n   t = Identity(x)  # onnxtxt: allow(no-op): a name for tools\n   \
@@ -270,6 +285,84 @@ fn files_that_cannot_be_read_are_findings() {
 }
 
 #[test]
+fn files_that_cannot_be_read_are_findings_of_every_command() {
+    let folder = Folder::new(&[("m.onnxtxt", SOUND.as_bytes())]);
+    for command in [
+        &["info", "none.onnx"][..],
+        &["print", "none.onnx"],
+        &["fmt", "none.onnx"],
+        &["convert", "none.onnx", "-o", "o.onnx"],
+        &["infer", "none.onnx"],
+        &["inline", "none.onnx"],
+        &["pass", "dead-code", "none.onnx"],
+        &["run", "none.onnx"],
+        &["run", "m.onnxtxt", "-i", "x=none.onnx"],
+        &["run", "m.onnxtxt", "-i", "none.onnx"],
+        &["bench", "none.onnx"],
+        &["lower", "none.onnx"],
+        &["verify", "none.onnx", "m.onnxtxt"],
+        &["compare", "none.onnx", "ort"],
+        // Before anything is run, or a size of an input is asked for.
+        &["compare", "m.onnxtxt", "none.onnx"],
+        &["verify", "m.onnxtxt", "none.onnx"],
+        &["semver", "m.onnxtxt", "none.onnx"],
+        &["check", "m.onnxtxt", "--opset", "none.onnx"],
+    ] {
+        // Where findings are the result, they are on stdout.
+        let found = |form: &str| folder.run(&[command, &["--format", form]].concat()).expect(2).said();
+        let json = found("json");
+        let line = json.lines().next().unwrap();
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{command:?}: {json}"));
+        assert_eq!((&line["code"], &line["file"]), (&"E0131".into(), &"none.onnx".into()), "{command:?}");
+        let sarif: Value = serde_json::from_str(&found("sarif")).unwrap();
+        let result = &sarif["runs"][0]["results"][0];
+        let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+        assert_eq!((&result["ruleId"], place), (&"E0131".into(), &"none.onnx".into()), "{command:?}");
+        assert!(found("github").starts_with("::error file=none.onnx,title=E0131"), "{command:?}");
+        assert!(found("human").starts_with("error: cannot read none.onnx"), "{command:?}");
+    }
+    let folders = folder.run(&["print", ".", "--format", "short"]).expect(2);
+    assert_eq!(folders.stderr, ".: error[E0131]: . is a folder\n");
+}
+
+#[test]
+fn stdin_is_read_once() {
+    let folder = Folder::new(&[]);
+    let done = folder.run_with(&["check", "-", "-", "--format", "short"], SOUND.as_bytes()).expect(2);
+    let message = "stdin can be read once, and `-` names it again";
+    assert_eq!(done.text(), format!("<stdin>: error[E0131]: {message}\n"));
+    let done = folder.run_with(&["semver", "-", "-"], SOUND.as_bytes()).expect(2);
+    assert_eq!(done.stderr, format!("error: {message}\n"));
+}
+
+#[test]
+fn what_is_not_shown_is_counted() {
+    let nodes: String = (0..150).map(|i| format!("    t{i} = Add(u{i}, x)\n")).collect();
+    let text = SOUND.replace("    t = Mul", &format!("{nodes}    t = Mul"));
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let done = folder.run(&["check", "--format", "short", "m.onnxtxt"]).expect(1);
+    assert_eq!((done.text().lines().count(), &done.stderr[..]), (101, "150 errors in 1 file\n"));
+    // Where they go on.
+    let last = done.text().lines().last().unwrap();
+    assert_eq!(last, "m.onnxtxt:105:16: error[E0203]: 50 more findings of this kind");
+    let info = folder.run(&["info", "m.onnxtxt"]).expect(0);
+    assert!(info.text().contains("problems    150 errors"), "{}", info.text());
+}
+
+#[test]
+fn findings_of_binary_models_with_packed_elements_have_places() {
+    let elements: Vec<String> = (0..16).map(|i| (i % 8).to_string()).collect();
+    let packed = format!("<int4[16] p = {{{{{}}}}}, float[2] w", elements.join(", "));
+    let text = SOUND.replace("<float[2] w", &packed).replace("Relu(t)", "Relu(q)");
+    let folder = Folder::new(&[("m.onnx", &binary(&text))]);
+    let done = folder.run(&["check", "m.onnx", "--format", "short"]).expect(1);
+    assert!(done.text().starts_with("m.onnx:"), "{}", done.text());
+    let line = done.text().lines().find(|line| line.contains("E0203")).unwrap();
+    let place: Vec<&str> = line.split(": ").next().unwrap().split(':').collect();
+    assert_eq!(place.len(), 3, "{line}");
+}
+
+#[test]
 fn noisy_lints_are_counted() {
     let nodes: String = (0..20).map(|i| format!("    \"t {i}\" = Identity(x)\n")).collect();
     let text = SOUND.replace("    t = Mul", &format!("{nodes}    t = Mul"));
@@ -290,6 +383,9 @@ fn noisy_lints_are_counted() {
     assert!(strict(&["-v"]).text().lines().filter(|line| line.contains("[W1201]")).count() == 20);
     let json = folder.run(&["check", "--level", "strict", "--format", "json", "m.onnxtxt"]).expect(0);
     assert_eq!(json.text().lines().filter(|line| line.contains("W1201")).count(), 20);
+    let many: String = (0..200).map(|i| format!("    \"t {i}\" = Identity(x)\n")).collect();
+    folder.write("m.onnxtxt", SOUND.replace("    t = Mul", &format!("{many}    t = Mul")).as_bytes());
+    assert!(strict(&[]).text().contains("200 findings, the first:"), "{}", strict(&[]).text());
 }
 
 #[test]
@@ -298,4 +394,7 @@ fn a_folder_without_models_is_an_error() {
     let done = folder.run(&["check", "."]);
     assert_eq!(done.code, 2, "{}", done.stderr);
     assert!(done.stderr.contains("folder . has no models"), "{}", done.stderr);
+    let done = folder.run(&["check", ".", "--format", "json"]).expect(2);
+    let found: Value = serde_json::from_str(done.text()).unwrap();
+    assert_eq!((&found["code"], &found["file"]), (&"E0131".into(), &".".into()));
 }

@@ -154,11 +154,18 @@ fn results_are_json_where_it_is_asked_for() {
         &["lower", "m.onnxtxt", "-D", "N=2", "--emit", "stats"],
         &["verify", "m.onnxtxt", "m.onnxtxt", "-D", "N=2"],
         &["compare", "m.onnxtxt", "m.onnxtxt", "-D", "N=2"],
+        &["semver", "m.onnxtxt", "m.onnxtxt"],
+        &["explain", "E0203"],
+        &["explain", "Relu"],
+        &["explain", "--list"],
+        &["limits"],
+        &["pass", "--list"],
     ] {
         let done = folder.run(&[arguments, &["--format", "json"]].concat()).expect(0);
         let json: Result<serde_json::Value, _> = serde_json::from_str(done.text());
         assert!(json.is_ok_and(|json| !json.is_null()), "{arguments:?}: {}", done.text());
     }
+    folder.write("w.onnxtxt", SOUND.replace("    t", " t").as_bytes());
     folder.write("old.onnxtxt", SOUND.replace("21", "12").as_bytes());
     let plan =
         folder.run(&["pass", "--plan", "convert-opset=21", "old.onnxtxt", "--format", "json"]).expect(0);
@@ -166,6 +173,9 @@ fn results_are_json_where_it_is_asked_for() {
         let step: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_eq!(step["pass"], "convert-opset");
     }
+    let unformatted = folder.run(&["fmt", "--check", "w.onnxtxt", "--format", "json"]).expect(1);
+    let unformatted: serde_json::Value = serde_json::from_str(unformatted.text()).unwrap();
+    assert_eq!(unformatted, serde_json::json!({ "file": "w.onnxtxt", "formatted": false }));
     let info = folder.run(&["info", "--format", "json", "m.onnxtxt"]).expect(0);
     let info: serde_json::Value = serde_json::from_str(info.text()).unwrap();
     assert_eq!((&info["inputs"][0]["shape"][0], &info["weights"]["parameters"]), (&"N".into(), &2.into()));

@@ -1,5 +1,6 @@
 //! The program as scripts and people see it: exit codes, streams, forms of findings, files that are whole.
 
+mod agree;
 mod backend_test;
 mod bench;
 mod comments;

@@ -1,6 +1,6 @@
 //! Running models: inputs from files, outputs to files, and what is told when it does not go well.
 
-use crate::Folder;
+use crate::{Folder, SOUND};
 
 const MODEL: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
     g (float[N,3] x, float[3] b) => (float[N,3] y)\n<float[3] w = {1, 2, 3}>\n{\n    t = Mul(x, w)\n    y = Add(t, b)\n}\n";
@@ -265,4 +265,45 @@ fn extents_are_solved_and_contradictions_refused() {
     assert!(said(&["-D", "B=1", "-D", "B=2"], 2).contains("contradicts"));
     assert!(said(&["--shape", "q=4,3"], 2).contains("has 3 where the type of the input has 2"));
     assert!(said(&["--shape", "x=2,3", "-D", "B=3"], 2).contains("contradicts"));
+    // What is contradicted is what says something of the same symbols, once; a shape may not be given twice.
+    let wrong = said(&["-D", "M=1", "--shape", "q=4,2", "-D", "B=2", "--shape", "z=5,1"], 2);
+    assert_eq!(wrong, "error: --shape z=5,1 contradicts -D B=2: `B*2` is 4\n");
+    let wrong = said(&["--shape", "q=4,2", "--shape", "q=5,2"], 2);
+    assert_eq!(wrong, "error: --shape q=5,2 contradicts --shape q=4,2\n");
+    let wrong = said(&["-D", "M=1", "-D", "B*2=5"], 2);
+    assert_eq!(wrong, "error: -D B*2=5 is not possible: `B*2` cannot be 5\n");
+    assert!(said(&["--shape", "q=4"], 2).contains("--shape q=4 has 1 size, but the type of the input has 2"));
+    folder.write("m.onnxtxt", text.replace("B*2", "B-1").as_bytes());
+    let wrong = said(&["-D", "B=0", "-D", "M=1", "--shape", "q=4,2"], 2);
+    assert!(wrong.starts_with("error: -D B=0 is not possible: `B-1`, a size of the input `z`"), "{wrong}");
+}
+
+#[test]
+fn outputs_are_json_where_it_is_asked_for() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g () => (float[4] f, float16[2] h, uint64[1] u, bool[2] b, string[1] s, seq(int64[2]) q, complex64[1] c)\n\
+        <float[4] f = {0.1, inf, nan, -0.5}, float16[2] h = {0.1, 2.0}, uint64[1] u = {18446744073709551615}, bool[2] b = {1, 0}, \
+        string[1] s = {\"a\"}, int64[2] i = {1, -2}, complex64[1] c = {0.1, 2}>\n{\n    q = SequenceConstruct(i)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
+    let done = folder.run(&["run", "m.onnxtxt", "--format", "json"]).expect(0);
+    assert_eq!(
+        done.text(),
+        "{\"elements\":[0.1,\"inf\",\"nan\",-0.5],\"name\":\"f\",\"shape\":[4],\"type\":\"float[4]\"}\n\
+         {\"elements\":[0.1,2.0],\"name\":\"h\",\"shape\":[2],\"type\":\"float16[2]\"}\n\
+         {\"elements\":[18446744073709551615],\"name\":\"u\",\"shape\":[1],\"type\":\"uint64[1]\"}\n\
+         {\"elements\":[true,false],\"name\":\"b\",\"shape\":[2],\"type\":\"bool[2]\"}\n\
+         {\"elements\":[\"a\"],\"name\":\"s\",\"shape\":[1],\"type\":\"string[1]\"}\n\
+         {\"name\":\"q\",\"type\":\"sequence\",\"values\":[{\"elements\":[1,-2],\"shape\":[2],\"type\":\"int64[2]\"}]}\n\
+         {\"elements\":[0.1,2.0],\"name\":\"c\",\"shape\":[1],\"type\":\"complex64[1]\"}\n"
+    );
+}
+
+#[test]
+fn an_output_that_is_dumped_is_given_once() {
+    let folder = Folder::new(&[("m.onnxtxt", SOUND.as_bytes())]);
+    let all = folder.run(&["run", "m.onnxtxt", "--random", "-D", "N=2", "--dump", "/*/"]).expect(0);
+    let names: Vec<&str> = all.text().lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(names, ["t", "y"], "{}", all.text());
+    let wrong = folder.run(&["run", "m.onnxtxt", "--random", "-D", "N=2", "--dump", "t*"]).expect(2);
+    assert!(wrong.stderr.contains("a glob is between slashes, `/t*/`"), "{}", wrong.stderr);
 }

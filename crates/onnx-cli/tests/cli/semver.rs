@@ -111,5 +111,13 @@ fn json_and_binary_models() {
         (&"MAJOR".into(), &"2.0.0".into(), &false.into())
     );
     assert_eq!(report["differences"].as_array().unwrap().len(), 2);
-    assert!(report["differences"][1]["place"].as_str().unwrap().starts_with("a.onnx:"), "{report}");
+    let moved = &report["differences"][1];
+    assert!(moved["place"].as_str().unwrap().starts_with("a.onnx:") && moved["line"].is_number(), "{report}");
+    // What is different inside has no line, and a file all the same.
+    folder.write("c.onnxtxt", OLD.replace("Add", "Sub").as_bytes());
+    let done = folder.run(&["semver", "--format", "json", "a.onnx", "c.onnxtxt"]).expect(1);
+    let report: Value = serde_json::from_str(done.text()).unwrap();
+    let inside = &report["differences"][0];
+    assert_eq!((&inside["place"], &inside["file"]), (&"c.onnxtxt".into(), &"c.onnxtxt".into()));
+    assert_eq!(inside.get("line"), None);
 }

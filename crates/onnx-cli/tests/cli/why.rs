@@ -87,11 +87,19 @@ fn programs_get_json() {
         assert_eq!(first["how"]["operator"], "ai.onnx.Reshape");
         assert_eq!(first["how"]["elements_of"], Value::from(vec![1]));
         assert_eq!(first["declared"][0]["agrees"], true);
-        assert!(first["place"]["line"].is_number());
+        assert!(first["place"]["line"].is_number() && first["place"]["file"] == file);
+        assert!(document["steps"].as_array().unwrap().iter().all(|step| step["place"]["file"] == file));
         let facts = folder.run(&["infer", "--json", file]).expect(1);
         let facts: Value = serde_json::from_str(facts.text()).unwrap();
         let of = |name: &str| facts.as_array().unwrap().iter().find(|f| f["name"] == name).unwrap();
         assert_eq!(of("t")["shape"], serde_json::json!(["N", 2, 3]));
+        assert!(
+            facts
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|fact| fact["file"] == file && fact.get("line") != Some(&Value::Null))
+        );
         assert!(of("x")["line"].is_number() && of("six")["line"].is_number());
         assert_eq!((&of("six")["known"], &of("x")["known"]), (&"stored".into(), &"declared".into()));
         assert_eq!(of("r")["function"], "l.f");

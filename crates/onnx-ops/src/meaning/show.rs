@@ -252,6 +252,8 @@ mod tests {
             (f64::from(0.1f32), ElemType::FLOAT, "0.1"),
             (f64::from(0.1f32), ElemType::DOUBLE, "0.10000000149011612"),
             (0.1, ElemType::DOUBLE, "0.1"),
+            // As a loop shows it, though the number has more digits than the type.
+            (std::f64::consts::FRAC_1_SQRT_2, ElemType::FLOAT, "0.70710677"),
             (f64::from(f32::MAX), ElemType::FLOAT, "3.4028235e38"),
             (0.0999755859375, ElemType::FLOAT16, "0.1"),
             (-0.0, ElemType::FLOAT, "-0.0"),

@@ -5,12 +5,16 @@ use super::buffer::is_identifier;
 use crate::ast::{Attr, Function, Graph, List, Node, Notes, Type, ValueInfo};
 use crate::comments::{Anchor, Role, Scope, function_key};
 use crate::lower::keys;
-use onnx_ir::diag::Span;
+use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{BodyId, DimValue, FunctionId, GraphId, Name, NodeId, Port, TypeKind, ValueId};
 
 impl Raiser<'_> {
     /// A graph; `notes` are annotations of the file, where the graph has to carry them.
     pub(super) fn graph(&mut self, body: BodyId, id: GraphId, notes: Option<Notes>) -> Graph {
+        self.at(Entity::Graph(body, id), |this| this.graph_at(body, id, notes))
+    }
+
+    fn graph_at(&mut self, body: BodyId, id: GraphId, notes: Option<Notes>) -> Graph {
         let graph = &self.model.bodies[body].graphs[id];
         let is_root = self.model.bodies[body].root() == Some(id);
         let inner = if is_root { Scope::Main } else { Scope::Nested(self.holder.0, self.holder.1) };
@@ -47,8 +51,8 @@ impl Raiser<'_> {
         } else {
             self.name(graph.name.unwrap_or(Name::empty()))
         };
-        let inputs = Some(self.ports("(", &graph.inputs, ")", Role::Input));
-        let outputs = self.ports("(", &graph.outputs, ")", Role::Output);
+        let inputs = Some(self.ports("(", &graph.inputs, ")", Role::Input, |i| Entity::Input(body, id, i)));
+        let outputs = self.ports("(", &graph.outputs, ")", Role::Output, |i| Entity::Output(body, id, i));
         let has_values =
             graph.value_info.len() + graph.initializers.len() + graph.sparse_initializers.len() > 0;
         let values = has_values.then(|| self.values(body, id));
@@ -78,7 +82,7 @@ impl Raiser<'_> {
             let origin = self.model.bodies[body].origins[node].0;
             let behind = self.comments_of(|_| Anchor::Node(origin));
             let outer = std::mem::replace(&mut self.holder, (origin, 0));
-            let node = self.node(body, node);
+            let node = self.at(Entity::Node(body, node), |this| this.node(body, node));
             self.holder = outer;
             out.push(node);
             self.comment_behind(behind);
@@ -89,9 +93,20 @@ impl Raiser<'_> {
         (out, self.out.since(open))
     }
 
-    pub(super) fn ports(&mut self, open: &str, ports: &[Port], close: &str, role: Role) -> List<ValueInfo> {
+    /// Declarations between brackets; `entity` says which part of the model each is.
+    pub(super) fn ports(
+        &mut self,
+        open: &str,
+        ports: &[Port],
+        close: &str,
+        role: Role,
+        entity: impl Fn(u32) -> Entity,
+    ) -> List<ValueInfo> {
         let start = self.out.put(open);
-        let items = ports.iter().map(|p| self.commented(p.name, role, |this| this.port(p))).collect();
+        let items = (0..)
+            .zip(ports)
+            .map(|(i, p)| self.at(entity(i), |this| this.commented(p.name, role, |this| this.port(p))))
+            .collect();
         self.out.put(close);
         List { items, span: self.out.since(start) }
     }
@@ -142,19 +157,26 @@ impl Raiser<'_> {
     fn values(&mut self, body: BodyId, id: GraphId) -> List<ValueInfo> {
         let graph = &self.model.bodies[body].graphs[id];
         let start = self.out.put("<");
-        let mut items: Vec<_> = (graph.value_info.iter())
-            .map(|p| self.commented(p.name, Role::Stored, |this| this.port(p)))
+        let mut items: Vec<_> = (0..)
+            .zip(&graph.value_info)
+            .map(|(i, p)| {
+                let port = |this: &mut Self| this.commented(p.name, Role::Stored, |this| this.port(p));
+                self.at(Entity::ValueInfo(body, id, i), port)
+            })
             .collect();
-        for initializer in &graph.initializers {
+        for (i, initializer) in (0..).zip(&graph.initializers) {
             if self.notes_missed {
                 break;
             }
             let tensor = self.tensor_of(body, initializer.tensor);
-            let item = self.commented(tensor.name, Role::Stored, |this| this.initializer(tensor));
+            let item = self.at(Entity::Initializer(body, id, i), |this| {
+                this.commented(tensor.name, Role::Stored, |this| this.initializer(tensor))
+            });
             items.push(item);
         }
-        for sparse in &graph.sparse_initializers {
-            if !self.extend(|| "a sparse initializer".to_owned()) {
+        for (i, sparse) in (0..).zip(&graph.sparse_initializers) {
+            let entity = Entity::SparseInitializer(body, id, i);
+            if !self.at(entity, |this| this.extend(|| "a sparse initializer".to_owned())) {
                 continue;
             }
             let start = self.out.here();
@@ -234,12 +256,19 @@ impl Raiser<'_> {
     fn attrs(&mut self, body: BodyId, node: NodeId) -> Option<List<Attr>> {
         let attrs = &self.model.bodies[body].nodes[node].attrs;
         let open = self.out.put("<");
-        let items: Vec<_> = attrs.iter().filter_map(|a| self.attr(body, a)).collect();
+        let items: Vec<_> = (0..)
+            .zip(attrs)
+            .filter_map(|(i, a)| self.at(Entity::Attr(body, node, i), |this| this.attr(body, a)))
+            .collect();
         self.out.put(">");
         (!items.is_empty()).then(|| List { items, span: self.out.since(open) })
     }
 
     pub(super) fn function(&mut self, id: FunctionId) -> Function {
+        self.at(Entity::Function(id), |this| this.function_at(id))
+    }
+
+    fn function_at(&mut self, id: FunctionId) -> Function {
         let model = self.model;
         let function = &model.functions[id];
         let [domain, name, overload] =
@@ -277,10 +306,13 @@ impl Raiser<'_> {
         let body = &model.bodies[function.body];
         let root = body.root();
         let graph = root.map_or(&empty, |r| &body.graphs[r]);
-        let inputs = self.ports("(", &graph.inputs, ")", Role::Input);
-        let outputs = self.ports("(", &graph.outputs, ")", Role::Output);
-        let values =
-            (!graph.value_info.is_empty()).then(|| self.ports("<", &graph.value_info, ">", Role::Stored));
+        let at = |part: fn(BodyId, GraphId, u32) -> Entity| {
+            move |i| root.map_or(Entity::Function(id), |root| part(function.body, root, i))
+        };
+        let inputs = self.ports("(", &graph.inputs, ")", Role::Input, at(Entity::Input));
+        let outputs = self.ports("(", &graph.outputs, ")", Role::Output, at(Entity::Output));
+        let values = (!graph.value_info.is_empty())
+            .then(|| self.ports("<", &graph.value_info, ">", Role::Stored, at(Entity::ValueInfo)));
         let (nodes, body_span) = match root {
             Some(root) => self.body(function.body, root),
             None => (Vec::new(), self.empty_list::<()>("{", "}").span),

@@ -170,6 +170,8 @@ struct Raiser<'m> {
     written: Vec<Span>,
     /// The graph or function that is being raised.
     scope: Scope,
+    /// The part of the model that is being raised: where a loss is reported.
+    at: Entity,
     /// Where the node stood whose attributes are being raised, and how many graphs of it there have been.
     holder: (u32, u32),
 }
@@ -188,6 +190,7 @@ impl<'m> Raiser<'m> {
             comments: Comments::default(),
             written: Vec::new(),
             scope: Scope::Main,
+            at: Entity::Header,
             holder: (u32::MAX, 0),
         }
     }
@@ -265,8 +268,15 @@ impl<'m> Raiser<'m> {
     /// The profile cannot say this.
     #[cold]
     fn lose(&mut self, what: impl Into<String>) {
-        let d = Diagnostic::new(&code::NOT_EXPRESSIBLE, Entity::Header, what);
-        self.losses.push(d);
+        self.losses.push(Diagnostic::new(&code::NOT_EXPRESSIBLE, self.at, what));
+    }
+
+    /// Raises a part of the model, at which losses are reported.
+    fn at<T>(&mut self, entity: Entity, raise: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.at, entity);
+        let raised = raise(self);
+        self.at = outer;
+        raised
     }
 
     /// Whether an extended form may be used; notes that it was, or that `what` is lost.

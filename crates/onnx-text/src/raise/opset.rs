@@ -7,7 +7,7 @@ use crate::lex::ANNOTATED;
 use crate::lower::keys;
 use crate::print::{FormatOptions, format_operator_set};
 use crate::signature;
-use onnx_ir::diag::Span;
+use onnx_ir::diag::{Entity, Span};
 use onnx_ir::{
     Attr, BodyId, Definition, FunctionId, Model, Name, OPSET_MAGIC, Operator, OperatorSet, OperatorStatus,
     Presence, Signature,
@@ -198,8 +198,9 @@ impl Raiser<'_> {
             return (None, Some(OperatorBody { nodes: Vec::new(), span }));
         };
         let values = &body.graphs[root].value_info;
+        let entity = |i| Entity::ValueInfo(id, root, i);
         let values =
-            (!values.is_empty()).then(|| self.ports("<", values, ">", crate::comments::Role::Stored));
+            (!values.is_empty()).then(|| self.ports("<", values, ">", crate::comments::Role::Stored, entity));
         let (nodes, span) = self.body(id, root);
         (values, Some(OperatorBody { nodes, span }))
     }

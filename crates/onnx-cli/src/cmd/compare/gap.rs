@@ -7,7 +7,7 @@ use onnx_text::number_text;
 
 /// How two tensors of numbers differ in the first element that is too far off. `None` for other values, and where types or shapes
 /// differ.
-pub(super) fn gap(result: &Value, other: &Value, tolerance: &Tolerance) -> Option<String> {
+pub(in crate::cmd) fn gap(result: &Value, other: &Value, tolerance: &Tolerance) -> Option<String> {
     let (a, b) = (result.tensor().ok()?, other.tensor().ok()?);
     if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
         return None;

@@ -67,14 +67,18 @@ fn one(
     };
     let shape =
         fact.ty.shape().map(|shape| shape.iter().map(|&d| extent(&facts.dims, d)).collect::<Vec<_>>());
-    json!({
+    let mut object = json!({
         "name": &model.names[model.bodies[body].values[value].name],
         "function": function,
         "kind": kind,
         "type": fact.ty.text(&facts.dims),
         "shape": shape,
         "known": known,
-        "line": at.map(|at| at.line),
-        "column": at.map(|at| at.column),
-    })
+        "file": source.name(),
+    });
+    if let Some(at) = at {
+        object["line"] = at.line.into();
+        object["column"] = at.column.into();
+    }
+    object
 }

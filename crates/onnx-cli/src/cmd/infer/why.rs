@@ -167,7 +167,10 @@ pub(super) fn json(why: &Why, source: &Source<'_>) -> String {
     let value = |value: &Used| json!({ "name": value.name, "type": value.ty, "elements": value.elements });
     let place = |place: Option<Entity>| {
         let at = place.and_then(|place| source.span(place.into())).map(|span| source.position(span.start));
-        at.map(|at| json!({ "line": at.line, "column": at.column }))
+        match at {
+            Some(at) => json!({ "file": source.name(), "line": at.line, "column": at.column }),
+            None => json!({ "file": source.name() }),
+        }
     };
     let steps = why.steps.iter().map(|step| {
         let declared = step.declared.iter();

@@ -1,6 +1,6 @@
 //! `info --format json`: the same as one JSON object.
 
-use super::stored;
+use super::{Problems, stored};
 use crate::document::Document;
 use crate::input::Input;
 use onnx_ir::{DimValue, Model, Port, TypeKind, normalize_domain};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// A model.
-pub(super) fn model(input: &Input, model: &Model, errors: usize, warnings: usize) -> String {
+pub(super) fn model(input: &Input, model: &Model, problems: Problems) -> String {
     let header = &model.header;
     let opsets = header
         .opset_imports
@@ -52,9 +52,15 @@ pub(super) fn model(input: &Input, model: &Model, errors: usize, warnings: usize
         "weights": weights(model),
         "external": files,
         "functions": functions.collect::<Vec<_>>(),
-        "problems": { "errors": errors, "warnings": warnings },
+        "problems": problems.json(),
     });
     format!("{object:#}\n")
+}
+
+impl Problems {
+    fn json(self) -> Value {
+        json!({ "errors": self.errors, "warnings": self.warnings })
+    }
 }
 
 fn domain(text: &str) -> &str {
@@ -102,8 +108,8 @@ fn weights(model: &Model) -> Value {
 }
 
 /// A value or an operator set.
-pub(super) fn document(input: &Input, document: &Document) -> String {
-    let mut object = about(input);
+pub(super) fn document(input: &Input, document: &Document, problems: Problems) -> String {
+    let mut object = about(input, problems);
     match document {
         Document::Value(_) => object["kind"] = "value".into(),
         Document::OperatorSet(set) => {
@@ -116,12 +122,17 @@ pub(super) fn document(input: &Input, document: &Document) -> String {
 }
 
 /// Another message.
-pub(super) fn message(input: &Input) -> String {
-    let mut object = about(input);
+pub(super) fn message(input: &Input, problems: Problems) -> String {
+    let mut object = about(input, problems);
     object["kind"] = input.kind.name().into();
     format!("{object:#}\n")
 }
 
-fn about(input: &Input) -> Value {
-    json!({ "file": input.name, "kind": null, "form": input.form.name(), "bytes": input.bytes.len() })
+fn about(input: &Input, problems: Problems) -> Value {
+    json!({
+        "file": input.name,
+        "form": input.form.name(),
+        "bytes": input.bytes.len(),
+        "problems": problems.json(),
+    })
 }

@@ -33,7 +33,7 @@ pub(super) fn operators(registry: &Registry, operators: &[Listed<'_>]) -> Value 
 }
 
 /// One operator, with the signature that was asked for or all of them.
-pub(super) fn operator(registry: &Registry, operator: &Operator<'_>) -> Value {
+pub(in crate::cmd) fn operator(registry: &Registry, operator: &Operator<'_>) -> Value {
     let Operator { domain, name, asked } = *operator;
     let versions = registry.versions(domain, name).iter();
     let shown = versions.filter(|id| asked.is_none_or(|asked| asked == **id)).map(|id| registry.get(*id));

@@ -14,6 +14,17 @@ pub(in crate::parse) fn data(inp: &mut Inp<'_, '_>) -> Out<Data> {
         }
         (Some(Kind::LBrace), Some(Kind::Colon)) => Ok(Data::Record(record(inp)?)),
         (Some(Kind::LBrace), Some(Kind::Equals)) => Ok(Data::Sparse(parts(inp)?)),
+        // `{{1, …}}`, as prints of binary models have it: what is right in double braces is one token.
+        (Some(Kind::LBrace), _) if peek(inp, 1) == Some(Kind::LBrace) => {
+            inp.skip();
+            let at = position(inp);
+            emit(inp, Failure::expected(at, Want::Literal));
+            let elements = inp.parse(list(Kind::LBrace, production(scalar)))?;
+            if peek(inp, 0) == Some(Kind::RBrace) {
+                inp.skip();
+            }
+            Ok(Data::Elements(elements))
+        }
         (Some(Kind::LBrace), _) => Ok(Data::Elements(inp.parse(list(Kind::LBrace, production(scalar)))?)),
         // `[1, 2]`, as lists are written.
         (Some(Kind::Ints), _) => {
