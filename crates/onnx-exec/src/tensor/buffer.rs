@@ -34,6 +34,19 @@ impl Made {
         // Zeroed pages come from the system untouched, so that nothing is written twice.
         Ok(Made { words: vec![0; count], bytes, _charge: charge })
     }
+
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.bytes]
+    }
+}
+
+/// A buffer that is held as bytes.
+struct Shared(Arc<Made>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.bytes()
+    }
 }
 
 impl Buffer {
@@ -59,9 +72,17 @@ impl Buffer {
         Ok(Buffer::Made(Arc::new(made)))
     }
 
+    /// The bytes, which are not copied: what is made stays, and stays charged, as long as they are held.
+    pub(super) fn shared(&self) -> Bytes {
+        match self {
+            Buffer::Made(made) => Bytes::from_owner(Shared(Arc::clone(made))),
+            Buffer::Mapped(bytes) => bytes.clone(),
+        }
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
-            Buffer::Made(made) => &bytemuck::cast_slice(&made.words)[..made.bytes],
+            Buffer::Made(made) => made.bytes(),
             Buffer::Mapped(bytes) => bytes,
         }
     }
