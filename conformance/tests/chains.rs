@@ -68,7 +68,7 @@ fn store(model: &mut Model, chain: &Chain, names: &[&str]) {
         }
         let port = body.graphs[root].inputs[i].clone();
         let value = port.value.expect("an input is a value");
-        let mut tensor = named.tensor.to_stored();
+        let mut tensor = named.tensor.to_stored().expect("there is room");
         tensor.name = port.name;
         let tensor = body.tensors.push(tensor);
         body.values[value].def = ValueDef::Initializer(root);

@@ -184,7 +184,7 @@ fn with_results(model: &Model) -> Result<Model, String> {
     for (i, result) in results.iter().enumerate() {
         let Value::Tensor(tensor) = result else { return Err("no tensor".to_owned()) };
         let output = body.graphs[root].outputs[i].value;
-        let tensor = body.tensors.push(tensor.to_stored());
+        let tensor = body.tensors.push(tensor.to_stored().expect("there is room"));
         let constant = body.nodes.push(Node {
             op: Some(op),
             outputs: [output].into_iter().collect(),

@@ -104,7 +104,7 @@ fn compute(path: &Path) {
         Err(why) => return fs::write(path.with_extension("why"), why).expect("the folder can be written to"),
     };
     for (i, value) in results.iter().enumerate() {
-        let data = value.to_stored();
+        let data = value.to_stored().expect("there is room");
         let kind = match &data {
             Data::Tensor(_) => "tensor",
             Data::SparseTensor(_) => "sparse",

@@ -248,7 +248,7 @@ impl Case {
         for (operand, input) in self.operands.iter().zip(inputs) {
             if is_stored(operand) {
                 let value = input.value.expect("an input is a value");
-                let mut tensor = operand.tensor.to_stored();
+                let mut tensor = operand.tensor.to_stored().expect("there is room");
                 tensor.name = input.name;
                 let tensor = body.tensors.push(tensor);
                 body.values[value].def = ValueDef::Initializer(root);

@@ -56,7 +56,8 @@ fn request(case: &Case, at: usize, folder: &Path, ours: &Result<Vec<Value>, Stri
         let Value::Tensor(tensor) = value else { panic!("no tensor") };
         let path = folder.join(format!("{at}_{i}.pb"));
         let bytes =
-            onnx_proto::write_data(&Data::Tensor(tensor.to_stored()), &model.names).expect("it is small");
+            onnx_proto::write_data(&Data::Tensor(tensor.to_stored().expect("there is room")), &model.names)
+                .expect("it is small");
         std::fs::write(&path, bytes).expect("the folder can be written to");
         results.push(path);
     }

@@ -65,6 +65,10 @@ const MISTAKES: &[Mistakes] = &[
         let entries = list(n, |_| "\"a\": \"b\"".to_owned());
         format!("<ir_version: 10, opset_import: [\"\": 21], metadata_props: [{entries}]> g () => () {{}}")
     }),
+    ("keys of metadata given again with other values", |n| {
+        let entries = list(n, |i| format!("\"a\": \"v{i}\""));
+        format!("<ir_version: 10, opset_import: [\"\": 21], metadata_props: [{entries}]> g () => () {{}}")
+    }),
     ("names that are not defined, each in a function", |n| {
         let function = |i| format!("\n{FUNCTION}f{i} (x) => (y) {{ y = Abs <a = 1> (z) }}");
         format!("{HEADER}g () => () {{}}{}", (0..n).map(function).collect::<String>())

@@ -16,6 +16,8 @@ use std::path::Path;
 pub(crate) struct Ready {
     pub(crate) input: Input,
     pub(crate) loaded: Loaded,
+    /// The model before its weights were read, if there are any beside it.
+    without_weights: Option<Model>,
     operators: Operators,
 }
 
@@ -38,7 +40,10 @@ impl Ready {
             locate::report(session, &input, &loaded, &loaded.diagnostics);
             return Ok(Err(Status::Findings));
         }
+        let mut without_weights = None;
         if is_stored_outside(&loaded.model) {
+            // Only names and nodes: what tensors hold is shared.
+            without_weights = Some(loaded.model.clone());
             let Some(path) = &input.path else {
                 bail!("weights are in files beside the model, and stdin has none")
             };
@@ -54,7 +59,7 @@ impl Ready {
                 return Ok(Err(Status::Findings));
             }
         }
-        Ok(Ok(Ready { input, loaded, operators }))
+        Ok(Ok(Ready { input, loaded, without_weights, operators }))
     }
 
     /// The model, prepared, or everything that stands in the way.
@@ -70,7 +75,9 @@ impl Ready {
         let mut found = match self.input.form {
             // Comments of a text may allow what would be an error.
             Form::Text => onnx_text::check_with(self.input.text(), Level::Types, judge).diagnostics,
-            Form::Binary | Form::Json | Form::Textproto => judge(&self.loaded.model),
+            Form::Binary | Form::Json | Form::Textproto => {
+                judge(self.without_weights.as_ref().unwrap_or(&self.loaded.model))
+            }
         };
         found.retain(Diagnostic::is_error);
         found

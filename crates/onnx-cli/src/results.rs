@@ -36,14 +36,12 @@ pub(crate) fn print(results: &Results, shown: Shown) -> anyhow::Result<()> {
     // Names that are not identifiers are quoted.
     let profile = Profile::Extended;
     let options = RaiseOptions { profile, elide, summarize: Some(summarize), metadata: false, visible: true };
-    output::to_stdout(|out| {
-        for (name, value) in results {
-            let mut names = Names::new();
-            let data = named(value, name, &mut names);
-            writeln!(out, "{}", print_value(&data, &names, &options))?;
-        }
-        Ok(())
-    })
+    for (name, value) in results {
+        let mut names = Names::new();
+        let data = named(value, name, &mut names)?;
+        output::to_stdout(|out| writeln!(out, "{}", print_value(&data, &names, &options)))?;
+    }
+    Ok(())
 }
 
 /// Prints values as JSON, an object a line.
@@ -149,15 +147,15 @@ pub(crate) fn to_folder(folder: &Path, results: &Results) -> anyhow::Result<()> 
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make folder {}", folder.display()))?;
     for (i, (name, value)) in results.iter().enumerate() {
         let mut names = Names::new();
-        let bytes = onnx_proto::write_data(&named(value, name, &mut names), &names)?;
+        let bytes = onnx_proto::write_data(&named(value, name, &mut names)?, &names)?;
         output::to_file(&folder.join(format!("output_{i}.pb")), |out| out.write_all(&bytes))?;
     }
     Ok(())
 }
 
 /// A value as files hold it, with its name.
-fn named(value: &Value, name: &str, names: &mut Names) -> Data {
-    let mut data = value.to_stored();
+fn named(value: &Value, name: &str, names: &mut Names) -> anyhow::Result<Data> {
+    let mut data = value.to_stored().with_context(|| format!("output `{name}`"))?;
     let name = Some(names.intern(name));
     match &mut data {
         Data::Tensor(tensor) => tensor.name = name,
@@ -166,5 +164,5 @@ fn named(value: &Value, name: &str, names: &mut Names) -> Data {
         Data::Map(map) => map.name = name,
         Data::Optional(optional) => optional.name = name,
     }
-    data
+    Ok(data)
 }

@@ -201,25 +201,23 @@ impl Executable<'_> {
     fn store(&mut self, found: &mut Vec<Diagnostic>) {
         let body = &self.model.bodies[self.body];
         let mut stored = SecondaryMap::default();
+        let mut take = |value: ValueId, tensor: Result<Tensor, Failure>, place: Entity| match tensor {
+            Ok(tensor) => stored[value] = Some(Value::Tensor(tensor)),
+            Err(why) => {
+                let name = &self.model.names[body.values[value].name];
+                let code = if why.is_limit() { &code::RUN_LIMIT } else { &code::CANNOT_RUN };
+                found.push(Diagnostic::new(code, place, format!("initializer `{name}`: {why}")));
+            }
+        };
+        let number = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
         for (g, graph) in body.graphs.iter() {
             for (i, init) in graph.initializers.iter().enumerate() {
-                match Tensor::stored(&body.tensors[init.tensor]) {
-                    Ok(tensor) => stored[init.value] = Some(Value::Tensor(tensor)),
-                    Err(why) => {
-                        let name = &self.model.names[body.values[init.value].name];
-                        let place = Entity::Initializer(self.body, g, u32::try_from(i).unwrap_or(u32::MAX));
-                        found.push(Diagnostic::new(
-                            &code::CANNOT_RUN,
-                            place,
-                            format!("initializer `{name}`: {why}"),
-                        ));
-                    }
-                }
+                let tensor = Tensor::stored(&body.tensors[init.tensor]);
+                take(init.value, tensor, Entity::Initializer(self.body, g, number(i)));
             }
-            for init in &graph.sparse_initializers {
-                if let Ok(tensor) = sparse(body, &init.tensor) {
-                    stored[init.value] = Some(Value::Tensor(tensor));
-                }
+            for (i, init) in graph.sparse_initializers.iter().enumerate() {
+                let tensor = sparse(body, &init.tensor);
+                take(init.value, tensor, Entity::SparseInitializer(self.body, g, number(i)));
             }
         }
         self.stored = stored;
@@ -286,7 +284,10 @@ impl Executable<'_> {
         if (domain, op) == ("", "Constant") {
             return match constant(&attrs) {
                 Ok(value) => Ok(Action::Constant(value)),
-                Err(why) => Err(self.failed(node, &code::CANNOT_RUN, &why.to_string())),
+                Err(why) => {
+                    let code = if why.is_limit() { &code::RUN_LIMIT } else { &code::CANNOT_RUN };
+                    Err(self.failed(node, code, &why.to_string()))
+                }
             };
         }
         if let Some(control) = Control::find(domain, op) {

@@ -1,8 +1,9 @@
 //! Values in files of their own (`input_0.pb`), and back.
 
+use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::list::{Listed as _, Strings};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, count_of};
 use crate::value::{Map, Value};
 use bytes::Bytes;
 use onnx_ir::{self as ir, Data, DataKind, ElemType};
@@ -17,11 +18,13 @@ impl Value {
         stored(data, 0)
     }
 
-    /// The value as a file holds it. A tensor in it has no name.
-    pub fn to_stored(&self) -> Data {
-        match self {
-            Value::Tensor(tensor) => Data::Tensor(tensor.to_stored()),
-            Value::Sequence(values) => Data::Sequence(sequence(values)),
+    /// The value as a file holds it, as far as there is room for what is copied, see [`Tensor::to_stored`]. A tensor in it has
+    /// no name.
+    pub fn to_stored(&self) -> Result<Data, Failure> {
+        budget::has_room(room(self))?;
+        Ok(match self {
+            Value::Tensor(tensor) => Data::Tensor(tensor.to_stored()?),
+            Value::Sequence(values) => Data::Sequence(sequence(values)?),
             Value::Map(map) => {
                 let mut data = ir::MapData { key: Some(map.keys.elem()), ..ir::MapData::default() };
                 match map.keys.string_slice() {
@@ -31,32 +34,46 @@ impl Value {
                     }
                     Err(_) => data.keys = map.keys.ints().unwrap_or_default().to_vec(),
                 }
-                data.values = Some(sequence(&map.values));
+                data.values = Some(sequence(&map.values)?);
                 Data::Map(data)
             }
             Value::Optional(value) => {
                 let mut data =
                     ir::OptionalData { kind: Some(DataKind::UNDEFINED), ..ir::OptionalData::default() };
                 if let Some(value) = value {
-                    let value = value.to_stored();
+                    let value = value.to_stored()?;
                     data.kind = Some(value.held().kind());
                     let _is_first = data.set(value);
                 }
                 Data::Optional(data)
             }
-        }
+        })
     }
 }
 
-fn sequence(values: &[Value]) -> ir::Sequence {
+/// What a tensor, a map or a key takes as a model stores it, without its elements, together with the text that is made of it.
+const STORED: usize = 768;
+
+/// What a value takes as a model stores it, without the elements of tensors.
+fn room(value: &Value) -> usize {
+    let all = |values: &[Value]| values.iter().map(room).fold(STORED, usize::saturating_add);
+    match value {
+        Value::Tensor(_) | Value::Optional(None) => STORED,
+        Value::Sequence(values) => all(values),
+        Value::Map(map) => all(&map.values).saturating_add(map.keys.len().saturating_mul(STORED)),
+        Value::Optional(Some(value)) => room(value).saturating_add(STORED),
+    }
+}
+
+fn sequence(values: &[Value]) -> Result<ir::Sequence, Failure> {
     let mut data = ir::Sequence::default();
     for value in values {
-        let value = value.to_stored();
+        let value = value.to_stored()?;
         data.kind.get_or_insert(value.held().kind());
         data.push(value);
     }
     data.kind.get_or_insert(DataKind::TENSOR);
-    data
+    Ok(data)
 }
 
 fn stored(data: ir::Held<'_>, depth: usize) -> Result<Value, Failure> {
@@ -119,18 +136,26 @@ pub(crate) fn dense(values: &Tensor, indices: &Tensor, dims: &[i64]) -> Result<T
     if indices_of.len() != values.len() * per_value {
         fail!("a sparse tensor has {} indices for {} values", indices_of.len(), values.len());
     }
-    let mut tensor = Tensor::zeros(values.elem(), &dims)?;
-    let width = values.bytes().len().checked_div(values.len()).unwrap_or(0);
-    let count = tensor.len();
-    for (i, value) in values.bytes().chunks_exact(width.max(1)).enumerate() {
+    let count = count_of(&dims)?;
+    let place = |i: usize| {
         let index = &indices_of[i * per_value..][..per_value];
         let fits = |(&at, &d): (&i64, &usize)| usize::try_from(at).ok().filter(|&at| at < d);
         let at = match indices.rank() {
             2 => index.iter().zip(&dims).try_fold(0, |at, pair| Some(at * pair.1 + fits(pair)?)),
             _ => fits((&index[0], &count)),
         };
-        let Some(at) = at else { fail!("an index of a sparse tensor lies outside of it") };
-        tensor.bytes_mut()?[at * width..][..width].copy_from_slice(value);
+        at.ok_or_else(|| Failure::new("an index of a sparse tensor lies outside of it"))
+    };
+    if let Ok(strings) = values.string_slice() {
+        let mut all = Strings::empty(count)?;
+        strings.iter().enumerate().try_for_each(|(i, string)| all.set(place(i)?, string))?;
+        return Tensor::of_texts(&dims, all);
+    }
+    let mut tensor = Tensor::zeros(values.elem(), &dims)?;
+    let width = values.bytes().len().checked_div(values.len()).unwrap_or(0);
+    let elements = tensor.bytes_mut()?;
+    for (i, value) in values.bytes().chunks_exact(width.max(1)).enumerate() {
+        elements[place(i)? * width..][..width].copy_from_slice(value);
     }
     Ok(tensor)
 }

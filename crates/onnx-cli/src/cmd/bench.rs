@@ -98,12 +98,12 @@ fn measure(
 ) -> anyhow::Result<Result<Figures, Vec<Diagnostic>>> {
     let load = start.elapsed();
     let start = Instant::now();
-    let executable = match ready.executable() {
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let executable = match options.within(|| ready.executable()) {
         Ok(executable) => executable,
         Err(found) => return Ok(Err(found)),
     };
     let prepare = start.elapsed();
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(Err(found)),

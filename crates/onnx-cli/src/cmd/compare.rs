@@ -58,11 +58,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         },
         Other::OnnxRuntime => None,
     };
-    let executable = match ready.executable() {
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let executable = match options.within(|| ready.executable()) {
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(ready.report(session, &found)),
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
-            let second = match other.executable() {
+            let second = match options.within(|| other.executable()) {
                 Ok(executable) => executable,
                 Err(found) => return Ok(other.report(session, &found)),
             };

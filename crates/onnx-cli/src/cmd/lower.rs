@@ -51,11 +51,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(ready) => ready,
         Err(status) => return Ok(status),
     };
-    let executable = match ready.executable() {
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let executable = match options.within(|| ready.executable()) {
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
     let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(ready.report(session, &found)),

@@ -82,17 +82,24 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
     args.dump.iter().try_for_each(|selection| selection.ensure_some(&ready.loaded.model))?;
     work.now("preparing the model");
-    let results = compute(args, &ready, session, &work)?;
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let results = compute(args, &ready, &options, session, &work)?;
     drop(work);
     let results = match results {
         Ok(results) => results,
         Err(found) => return Ok(ready.report(session, &found)),
     };
+    options.within(|| emit(args, &results))?;
+    Ok(Status::Clean)
+}
+
+/// Prints or writes what has been computed.
+fn emit(args: &Args, results: &Results) -> anyhow::Result<()> {
     if let Some(folder) = &args.output_dir {
-        results::to_folder(folder, &results)?;
+        results::to_folder(folder, results)?;
     }
     match &args.output {
-        Some(path) => results::to_archive(path, &results, args.force)?,
+        Some(path) => results::to_archive(path, results, args.force)?,
         None if args.output_dir.is_some() => {}
         None if session.wants_json() => results::print_json(&results)?,
         None => {
@@ -101,24 +108,25 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 Some(most) => Shown::First(most),
                 None => Shown::Summary,
             };
-            results::print(&results, shown)?;
+            results::print(results, shown)?;
         }
     }
-    Ok(Status::Clean)
+    Ok(())
 }
 
 /// The outputs, behind what is to be dumped; or everything that stands in the way.
 fn compute(
     args: &Args,
     ready: &Ready,
+    limits: &RunOptions<'static>,
     session: &Session,
     work: &Work,
 ) -> anyhow::Result<Result<Results, Vec<Diagnostic>>> {
-    let executable = match ready.executable() {
+    let executable = match limits.within(|| ready.executable()) {
         Ok(executable) => executable,
         Err(found) => return Ok(Err(found)),
     };
-    let mut options: RunOptions<'_> = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let mut options: RunOptions<'_> = limits.clone();
     let inputs = match options.within(|| args.feed.values(ready, &executable, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(Err(found)),

@@ -54,11 +54,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         },
         Other::OnnxRuntime => None,
     };
-    let first = match one.executable() {
+    let options = args.limits.options(args.feed.seed, &one.loaded.model);
+    let first = match options.within(|| one.executable()) {
         Ok(executable) => executable,
         Err(found) => return Ok(one.report(session, &found)),
     };
-    let options = args.limits.options(args.feed.seed, &one.loaded.model);
     let inputs = match options.within(|| args.feed.or_random().values(&one, &first, session))? {
         Ok(inputs) => inputs,
         Err(found) => return Ok(one.report(session, &found)),
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let others = match &other {
         Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
-            let second = match other.executable() {
+            let second = match options.within(|| other.executable()) {
                 Ok(executable) => executable,
                 Err(found) => return Ok(other.report(session, &found)),
             };

@@ -134,6 +134,85 @@ fn inputs_that_are_made_up_come_out_of_the_memory_of_the_run() {
     );
 }
 
+/// Sparse initializers become dense before the run.
+#[test]
+fn sparse_initializers_come_out_of_the_memory_of_the_run() {
+    let text = |extent: u64, place: u64| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 21]>\ng () => (int64 y)\n\
+             <sparse[{extent},1024] x = {{values = float[1] {{1}}, indices = int64[1] {{{place}}}}}>\n\
+             {{\n    y = Size(x)\n}}\n"
+        )
+    };
+    let folder = Folder::new(&[
+        ("m.onnxtxt", text(1 << 15, 5).as_bytes()),
+        ("l.onnxtxt", text(1 << 40, 5).as_bytes()),
+        ("o.onnxtxt", text(2, 5000).as_bytes()),
+    ]);
+    let found = finding(&folder, &["m.onnxtxt", "--max-memory", "100M"]);
+    let why = "error[E1604]: initializer `x`: not enough memory: 128.0 MiB are needed, but 100.0 MiB of";
+    assert!(found.contains(why), "{found}");
+    assert_eq!(run(&folder, &["m.onnxtxt", "--max-memory", "200M"]), "int64 y = {33554432}\n");
+    let found = finding(&folder, &["l.onnxtxt"]);
+    assert!(found.contains("initializer `x`: not enough memory"), "{found}");
+    let found = finding(&folder, &["o.onnxtxt", "--unchecked"]);
+    assert!(found.contains("initializer `x`: an index of a sparse tensor lies outside of it"), "{found}");
+}
+
+/// Whatever the body takes: nothing but the number of iterations ends these loops.
+#[test]
+fn a_loop_that_is_certain_to_take_too_long_does_not_begin() {
+    let text = |condition: &str| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 21]>\n\
+             g () => (int64 y) <int64 n = {{4611686018427387904}}, bool t = {{1}}, int64 x = {{0}}, int64 k = {{5}}>\n\
+             {{\n    y = Loop <body = b (int64 i, bool c, int64 a) => (bool d, int64 e) {{ \
+             d = {condition}\n e = Add(a, i) }}> (n, t, x)\n}}\n"
+        )
+    };
+    let folder = Folder::new(&[]);
+    for condition in ["Identity(c)", "Constant <value = bool {1}> ()", "Identity(t)"] {
+        folder.write("m.onnxtxt", text(condition).as_bytes());
+        let found = finding(&folder, &["m.onnxtxt"]);
+        let why = "`Loop`, which computes `y`: 4611686018427387904 iterations are needed, each of which counts as 8 nodes";
+        assert!(found.contains(why), "{condition}: {found}");
+    }
+    folder.write("m.onnxtxt", text("Identity(c)").replace("(n, t, x)", "( , t, x)").as_bytes());
+    let found = finding(&folder, &["m.onnxtxt"]);
+    assert!(found.contains("`Loop`, which computes `y`: nothing ends this loop"), "{found}");
+    for (condition, y) in [("Less(i, k)", 15), ("Constant <value = bool {0}> ()", 0)] {
+        folder.write("m.onnxtxt", text(condition).as_bytes());
+        assert_eq!(run(&folder, &["m.onnxtxt"]), format!("int64 y = {{{y}}}\n"), "{condition}");
+    }
+}
+
+#[test]
+fn ranges_reach_the_ends_of_their_integers() {
+    let folder = Folder::new(&[]);
+    for (elem, start, limit, delta, elements) in [
+        ("int64", i64::MAX - 2, i64::MAX, 1, "9223372036854775805, 9223372036854775806"),
+        ("int64", i64::MIN, i64::MAX, i64::MAX, "-9223372036854775808, -1, 9223372036854775806"),
+        ("int64", -5, i64::MAX - 2, i64::MAX, "-5, 9223372036854775802"),
+        ("int64", i64::MAX, i64::MIN, i64::MIN, "9223372036854775807, -1"),
+        ("int64", i64::MIN, i64::MAX, -1, ""),
+        ("int32", -2147483648, 2147483647, 2147483647, "-2147483648, -1, 2147483646"),
+        ("int16", 32767, -32768, -32768, "32767, -1"),
+    ] {
+        let values = [("a", start), ("b", limit), ("d", delta)];
+        let values = values.map(|(name, value)| format!("{elem} {name} = {{{value}}}")).join(", ");
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 21]>\ng () => ({elem}[N] y) <{values}>\n{{\n    y = Range(a, b, d)\n}}\n"
+        );
+        folder.write("m.onnxtxt", text.as_bytes());
+        let count = if elements.is_empty() { 0 } else { elements.split(',').count() };
+        assert_eq!(
+            run(&folder, &["m.onnxtxt"]),
+            format!("{elem}[{count}] y = {{{elements}}}\n"),
+            "{start} {limit} {delta}"
+        );
+    }
+}
+
 #[test]
 fn what_check_calls_an_error_is_run_only_when_asked_for() {
     let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
@@ -146,6 +225,18 @@ fn what_check_calls_an_error_is_run_only_when_asked_for() {
     assert!(refused.stderr.contains("`--unchecked`"), "{}", refused.stderr);
     let run = folder.run(&["run", "m.onnxtxt", "--random", "--unchecked"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
+    // Values in the model, and others in a file, which `run` reads before it looks at the model.
+    let both = "<ir_version: 10, opset_import: [\"\": 21]>\ng () => (float[1] y)\n\
+        <float[1] w = {raw_data: b\"\\x00\\x00\\x80\\x3f\", external_data: [\"location\": \"w.bin\"], data_location: 1}>\n{\n    y = Neg(w)\n}\n";
+    let folder = Folder::new(&[("m.onnxtxt", both.as_bytes()), ("w.bin", &[0, 0, 0, 64])]);
+    folder.run(&["convert", "m.onnxtxt", "-o", "m.onnx"]).expect(0);
+    for model in ["m.onnxtxt", "m.onnx"] {
+        let checked = folder.run(&["check", model]);
+        assert!(checked.text().contains("E0605"), "{}", checked.text());
+        let refused = folder.run(&["run", model]);
+        assert_eq!(refused.code, 1, "{}", refused.stderr);
+        assert!(refused.stderr.contains("E0605"), "{}", refused.stderr);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
+use onnx_ir::{GraphId, ValueDef};
 
 pub(super) fn run(
     run: &mut Run<'_, '_>,
@@ -30,6 +31,14 @@ pub(super) fn run(
             "the body has fewer outputs than the loop carries values",
         ));
     };
+    if goes_on && is_endless(run, graph) {
+        let Some(most) = most else {
+            let why =
+                "nothing ends this loop: there is no number of iterations, and the condition stays true";
+            return Err(run.failed(site.node, &code::RUN_LIMIT, why));
+        };
+        run.iterations(site.node, most)?;
+    }
     let mut scanned: Vec<List<Value>> = (0..kept).map(|_| List::new()).collect();
     let mut i = 0usize;
     while goes_on && most.is_none_or(|most| i < most) {
@@ -55,6 +64,34 @@ pub(super) fn run(
         carried.push(site.told(run, stacked)?.into());
     }
     Ok(carried)
+}
+
+/// Whether the condition that a body gives is always the one that it is given, or a constant that is true: only the number of
+/// iterations ends such a loop.
+fn is_endless(run: &Run<'_, '_>, graph: GraphId) -> bool {
+    let executable = run.executable;
+    let body = executable.body();
+    let condition = body.graphs[graph].inputs.get(1).and_then(|port| port.value);
+    let mut given = body.graphs[graph].outputs.first().and_then(|port| port.value);
+    // Nodes that form a circle are found when they are run.
+    for _ in 0..=body.nodes.len() {
+        let Some(value) = given else { return false };
+        if Some(value) == condition {
+            return true;
+        }
+        if let Some(stored) = executable.stored[value].as_ref().filter(|_| executable.is_constant(value)) {
+            return truth(stored).unwrap_or(false);
+        }
+        given = match body.values[value].def {
+            ValueDef::Output(node, _) if executable.op(node) == "Identity" => {
+                body.nodes[node].inputs.first().copied().flatten()
+            }
+            ValueDef::Output(..) | ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => {
+                None
+            }
+        };
+    }
+    false
 }
 
 /// How often, at most.

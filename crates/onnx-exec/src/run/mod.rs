@@ -300,6 +300,20 @@ impl<'x, 'r> Run<'x, 'r> {
         self.burn(node, ITERATION)
     }
 
+    /// Whether a node that is certain to run a graph so often can: what would end for lack of fuel need not begin.
+    pub(crate) fn iterations(&self, node: NodeId, count: usize) -> Result<(), Box<Diagnostic>> {
+        let needed = u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(ITERATION);
+        let left = self.fuel.get();
+        if needed <= left {
+            return Ok(());
+        }
+        let why = format!(
+            "{count} iterations are needed, each of which counts as {ITERATION} nodes, but {left} of {} nodes are left",
+            self.options.fuel
+        );
+        Err(self.failed(node, &code::RUN_LIMIT, &why))
+    }
+
     fn burn(&mut self, node: NodeId, fuel: u64) -> Result<(), Box<Diagnostic>> {
         let Some(left) = self.fuel.get().checked_sub(fuel) else {
             let why = format!("the run ends here: it has run {} nodes", self.options.fuel);

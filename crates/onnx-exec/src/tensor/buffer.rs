@@ -26,6 +26,15 @@ impl Made {
     }
 }
 
+/// A buffer that is held as bytes.
+struct Shared(Arc<Made>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.block.bytes()
+    }
+}
+
 impl Buffer {
     /// So many elements of a width, all zero.
     pub(super) fn zeroed(count: usize, width: usize) -> Result<Buffer, Failure> {
@@ -52,6 +61,14 @@ impl Buffer {
         let mut made = Made::zeroed(bytes.len())?;
         made.block.bytes_mut().copy_from_slice(bytes);
         Ok(Buffer::Made(Arc::new(made)))
+    }
+
+    /// The bytes, which are not copied: what is made stays, and stays charged, as long as they are held.
+    pub(super) fn shared(&self) -> Bytes {
+        match self {
+            Buffer::Made(made) => Bytes::from_owner(Shared(Arc::clone(made))),
+            Buffer::Mapped(bytes) => bytes.clone(),
+        }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

@@ -1,6 +1,7 @@
 //! Tensors as models store them, and back.
 
 use super::{Buffer, Data, Dims, Tensor, width};
+use crate::budget;
 use crate::failure::{Failure, fail};
 use crate::list::{Listed as _, Strings};
 use bytes::Bytes;
@@ -60,27 +61,28 @@ impl Tensor {
         Ok(Tensor { elem, dims, data: Data::Numbers(buffer) })
     }
 
-    /// The tensor as a model stores it, without a name, in `raw_data` (strings in `string_data`).
-    pub fn to_stored(&self) -> ir::Tensor {
+    /// The tensor as a model stores it, without a name, in `raw_data` (strings in `string_data`). Numbers are shared; for a
+    /// copy of strings, and of elements of less than a byte, there has to be room in the memory of the run.
+    pub fn to_stored(&self) -> Result<ir::Tensor, Failure> {
         let dims = self.dims.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
         let mut stored = ir::Tensor { elem: Some(self.elem), dims, ..ir::Tensor::default() };
         if self.is_empty() {
-            return stored;
+            return Ok(stored);
         }
         stored.data.push(match &self.data {
-            Data::Strings(strings) => {
-                Payload::Strings(strings.0.iter().map(|s| Bytes::copy_from_slice(s.as_bytes())).collect())
-            }
+            Data::Strings(strings) => Payload::Strings(shared(&strings.0)?),
             Data::Numbers(buffer) => {
                 let bytes = match self.elem.bits() {
-                    Some(bits @ (2 | 4 | 6)) => packed(buffer.bytes(), bits),
-                    // The caller keeps it as long as it wants, whatever becomes of this one.
-                    _ => Bytes::copy_from_slice(buffer.bytes()),
+                    Some(bits @ (2 | 4 | 6)) => {
+                        budget::has_room(buffer.bytes().len())?;
+                        packed(buffer.bytes(), bits)
+                    }
+                    _ => buffer.shared(),
                 };
                 Payload::Entries { field: Field::Raw, bytes }
             }
         });
-        stored
+        Ok(stored)
     }
 }
 
@@ -91,6 +93,20 @@ fn strings_of(dims: &[usize], strings: &[Bytes]) -> Result<Tensor, Failure> {
         all.push_copy(text)?;
     }
     Tensor::of_texts(dims, all)
+}
+
+/// Copies of strings, which lie one behind the other.
+fn shared(strings: &[String]) -> Result<Vec<Bytes>, Failure> {
+    let length = strings.iter().map(String::len).fold(0, usize::saturating_add);
+    budget::has_room(length.saturating_add(strings.len().saturating_mul(size_of::<Bytes>())))?;
+    let all = Bytes::from(strings.concat());
+    let mut end = 0;
+    let next = |string: &String| {
+        let start = end;
+        end += string.len();
+        all.slice(start..end)
+    };
+    Ok(strings.iter().map(next).collect())
 }
 
 /// The low bytes of wider entries.
@@ -153,7 +169,9 @@ mod tests {
             stored.data.push(Payload::Entries { field: Field::Raw, bytes: raw.clone().into() });
             let tensor = Tensor::stored(&stored).expect("sound");
             assert_eq!(tensor.bytes(), expected, "{elem:?}");
-            let [Payload::Entries { bytes, .. }] = &tensor.to_stored().data[..] else { panic!("numbers") };
+            let [Payload::Entries { bytes, .. }] = &tensor.to_stored().expect("room").data[..] else {
+                panic!("numbers")
+            };
             assert_eq!(bytes[..], raw, "{elem:?}");
         }
     }

@@ -5,6 +5,7 @@ use super::scene::{Findings, Scene, Seen, index};
 use crate::body::{Graph, Port};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::tensor::{Entry, TensorId};
+use foldhash::HashSet;
 
 /// The keys of MetadataProps.md that describe values denoted `IMAGE`, with their values; both in any case.
 const IMAGE: [(&str, &[&str]); 3] = [
@@ -58,8 +59,11 @@ impl Lists<'_, '_> {
             return;
         }
         self.seen.clear();
+        let is_of_model = matches!(place(0), Entity::ModelMetadata(_));
+        let mut before = HashSet::default();
         for (i, entry) in entries.iter().enumerate() {
             let Some(key) = entry.key else { continue };
+            let is_same = is_of_model && !before.insert(*entry);
             let Some(first) = self.seen.first(key, index(i)) else { continue };
             let message = format!("metadata key `{}` occurs twice", self.scene.text(key));
             let (here, first) = (place(i), place(first as usize));
@@ -67,8 +71,7 @@ impl Lists<'_, '_> {
             if first != here {
                 diagnostic = diagnostic.related(first, "first given here");
             }
-            let is_same = entries[..i].iter().any(|e| e.key == entry.key && e.value == entry.value);
-            if is_same && matches!(here, Entity::ModelMetadata(_)) {
+            if is_same {
                 diagnostic = diagnostic.change("remove the second", vec![Change::Remove(here)], true);
             }
             self.found.push(diagnostic);

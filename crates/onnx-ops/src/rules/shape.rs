@@ -191,6 +191,11 @@ fn range(cx: &mut NodeCx<'_, '_>) -> Infer {
         (Some(Elem::Float(start)), Some(Elem::Float(limit)), Some(Elem::Float(delta))) => {
             float_count(start, limit, delta, cx.elem(0)?)
         }
+        (
+            Some(Elem::Int(Dim::Const(start))),
+            Some(Elem::Int(Dim::Const(limit))),
+            Some(Elem::Int(Dim::Const(delta))),
+        ) => int_count(start, limit, delta),
         (Some(start), Some(limit), Some(delta)) => {
             steps(cx.dims(), start, limit, delta).unwrap_or(Dim::Unknown)
         }
@@ -216,6 +221,15 @@ fn steps(dims: &mut Dims, start: Elem, limit: Elem, delta: Elem) -> Option<Dim> 
     let (span, delta, _) = span.common(dims, Fraction::of(delta)?)?;
     let steps = dims.ceil_div(span, delta);
     Some(dims.max(steps, Dim::Const(0)))
+}
+
+/// The limits may be further apart than numbers of 64 bits say.
+fn int_count(start: i64, limit: i64, delta: i64) -> Dim {
+    let (span, delta) = (i128::from(limit) - i128::from(start), i128::from(delta));
+    // Rounded up: away from zero where the signs agree; where they do not, there is nothing.
+    let steps = span / delta + i128::from(span % delta != 0);
+    let steps = if (span < 0) == (delta < 0) { steps } else { 0 };
+    i64::try_from(steps).map_or(Dim::Unknown, Dim::Const)
 }
 
 /// The limits are subtracted in their own precision, in that of float at least.
