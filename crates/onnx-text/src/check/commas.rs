@@ -43,7 +43,7 @@ pub(super) fn confirm(source: &str, checked: &mut Checked, judge: impl Fn(&Model
                 // One of two that are the same may be too many.
                 if first == second {
                     judged += 1;
-                    if judged > JUDGED || !is_needed(source, pair, &judge) {
+                    if judged > JUDGED || !is_needed(source, &checked.model, pair, &judge) {
                         continue;
                     }
                 }
@@ -64,14 +64,18 @@ fn inserts_comma(diagnostic: &Diagnostic) -> bool {
 }
 
 /// Whether the model is wrong without the second of two operands.
-fn is_needed(source: &str, pair: &[Span], judge: impl Fn(&Model) -> Vec<Diagnostic>) -> bool {
+fn is_needed(source: &str, model: &Model, pair: &[Span], judge: impl Fn(&Model) -> Vec<Diagnostic>) -> bool {
     let (Some(before), Some(behind)) =
         (source.get(..pair[0].end as usize), source.get(pair[1].end as usize..))
     else {
         return false;
     };
     let without = read(&format!("{before}{behind}"));
-    judge(&without.model).iter().any(|d| [&code::ARITY, &code::PARAMETER_EMPTY].contains(&d.code))
+    let missing = |model: &Model| {
+        let found = judge(model);
+        found.iter().filter(|d| [&code::ARITY, &code::PARAMETER_EMPTY].contains(&d.code)).count()
+    };
+    missing(&without.model) > missing(model)
 }
 
 /// Whether two words are what is left of a name in which one character was lost, or became a space.
