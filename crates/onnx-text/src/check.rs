@@ -11,6 +11,7 @@
 //! ```
 
 mod allow;
+mod commas;
 mod mend;
 mod opset;
 mod value;
@@ -45,12 +46,13 @@ pub fn check(source: &str, options: &VerifyOptions) -> Checked {
 }
 
 /// Parses and lowers a text, and lets `judge` find what is wrong with the model, unless only the syntax is asked for.
-pub fn check_with(source: &str, level: Level, judge: impl FnOnce(&Model) -> Vec<Diagnostic>) -> Checked {
+pub fn check_with(source: &str, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Checked {
     let mut checked = read(source);
     if level > Level::Syntax {
         let found = judge(&checked.model);
         checked.add(source, found);
     }
+    commas::confirm(source, &mut checked, judge);
     checked.allow(source, level);
     checked
 }
@@ -103,10 +105,44 @@ impl Checked {
             Place::Entity(entity) => map.span(entity),
             Place::Nowhere => None,
         };
-        let damage = Damage::of(source, &self.diagnostics);
-        let spared = found.into_iter().filter(|d| damage.spares(d, span(d)));
-        self.diagnostics.extend(spared.map(|d| with_edits(d, &map)));
+        let damage = Damage::of(source, &self.diagnostics, &self.parsed.tree);
+        let read = &mut self.diagnostics;
+        // What a node without results was meant to define is not missed again.
+        let is_lost = found.iter().any(|d| d.code == &code::NODE_WITHOUT_OUTPUT);
+        let is_missed = |d: &Diagnostic| is_lost && d.code == &code::GRAPH_OUTPUT;
+        let spared = found.into_iter().filter(|d| !is_missed(d) && damage.spares(d, span(d)));
+        let mut added = Vec::new();
+        for mut diagnostic in spared {
+            let at = span(&diagnostic);
+            if !is_told(read, &mut diagnostic, at) {
+                added.push(with_edits(diagnostic, &map));
+            }
+        }
+        read.extend(added);
     }
+}
+
+/// Whether a finding of the text says the same as one about the model; where that is graver, it takes the place of the
+/// other.
+fn is_told(read: &mut Vec<Diagnostic>, found: &mut Diagnostic, span: Option<Span>) -> bool {
+    let Some(span) = span else { return false };
+    let place = |d: &Diagnostic| match d.primary.place {
+        Place::Source(place) => Some(place),
+        Place::Entity(_) | Place::Nowhere => None,
+    };
+    if found.code == &code::PAYLOAD_SHORT {
+        // The reference takes one number for each complex element.
+        let covers = |d: &Diagnostic| place(d).is_some_and(|at| span.start <= at.start && at.end <= span.end);
+        return read.iter().any(|d| d.code == &code::ODD_SPELLING && covers(d));
+    }
+    if found.code == &code::ATTR_NAME_TYPE {
+        let same = |d: &Diagnostic| d.code == &code::UNTYPED_REFERENCE && place(d) == Some(span);
+        if let Some(i) = read.iter().position(same) {
+            let of_text = read.remove(i);
+            (found.primary.text, found.help) = (of_text.primary.text, of_text.help);
+        }
+    }
+    false
 }
 
 /// The finding with its fixes as edits of the text; without those for which the text has no place.
@@ -134,12 +170,23 @@ struct Damage<'s> {
     lines: Vec<std::ops::Range<usize>>,
     /// The words of these lines.
     words: HashSet<&'s str>,
+    /// Whether a node has a mistake: shapes behind it are not those that its author meant.
+    is_in_node: bool,
+    /// Whether the end of the text is lost.
+    is_cut_off: bool,
 }
 
 impl<'s> Damage<'s> {
     /// `read` is in the order of the text.
-    fn of(source: &'s str, read: &[Diagnostic]) -> Self {
-        let mut damage = Damage { source, mistakes: Vec::new(), lines: Vec::new(), words: HashSet::new() };
+    fn of(source: &'s str, read: &[Diagnostic], tree: &ast::File) -> Self {
+        let mut damage = Damage {
+            source,
+            mistakes: Vec::new(),
+            lines: Vec::new(),
+            words: HashSet::new(),
+            is_in_node: false,
+            is_cut_off: read.iter().any(|d| d.code == &code::CUT_OFF),
+        };
         for diagnostic in read.iter().filter(|d| d.is_error() && is_of_reading(d)) {
             let Place::Source(span) = diagnostic.primary.place else { continue };
             damage.mistakes.push(span);
@@ -152,12 +199,26 @@ impl<'s> Damage<'s> {
             damage.words.extend(words(&source[line.clone()]));
             damage.lines.push(line);
         }
+        let graph = tree.graph.iter().map(|graph| &graph.body);
+        let bodies = graph.chain(tree.functions.iter().map(|function| &function.body));
+        damage.is_in_node = bodies.flatten().any(|node| {
+            let next = damage.mistakes.partition_point(|mistake| mistake.start < node.span.start);
+            damage.mistakes.get(next).is_some_and(|mistake| mistake.start < node.span.end)
+        });
         damage
     }
 
     fn spares(&self, diagnostic: &Diagnostic, span: Option<Span>) -> bool {
         if self.mistakes.is_empty() {
             return true;
+        }
+        let is_declared = [&code::DECLARED_TYPE, &code::DECLARED_SHAPE].contains(&diagnostic.code);
+        if self.is_in_node && is_declared {
+            return false;
+        }
+        let defines = [&code::GRAPH_OUTPUT, &code::FUNCTION_OUTPUT_UNDEFINED, &code::CALL_UNRESOLVED];
+        if self.is_cut_off && defines.contains(&diagnostic.code) {
+            return false;
         }
         let Some(span) = span else { return self.lines.is_empty() };
         // What has a mistake in it is not what its author meant.
@@ -200,6 +261,7 @@ fn is_damaging(diagnostic: &Diagnostic) -> bool {
         &code::MISSING_PUNCTUATION,
         &code::STRAY_PUNCTUATION,
         &code::UNCLOSED_BRACKET,
+        &code::CUT_OFF,
         &code::UNTERMINATED_STRING,
         &code::BAD_NUMBER,
         &code::NAME_NEEDS_QUOTES,

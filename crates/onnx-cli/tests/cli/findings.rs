@@ -60,10 +60,13 @@ fn a_binary_model_is_shown_as_it_is_printed() {
 #[test]
 fn damaged_binary_files_say_at_which_byte() {
     let mut model = binary(SOUND);
-    model.truncate(model.len() - 3);
+    let length = model.len();
+    model.truncate(length - 3);
     let folder = Folder::new(&[("m.onnx", &model)]);
     let done = folder.run(&["check", "m.onnx"]).expect(1);
     assert!(done.text().contains("error[E0301]") && done.text().contains("at byte"), "{}", done.text());
+    let sizes = format!("truncated or corrupt: {length} bytes announced, {} bytes present", length - 3);
+    assert!(done.text().contains(&sizes), "{}", done.text());
     // A field that nobody knows: number 99.
     let mut model = binary(SOUND);
     model.extend([0x98, 0x06, 0x01]);

@@ -20,7 +20,7 @@ pub use data::read_data;
 pub use opset::read_operator_set;
 pub use part::{read_function, read_graph};
 
-use crate::wire::{self, FUNCTION_PROTO, Finding, MODEL_PROTO, Malformed, TRAINING_INFO_PROTO, What};
+use crate::wire::{self, FUNCTION_PROTO, Finding, MODEL_PROTO, Malformed, Reason, TRAINING_INFO_PROTO, What};
 use crate::{FileKind, pb};
 use bytes::Bytes;
 use go::Go;
@@ -78,7 +78,7 @@ fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> 
         }
     });
     if let Err(malformed) = walked {
-        diagnostics.push(undecodable(&malformed, kind));
+        diagnostics.push(truncated(&bytes, &malformed).unwrap_or_else(|| undecodable(&malformed, kind)));
         return None;
     }
     if unknown > MAX_REPORTED {
@@ -95,6 +95,28 @@ fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> 
             .map(Bytes::from);
     }
     Some(bytes)
+}
+
+/// A file that is shorter than its fields say; `None` for one that is damaged inside.
+fn truncated(bytes: &[u8], malformed: &Malformed) -> Option<Diagnostic> {
+    let announced = wire::announced(bytes).filter(|_| malformed.reason == Reason::Truncated)?;
+    let message = format!(
+        "the file is truncated or corrupt: {} announced, {} present",
+        size(announced as u64),
+        size(bytes.len() as u64)
+    );
+    Some(Diagnostic::new(&code::MODEL_UNDECODABLE, place(bytes.len(), bytes.len()), message))
+}
+
+/// `10.6 MB`; one that is smaller with all its digits.
+fn size(bytes: u64) -> String {
+    let (unit, per) = match bytes {
+        0..10_000 => return format!("{bytes} bytes"),
+        10_000..10_000_000 => ("kB", 1_000),
+        10_000_000..10_000_000_000 => ("MB", 1_000_000),
+        _ => ("GB", 1_000_000_000),
+    };
+    format!("{}.{} {unit}", bytes / per, bytes % per * 10 / per)
 }
 
 fn undecodable(malformed: &Malformed, kind: FileKind) -> Diagnostic {

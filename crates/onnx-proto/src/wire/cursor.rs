@@ -39,7 +39,7 @@ impl WireType {
 /// Why bytes are not a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// A value ends after its message does: the file is cut off or damaged.
+    /// A value is longer than the message that holds it: the file is truncated or corrupt.
     Truncated,
     /// A varint of more than 64 bits.
     LongVarint,
@@ -54,7 +54,7 @@ pub enum Reason {
 impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Reason::Truncated => "a value ends after its message does",
+            Reason::Truncated => "a value is longer than the message that holds it",
             Reason::LongVarint => "a number has more than 64 bits",
             Reason::BadKey => "no field begins like this",
             Reason::StrayEndGroup => "a group ends that did not start",

@@ -19,7 +19,7 @@ pub use cursor::{Reason, WireType};
 pub(crate) use schema::{Field, Kind, Message, Repeat};
 pub(crate) use table::*;
 pub use walk::{Finding, Look, Malformed, Path, What};
-pub(crate) use walk::{is_plain, walk};
+pub(crate) use walk::{announced, is_plain, walk};
 
 /// Messages inside messages that are read, which is what other decoders allow: 32 graphs, one inside the other.
 pub const MAX_DEPTH: usize = 100;

@@ -128,6 +128,24 @@ pub(crate) fn walk(
     })
 }
 
+/// How long a message would be whose last field is longer than what is there of it; `None` if none is.
+pub(crate) fn announced(bytes: &[u8]) -> Option<usize> {
+    let mut cursor = Cursor::new(bytes, 0);
+    while !cursor.is_at_end() {
+        let key = cursor.key().ok()?;
+        if key.wire == WireType::Bytes {
+            let (length, _) = cursor.length().ok()?;
+            if length > cursor.rest().len() {
+                return cursor.at.checked_add(length);
+            }
+            cursor.skip(length).ok()?;
+        } else {
+            cursor.skip_value(key.number, key.wire, 0).ok()?;
+        }
+    }
+    None
+}
+
 /// Whether a message that lies inside `depth` others has nothing unusual that a reader has to know of.
 pub(crate) fn is_plain(bytes: &[u8], schema: &'static Message, depth: usize) -> bool {
     let start = Step { field: &ROOT, index: 0 };
@@ -409,9 +427,20 @@ mod tests {
         let error = findings(&model, &MODEL_PROTO).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "malformed protobuf at byte 9, in `graph.node[0]`: a value ends after its message does"
+            "malformed protobuf at byte 9, in `graph.node[0]`: a value is longer than the message that holds it"
         );
         assert_eq!(findings(&model[..3], &MODEL_PROTO).unwrap_err().offset, 2);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_says_how_long_it_was() {
+        let model = [vec![0x08, 10], bytes(7, &bytes(2, &[b'g'; 100]))].concat();
+        assert_eq!(announced(&model), None);
+        for length in [5, 20, model.len() - 1] {
+            assert_eq!(announced(&model[..length]), Some(model.len()), "{length}");
+        }
+        // Inside of it, another value is too long.
+        assert_eq!(announced(&bytes(7, &[0x0a, 9, b'x'])), None);
     }
 
     #[test]

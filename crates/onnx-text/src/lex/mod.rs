@@ -76,6 +76,8 @@ struct Driver<'s> {
     stray: Option<Span>,
     /// Where the last run of semicolons and spaces ends.
     semicolons_end: usize,
+    /// The last semicolon that stands for a comma: how many tokens precede it, and its finding.
+    separator: Option<(usize, usize)>,
     /// Where nothing ends a `/*`, as far as was looked.
     unclosed: std::ops::Range<usize>,
 }
@@ -93,6 +95,7 @@ fn run(source: &str, single_line_from: usize) -> Lexed {
         end: 0,
         stray: None,
         semicolons_end: 0,
+        separator: None,
         unclosed: 0..0,
     };
     // A byte-order mark is no part of the text.
@@ -147,7 +150,16 @@ impl Driver<'_> {
                 [] | [b' '] => {}
                 gap => self.starts_line |= gap.contains(&b'\n'),
             }
-            if matches!(kind, Kind::BadName | Kind::Unknown | Kind::Dot)
+            // `1e-` has lost the digits of its exponent.
+            if kind == Kind::BadNumber
+                && source.as_bytes()[end - 1].eq_ignore_ascii_case(&b'e')
+                && matches!(source.as_bytes()[..to].get(end), Some(b'+' | b'-'))
+            {
+                end += 1;
+                base = end;
+                lexer = Kind::lexer(&source[base..to]);
+            }
+            if matches!(kind, Kind::BadName | Kind::Unknown | Kind::Dot | Kind::Semicolon | Kind::LAngle)
                 && let Some(foreign) = self.foreign(kind, start, end, to)
             {
                 self.end = foreign.end;
@@ -269,6 +281,10 @@ impl Driver<'_> {
                     .tokens
                     .last()
                     .is_some_and(|t| matches!(t.kind, Kind::RParen | Kind::RAngle | Kind::RBrace));
+                if !ends_line && !ends_call && self.separates(behind) {
+                    self.separator(place);
+                    return true;
+                }
                 let remove = vec![Edit { span: place, text: String::new() }];
                 self.report(
                     Diagnostic::new(&code::STRAY_CHARACTER, place, "unexpected `;`")
@@ -309,6 +325,16 @@ impl Driver<'_> {
             self.stray(place);
             return true;
         }
+        // `1/2`
+        if let Some(last) = self.out.tokens.last_mut()
+            && matches!(last.kind, Kind::Int | Kind::Float)
+            && last.span.end == place.start
+        {
+            last.span = last.span.to(place);
+            let number = last.span;
+            self.bad_number(number);
+            return true;
+        }
         let mut joined = place;
         let mut starts_line = self.starts_line;
         // `layer.0/relu` is one name, too.
@@ -337,7 +363,7 @@ impl Driver<'_> {
         let what = match text.chars().next() {
             Some('\0') => "unexpected NUL character".to_owned(),
             Some(c) if c.is_control() => format!("unexpected control character U+{:04X}", u32::from(c)),
-            _ => format!("unexpected `{}`", shown(text)),
+            _ => format!("unexpected character `{}`", shown(text)),
         };
         // A run of garbage is one mistake.
         if let (Some(run), Some(last)) = (self.stray, self.out.diagnostics.last_mut())
@@ -348,10 +374,7 @@ impl Driver<'_> {
             return;
         }
         self.stray = Some(place);
-        self.report(
-            Diagnostic::new(&code::STRAY_CHARACTER, place, what)
-                .label("no part of the syntax begins with this"),
-        );
+        self.report(Diagnostic::new(&code::STRAY_CHARACTER, place, what).label("not part of the syntax"));
     }
 
     /// An annotation: its mark, and the fields in `source[from..to]`.

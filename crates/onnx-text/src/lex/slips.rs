@@ -1,6 +1,7 @@
 //! Spellings of other languages that are recognised, so that each is one mistake with the right spelling as its help.
 //!
-//! Strings in single quotes, `/* … */`, `->`, and numbers such as `.5`, `+1`, `0x10`, `1_000` or `1.5f`.
+//! Strings in single, curly or back quotes, comments of other languages, `->`, `→`, `;` for `,`, and numbers such as
+//! `.5`, `+1`, `0x10`, `1_000` or `1.5f`.
 
 use super::{Driver, shown, span};
 use crate::lex::Kind;
@@ -66,17 +67,39 @@ impl Driver<'_> {
             self.out.tokens.last().is_some_and(|t| t.kind == Kind::Ident && t.span.end as usize == start);
         match kind {
             Kind::BadName | Kind::Unknown if rest.starts_with('\'') => self.single_quoted(start, to, joins),
+            Kind::BadName | Kind::Unknown if rest.starts_with(['“', '”', '„', '‘', '’', '`']) && !joins => {
+                self.odd_quoted(start, to)
+            }
+            // `y <- Relu(x)`, but not the `<-1, …` of a list.
+            Kind::LAngle if rest.starts_with("<- ") => {
+                let place = span(start, start + 2);
+                self.report(
+                    Diagnostic::new(&code::FOREIGN_SPELLING, place, "`<-` is not an equals sign")
+                        .label("results and operator have `=` between them")
+                        .help("write `=`")
+                        .fix("write `=`", edit(place, "="), false),
+                );
+                Some(Foreign { kind: Some(Kind::Equals), end: start + 2 })
+            }
+            Kind::LAngle if rest.starts_with("<!--") => self.markup_comment(start, to),
+            Kind::BadName | Kind::Unknown | Kind::Semicolon
+                if self.starts_line && self.begins_remark(rest) =>
+            {
+                Some(Foreign { kind: None, end: self.remark(start, to) })
+            }
             Kind::BadName | Kind::Unknown if rest.starts_with("/*") && !joins => {
                 Some(Foreign { kind: None, end: self.block_comment(start, to) })
             }
-            Kind::BadName if rest.starts_with("->") => {
+            Kind::BadName | Kind::Unknown if arrow(rest).is_some() => {
+                let arrow = arrow(rest)?;
+                let place = span(start, start + arrow.len());
                 self.report(
-                    Diagnostic::new(&code::FOREIGN_SPELLING, span(start, start + 2), "`->` is not an arrow")
+                    Diagnostic::new(&code::FOREIGN_SPELLING, place, format!("`{arrow}` is not an arrow"))
                         .label("an arrow is `=>`")
                         .help("write `=>`")
-                        .fix("write `=>`", edit(span(start, start + 2), "=>"), true),
+                        .fix("write `=>`", edit(place, "=>"), true),
                 );
-                Some(Foreign { kind: Some(Kind::Arrow), end: start + 2 })
+                Some(Foreign { kind: Some(Kind::Arrow), end: start + arrow.len() })
             }
             // `.5`, but not the `.5` of `x.5`.
             Kind::Dot if rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => {
@@ -139,6 +162,110 @@ impl Driver<'_> {
         Some(Foreign { kind: Some(Kind::String), end })
     }
 
+    /// `“…”` or `` `…` ``
+    fn odd_quoted(&mut self, start: usize, to: usize) -> Option<Foreign> {
+        let line = self.source[start..to].split('\n').next().unwrap_or_default();
+        let open = line.chars().next()?;
+        let rest = &line[open.len_utf8()..];
+        let close = rest.find(|c| c == '"' || (c == '`') == (open == '`') && "`“”„‘’".contains(c))?;
+        let inner = &rest[..close];
+        let end = start + open.len_utf8() + close + rest[close..].chars().next()?.len_utf8();
+        let place = span(start, end);
+        let kind = if open == '`' { "back quotes" } else { "curly quotes" };
+        let message = format!("`{}` is in {kind}", shown(&self.source[place.range()]));
+        let d = Diagnostic::new(&code::FOREIGN_SPELLING, place, message)
+            .label("strings and names have straight double quotes");
+        let right = format!("\"{inner}\"");
+        let is_certain = !inner.contains('\\') && inner.parse::<f64>().is_err();
+        let help = format!("write `{}`", shown(&right));
+        self.report(d.help(help).fix("use double quotes", edit(place, &right), is_certain));
+        Some(Foreign { kind: Some(Kind::String), end })
+    }
+
+    /// Whether a line begins like a comment of another language: a sign, and words that are no statement.
+    fn begins_remark(&self, rest: &str) -> bool {
+        let line = rest.split('\n').next().unwrap_or_default();
+        let signs = line.trim_start_matches(['-', ';', '%', '!', '*', '\'']);
+        let mark = &line[..line.len() - signs.len()];
+        let is_mark = matches!(mark, "--" | ";" | ";;" | "%" | "%%" | "!" | "*" | "**");
+        is_mark && signs.starts_with([' ', '\t']) && !signs.contains(['=', '(', '>', '}', ')'])
+    }
+
+    /// `-- …` to the end of the line. Returns where it ends.
+    fn remark(&mut self, start: usize, to: usize) -> usize {
+        let line = self.source[start..to].split('\n').next().unwrap_or_default();
+        let mark = line.split([' ', '\t']).next().unwrap_or_default();
+        let place = span(start, start + mark.len());
+        let d = Diagnostic::new(&code::FOREIGN_SPELLING, place, format!("`{mark}` does not begin a comment"));
+        let d = d.label("a comment begins with `#`").help("write `#`");
+        self.report(d.fix("write `#`", edit(place, "#"), false));
+        start + line.len()
+    }
+
+    /// `<!-- … -->`
+    fn markup_comment(&mut self, start: usize, to: usize) -> Option<Foreign> {
+        let rest = &self.source[start..to];
+        let line = rest.split('\n').next().unwrap_or_default();
+        let length = line.find("-->").map(|at| at + 3)?;
+        let place = span(start, start + length);
+        let d = Diagnostic::new(&code::FOREIGN_SPELLING, place, "`<!-- … -->` is not a comment")
+            .label("a comment begins with `#` and ends with its line");
+        let text = format!("# {}", line[4..length - 3].trim());
+        let is_last = rest[length..].chars().take_while(|&c| c != '\n').all(char::is_whitespace);
+        self.report(match is_last {
+            true => d.help("write it with `#`").fix("write it with `#`", edit(place, &text), true),
+            false => d.help("begin each line of a comment with `#`"),
+        });
+        Some(Foreign { kind: None, end: start + length })
+    }
+
+    /// Whether a semicolon stands between two items of a list: `behind` is what follows it.
+    pub(super) fn separates(&self, behind: &str) -> bool {
+        let is_item = self.out.tokens.last().is_some_and(|t| {
+            matches!(
+                t.kind,
+                Kind::Ident | Kind::String | Kind::Int | Kind::Float | Kind::Special | Kind::Question
+            )
+        });
+        let begins = |c: char| c.is_alphanumeric() || "_\"-+.?".contains(c);
+        is_item && self.depth > 0 && behind.starts_with(begins)
+    }
+
+    /// `;` for `,`. Those of one list are one finding.
+    pub(super) fn separator(&mut self, place: Span) {
+        let at = self.out.tokens.len();
+        self.push(Kind::Comma, place);
+        let replace = || Edit { span: place, text: ",".to_owned() };
+        if let Some((last, index)) = self.separator
+            && at - last <= SEPARATED
+            && self.out.tokens[last + 1..at].iter().all(|t| {
+                let is_bracket = matches!(
+                    t.kind,
+                    Kind::LParen
+                        | Kind::RParen
+                        | Kind::LBrace
+                        | Kind::RBrace
+                        | Kind::LBracket
+                        | Kind::RBracket
+                );
+                !is_bracket && t.kind != Kind::LAngle && t.kind != Kind::RAngle
+            })
+            && let Some(first) = self.out.diagnostics.get_mut(index)
+            && let Some(fix) = first.fixes.first_mut()
+        {
+            fix.edits.push(replace());
+            self.separator = Some((at, index));
+            return;
+        }
+        self.separator = Some((at, self.out.diagnostics.len()));
+        self.report(
+            Diagnostic::new(&code::FOREIGN_SPELLING, place, "`;` does not separate items")
+                .label("items have `,` between them")
+                .help("write `,`")
+                .fix("write `,`", vec![replace()], false),
+        );
+    }
+
     /// `/* … */`; to the end of the line if nothing closes it. Returns where it ends.
     fn block_comment(&mut self, start: usize, to: usize) -> usize {
         let rest = &self.source[start..to];
@@ -191,7 +318,9 @@ impl Driver<'_> {
             "a positive number has no sign"
         } else if body.starts_with('.') {
             "a digit must precede the point"
-        } else if body.ends_with('e') {
+        } else if body.contains(|c: char| !c.is_ascii_alphanumeric() && !".+-".contains(c)) {
+            "a number has digits, a point and an exponent only"
+        } else if body.ends_with(['e', '+', '-']) {
             "the exponent has no digits"
         } else if number(text).is_some() {
             "numbers have no suffix"
@@ -205,10 +334,20 @@ impl Driver<'_> {
                 let help = format!("write `{meant}`");
                 d.help(help.clone()).fix(help, edit(place, &meant), false)
             }
-            None if body.ends_with('e') => d.help(format!("write `{}0` or leave the `e` out", shown(text))),
+            None if body.ends_with("e") || body.ends_with("e-") || body.ends_with("e+") => {
+                d.help(format!("write `{}0` or leave the `e` out", shown(text)))
+            }
             None => d,
         });
     }
+}
+
+/// Items between two semicolons that are one mistake.
+const SEPARATED: usize = 8;
+
+/// An arrow of another language.
+fn arrow(rest: &str) -> Option<&'static str> {
+    ["-->", "->", "→", "⇒"].into_iter().find(|arrow| rest.starts_with(arrow))
 }
 
 fn edit(span: Span, text: &str) -> Vec<Edit> {

@@ -2,6 +2,13 @@
 
 /// The element type that a name of another tool stands for.
 pub(super) fn elem_type(name: &str) -> Option<&'static str> {
+    // `np.float32`, `onnx.TensorProto.FLOAT`
+    let name = match name.rsplit_once('.') {
+        Some((module, name)) if MODULES.iter().any(|known| module.split('.').any(|part| part == *known)) => {
+            name
+        }
+        _ => name,
+    };
     let lower = name.to_ascii_lowercase();
     let known = onnx_ir::ElemType::ALL.iter().filter_map(|e| e.name());
     if let Some(same) = known.into_iter().find(|known| *known == lower) {
@@ -35,6 +42,9 @@ pub(super) fn elem_type(name: &str) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+/// What other tools put before the names of their types.
+const MODULES: [&str; 8] = ["np", "numpy", "torch", "tf", "jnp", "onnx", "TensorProto", "DataType"];
 
 /// What a name that may stand for several element types is best replaced by.
 pub(super) fn likely_elem_type(name: &str) -> Option<&'static str> {

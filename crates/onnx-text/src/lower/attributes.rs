@@ -190,9 +190,17 @@ impl Cx<'_> {
                 AttrValue::SparseTensor(Box::new(self.sparse(b, &literal.dims.items, &literal.parts, None)))
             }
             ast::AttrValue::List(list) => {
-                let is_reference = |v: &ast::AttrValue| matches!(v, ast::AttrValue::Reference(_));
+                // A reference, a list or a word is a mistake of its own.
+                let is_mistake = |v: &ast::AttrValue| match v {
+                    ast::AttrValue::Type(ty) => word(self, ty).is_some_and(|text| !is_type(text)),
+                    ast::AttrValue::Reference(_)
+                    | ast::AttrValue::Ints(_)
+                    | ast::AttrValue::List(_)
+                    | ast::AttrValue::Braced(_) => true,
+                    _ => false,
+                };
                 let discarded =
-                    list.items.first().is_some_and(|e| !is_plain(self, &e.value) && !is_reference(&e.value));
+                    list.items.first().is_some_and(|e| !is_plain(self, &e.value) && !is_mistake(&e.value));
                 if discarded {
                     self.warn_discarded(list.span);
                 }
@@ -216,7 +224,12 @@ impl Cx<'_> {
     fn bare_word(&mut self, span: Span, stated: Option<AttrType>) {
         let text = self.text(span);
         // The lexer has reported a name with other characters.
-        if !text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_') {
+        if !text.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.".contains(&c)) {
+            return;
+        }
+        if ["None", "null", "nil"].contains(&text) {
+            let d = Diagnostic::new(&code::FOREIGN_SPELLING, span, format!("`{text}` is not a value"));
+            self.report(d.label("an attribute without a value is left out").help("remove the attribute"));
             return;
         }
         let near = did_you_mean(text, ElemType::ALL.iter().filter_map(|e| e.name()));
@@ -397,6 +410,23 @@ impl Cx<'_> {
                     tensors.push(b.tensor(tensor));
                 }
                 ast::AttrValue::Graph(graph) => graphs.push(self.graph(b, graph, owner)),
+                ast::AttrValue::Type(ty) if word(self, ty).is_some_and(|text| truth(text).is_some()) => {
+                    let number = word(self, ty).and_then(truth).unwrap_or_default();
+                    let label = "attributes that are true or false are 1 or 0";
+                    self.word_for_number(element.value.span(), number, label);
+                }
+                ast::AttrValue::Type(ty) if word(self, ty).is_some_and(|text| !is_type(text)) => {
+                    self.bare_word(element.value.span(), None);
+                }
+                ast::AttrValue::Ints(_) | ast::AttrValue::List(_) | ast::AttrValue::Braced(_) => {
+                    let d = Diagnostic::new(
+                        &code::ATTRIBUTE_MISMATCH,
+                        element.value.span(),
+                        "a list of an attribute cannot hold lists",
+                    );
+                    self.report(d.label("a list in a list").help("write one list, or a tensor"));
+                    return None;
+                }
                 ast::AttrValue::Type(ty) => {
                     let mut ty = self.ty(b, ty);
                     for field in element.notes.fields() {
@@ -414,6 +444,9 @@ impl Cx<'_> {
                     return None;
                 }
             }
+        }
+        if tensors.is_empty() && graphs.is_empty() && types.is_empty() && sparse.is_empty() {
+            return None;
         }
         let kinds = [!tensors.is_empty(), !graphs.is_empty(), !types.is_empty(), !sparse.is_empty()];
         if kinds.iter().filter(|k| **k).count() > 1 {

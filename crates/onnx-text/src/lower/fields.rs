@@ -85,9 +85,16 @@ impl Fields {
     /// The elements of `["key": "value", …]`.
     pub(super) fn pairs(&self, cx: &mut Cx<'_>, names: &mut Names, list: &List<Element>) -> Vec<Entry> {
         let mut out = Vec::with_capacity(list.items.len());
-        for element in &list.items {
+        let mut rest = list.items.iter().peekable();
+        while let Some(element) = rest.next() {
             let Some(key) = &element.key else {
-                cx.wrong_kind(element.value.span(), "a `\"key\": \"value\"` pair");
+                // `"location", "w.bin"`
+                match rest
+                    .next_if(|next| next.key.is_none() && is_string(&element.value) && is_string(&next.value))
+                {
+                    Some(next) => split_pair(cx, element.value.span(), next.value.span()),
+                    None => cx.wrong_kind(element.value.span(), "a `\"key\": \"value\"` pair"),
+                }
                 continue;
             };
             let key = self.text(cx, names, key);
@@ -137,6 +144,22 @@ impl Fields {
             }
         }
     }
+}
+
+fn is_string(value: &FieldValue) -> bool {
+    matches!(value, FieldValue::String(_))
+}
+
+/// Reports a pair with a comma in place of its colon.
+fn split_pair(cx: &mut Cx<'_>, key: Span, value: Span) {
+    let between = Span::new(key.end, value.start);
+    let pair = crate::lex::shown(cx.text(key.to(value)));
+    let right = format!("{}: {}", cx.text(key), cx.text(value));
+    let message = format!("expected a `\"key\": \"value\"` pair, found `{pair}`");
+    let d = Diagnostic::new(&code::WRONG_KIND, key.to(value), message)
+        .label("a pair has `:` between key and value")
+        .help(format!("write `{}`", crate::lex::shown(&right)));
+    cx.report(d.fix("write `:`", vec![Edit { span: between, text: ": ".into() }], false));
 }
 
 /// The integer in a string.

@@ -46,7 +46,8 @@ impl Cx<'_> {
             Data::Numbers(_) | Data::Elements(_) => {
                 let count = self.elements(&mut tensor, data, storage);
                 // A type or element that is wrong says nothing of their number.
-                if self.diagnostics[before..].iter().all(|d| !d.is_error()) {
+                let has_brackets = self.text(data.span()).starts_with(['{', '[', '(']);
+                if has_brackets && self.diagnostics[before..].iter().all(|d| !d.is_error()) {
                     self.check_count(&tensor, count, data.span(), ty.map_or(span, ast::Type::span));
                 }
             }
@@ -83,14 +84,17 @@ impl Cx<'_> {
         let elem = self.elem_type(elem);
         let mut shape = SmallVec::new();
         if let Some(dims) = dims.filter(|d| d.items.is_empty()) {
-            let d = Diagnostic::new(&code::TENSOR_SHAPE, dims.span, "the shape of a tensor is known");
-            self.report(d.label("`[]` is unknown rank; a scalar has no brackets"));
+            let d = Diagnostic::new(&code::TENSOR_SHAPE, dims.span, "a tensor with data needs a known shape");
+            self.report(d.label("`[]` is a shape of unknown rank; a scalar has no brackets"));
         }
         for dim in dims.map_or(&[][..], |d| &d.items) {
             match *dim {
                 ast::Dim::Int(at) => shape.push(int_at(self, at).unwrap_or(0)),
                 ast::Dim::Unknown(at) | ast::Dim::Param(at) => {
-                    let d = Diagnostic::new(&code::TENSOR_SHAPE, at, "the shape of a tensor is fixed");
+                    let dim = shown(self.text(at));
+                    let message =
+                        format!("dimension `{dim}` must be a number: a tensor with data has a fixed shape");
+                    let d = Diagnostic::new(&code::TENSOR_SHAPE, at, message);
                     self.report(d.label("expected a number"));
                 }
             }

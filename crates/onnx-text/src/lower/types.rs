@@ -87,12 +87,30 @@ impl Cx<'_> {
                 {
                     self.schema_type(ty.span(), &args.items[0])
                 }
+                // `float(N, 4)`
+                word if ElemType::from_name(word).is_some() => {
+                    self.dims_in_parentheses(args.span);
+                    TypeKind::Tensor(TensorType { elem: ElemType::from_name(word), shape: None })
+                }
                 _ => {
                     self.unknown_type(*head);
                     TypeKind::Unset
                 }
             },
         }
+    }
+
+    fn dims_in_parentheses(&mut self, args: Span) {
+        let open = Span::new(args.start, args.start + 1);
+        let close = Span::new(args.end.saturating_sub(1), args.end);
+        let d = Diagnostic::new(&code::FOREIGN_SPELLING, open, "expected `[`, found `(`")
+            .label("the shape of a tensor stands in `[…]`")
+            .help("write it between `[` and `]`");
+        let edits = vec![Edit { span: open, text: "[".into() }, Edit { span: close, text: "]".into() }];
+        self.report(match self.text(close) {
+            ")" => d.fix("use `[…]`", edits, false),
+            _ => d,
+        });
     }
 
     fn schema_type(&mut self, span: Span, arg: &ast::TypeArg) -> TypeKind {

@@ -154,6 +154,8 @@ pub(super) enum Problem {
     SplitArrow,
     /// `=>` is left out.
     MissingArrow,
+    /// Something else stands where `=>` belongs.
+    WrongArrow,
     /// `=` is left out.
     MissingEquals,
     /// `:` is left out.
@@ -168,6 +170,18 @@ pub(super) enum Problem {
     BareName,
     /// A list, from one bracket to the other, in the brackets of something else; the right ones.
     Brackets(&'static str, &'static str),
+    /// Items, from one token to another, without the brackets around them; these brackets.
+    NoBrackets(&'static str, &'static str),
+    /// Elements, from one bracket to the other, in lists of lists.
+    NestedElements,
+    /// A call, from its operator to its last bracket, where the name of a value belongs.
+    NestedCall,
+    /// An attribute, from its name to its value, where the name of a value belongs.
+    KeywordArgument,
+    /// A name stands where a call belongs.
+    NotACall,
+    /// A call without results.
+    NoResults,
     /// Too many values hold each other.
     TooDeep,
 }
@@ -202,6 +216,18 @@ impl Failure {
     /// A mistake that covers the tokens from one to another.
     pub(super) fn between(from: usize, to: usize, problem: Problem) -> Self {
         Self::problem(from, problem, Expected::default()).inside(to)
+    }
+
+    /// Whether it is about two tokens that do not fit together, and not about a bracket far away.
+    pub(super) fn is_local(self) -> bool {
+        matches!(
+            self.problem,
+            Problem::Unexpected
+                | Problem::MissingComma
+                | Problem::StrayComma
+                | Problem::MissingArrow
+                | Problem::MissingEquals
+        )
     }
 
     pub(super) fn certain(self, is_certain: bool) -> Self {
@@ -278,7 +304,18 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             .label(format!("expected {expected}"))
     };
     let d = match failure.problem {
-        Problem::Unexpected => unexpected(),
+        Problem::Unexpected => {
+            let is = |token: Option<&Token>, kinds: &[Kind]| token.is_some_and(|t| kinds.contains(&t.kind));
+            let opened = failure.open.and_then(|i| tokens.get(i as usize));
+            let is_operand = failure.expected.has(W::Name) && is(opened, &[Kind::LParen]);
+            let is_constant = is(tokens.get(at), &[Kind::Int, Kind::Float, Kind::Numbers, Kind::Ints]);
+            match is_operand && is_constant && !failure.expected.has(W::Type) {
+                true => unexpected().help(
+                    "operands are names: declare a constant as an initializer, as in `<float c = {1}>`",
+                ),
+                false => unexpected(),
+            }
+        }
         Problem::MissingComma => {
             Diagnostic::new(&code::MISSING_PUNCTUATION, behind, format!("missing `,` before {found}"))
                 .label("expected `,`")
@@ -312,6 +349,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .label("expected `:`")
                 .fix("insert the colon", insert(behind, ":"), true)
         }
+        Problem::WrongArrow => unexpected().help("write `=>`").fix("write `=>`", replace(place, "=>"), false),
         Problem::EqualsForColon => unexpected().help("write `:`").fix("write `:`", replace(place, ":"), true),
         Problem::ColonForEquals => {
             unexpected().help("write `=`").fix("write `=`", replace(behind.to(place), " ="), true)
@@ -329,7 +367,10 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 place.to(last),
                 format!("name `{}` needs quotes", shown(name)),
             )
-            .label("has characters other than letters, digits and `_`")
+            .label(match name.starts_with(|c: char| c.is_ascii_digit()) {
+                true => "begins with a digit",
+                false => "has characters other than letters, digits and `_`",
+            })
             .help(format!("write `\"{}\"`", shown(name)))
             .fix("quote the name", replace(place.to(last), &format!("\"{name}\"")), false);
         }
@@ -349,6 +390,80 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 false => d,
             };
         }
+        Problem::NoBrackets(open, close) => {
+            let covered = place.to(last);
+            let text = &source[covered.range()];
+            let right = format!("{open}{}{close}", shown(text));
+            let mut edits = insert(Span::at(covered.start), open);
+            edits.extend(insert(Span::at(covered.end), close));
+            return Diagnostic::new(
+                &code::WRONG_KIND,
+                covered,
+                format!("`{}` is not in brackets", shown(text)),
+            )
+            .label(format!("expected `{open}…{close}`"))
+            .help(format!("write `{right}`"))
+            .fix(format!("write `{right}`"), edits, failure.is_certain);
+        }
+        Problem::NestedElements => {
+            let covered = place.to(last);
+            let flat = flat(&source[covered.range()]);
+            let d = Diagnostic::new(
+                &code::FOREIGN_SPELLING,
+                covered,
+                "elements of a tensor do not stand in lists of lists",
+            )
+            .label("one list has all elements, row by row");
+            return match flat {
+                Some(flat) => d.help(format!("write `{}`", shown(&flat))).fix(
+                    "write one list",
+                    replace(covered, &flat),
+                    failure.is_certain,
+                ),
+                None => d,
+            };
+        }
+        Problem::NestedCall => {
+            let covered = place.to(last);
+            let call = shown(&source[covered.range()]);
+            return Diagnostic::new(
+                &code::UNEXPECTED_TOKEN,
+                covered,
+                format!("expected the name of a value, found the call `{call}`"),
+            )
+            .label("a call cannot be an operand")
+            .help(format!("give its result a name in a line before, as in `t = {call}`"));
+        }
+        Problem::KeywordArgument => {
+            let attribute = shown(&source[place.to(last).range()]);
+            return Diagnostic::new(
+                &code::UNEXPECTED_TOKEN,
+                place.to(last),
+                format!("expected the name of a value, found the attribute `{attribute}`"),
+            )
+            .label("attributes stand in `<…>`, before the operands or behind them")
+            .help(format!("write `<{attribute}>` before the `(`"));
+        }
+        Problem::NotACall => {
+            let name = behind_text(tokens, at, source);
+            return Diagnostic::new(
+                &code::UNEXPECTED_TOKEN,
+                behind,
+                format!("`{}` is not a call", shown(name)),
+            )
+            .label("expected `(` and the operands")
+            .help(format!("write `{0}(…)`, or `Identity({0})` for the same value", shown(name)));
+        }
+        Problem::NoResults => {
+            let name = &source[place.range()];
+            return Diagnostic::new(
+                &code::MISSING_PUNCTUATION,
+                place,
+                format!("`{}` has no results", shown(name)),
+            )
+            .label("expected the names of the results and `=`")
+            .help(format!("write `result = {}(…)`", shown(name)));
+        }
         Problem::MissingEquals => {
             Diagnostic::new(&code::MISSING_PUNCTUATION, behind, format!("missing `=` before {found}"))
                 .label("expected `=` between the results and the operator")
@@ -360,6 +475,47 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
         None => d,
     }
 }
+
+/// The text of the token before another.
+fn behind_text<'s>(tokens: &[Token], at: usize, source: &'s str) -> &'s str {
+    at.checked_sub(1).and_then(|i| tokens.get(i)).map_or("", |t| &source[t.span.range()])
+}
+
+/// `[[1, 2], [3, 4]]` as one list of elements; `None` for one that is too long to be put right, or has comments.
+fn flat(lists: &str) -> Option<String> {
+    const LONGEST: usize = 1 << 16;
+    if lists.len() > LONGEST || lists.contains(['#', '"', '/']) {
+        return None;
+    }
+    let parts = lists.split(['[', ']', '{', '}', '(', ')', ',']).map(str::trim);
+    let elements: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    Some(format!("{{{}}}", elements.join(", ")))
+}
+
+/// Several mistakes at the end of the text are one: it is cut off.
+pub(super) fn cut_off(failures: &[Failure], tokens: &[Token], source: &str) -> Diagnostic {
+    // Comments may follow.
+    let end = Span::at(tokens.last().map_or(0, |t| t.span.end));
+    let expected = failures.first().map_or_else(String::new, |f| f.expected.list());
+    let mut d = Diagnostic::new(&code::CUT_OFF, end, format!("the text ends too early: expected {expected}"))
+        .label(format!("expected {expected}"))
+        .help("the file is probably truncated");
+    let mut open: Vec<Span> = failures
+        .iter()
+        .filter_map(|f| f.open)
+        .filter_map(|i| tokens.get(i as usize))
+        .map(|t| t.span)
+        .collect();
+    open.sort_unstable_by_key(|span| span.start);
+    open.dedup();
+    for span in open.into_iter().rev().take(OPEN_SHOWN) {
+        d = d.related(span, format!("`{}` opened here", &source[span.range()][..1]));
+    }
+    d
+}
+
+/// Brackets that are shown of a text that is cut off.
+const OPEN_SHOWN: usize = 3;
 
 /// `an attribute value` without its article.
 fn thing(expected: &str) -> &str {

@@ -6,6 +6,7 @@
 
 mod failure;
 mod grammar;
+mod look;
 mod primitives;
 #[cfg(test)]
 mod tests;
@@ -94,7 +95,14 @@ fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Par
         swallowing.iter().any(|&t| f.at == t + 1)
             || diagnostics.iter().any(|d| d.code == &code::NESTING_TOO_DEEP)
     };
-    let failures: Vec<_> = failures.into_iter().filter(|f| !told(f)).collect();
+    let stray = stray(&diagnostics);
+    let failures = failures.into_iter().filter(|f| !told(f) && !follows_stray(f, &tokens, &stray));
+    let (at_end, failures): (Vec<_>, Vec<_>) = failures.partition(|f| f.at as usize >= tokens.len());
+    match &at_end[..] {
+        [] => {}
+        [one] => diagnostics.push(failure::diagnose(*one, &tokens, source)),
+        more => diagnostics.push(failure::cut_off(more, &tokens, source)),
+    }
     diagnostics.extend(failures.into_iter().map(|f| failure::diagnose(f, &tokens, source)));
     sort(&mut diagnostics);
     confirm_names(source, &tokens, &mut diagnostics);
@@ -103,6 +111,24 @@ fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Par
         diagnostics.push(Diagnostic::new(&code::TOO_MANY_MISTAKES, Place::Nowhere, message));
     }
     Parsed { tree, comments, annotated, diagnostics }
+}
+
+/// Where characters were dropped that belong to no token, in order.
+fn stray(diagnostics: &[Diagnostic]) -> Vec<Span> {
+    let place = |d: &Diagnostic| match d.primary.place {
+        Place::Source(span) if d.code == &code::STRAY_CHARACTER => Some(span),
+        Place::Source(_) | Place::Entity(_) | Place::Nowhere => None,
+    };
+    diagnostics.iter().filter_map(place).collect()
+}
+
+/// Whether a mistake is what is left of characters that were dropped right before it, as in `x + y`.
+fn follows_stray(failure: &Failure, tokens: &[Token], stray: &[Span]) -> bool {
+    let at = failure.at as usize;
+    let begin = at.checked_sub(1).and_then(|i| tokens.get(i)).map_or(0, |t| t.span.end);
+    let end = tokens.get(at).map_or(u32::MAX, |t| t.span.start);
+    let next = stray.partition_point(|span| span.start < begin);
+    failure.is_local() && stray.get(next).is_some_and(|span| span.end <= end)
 }
 
 /// A name that stands in two places is one, and not what a slip has made of another: to quote it is certain.

@@ -5,6 +5,9 @@
 
 use super::failure::{Expected, Failure, Problem, Want};
 use super::grammar::{Inp, P, begins_graph, production};
+use super::look::{
+    LOOK, begins_item, closing, enclosing, ends_here, is_apart, is_close, is_open, is_surplus, next_close,
+};
 use crate::ast::{List, Name};
 use crate::lex::{Kind, MAX_FINDINGS, Token};
 use onnx_ir::diag::Span;
@@ -14,10 +17,6 @@ use smallvec::SmallVec;
 pub(super) fn position(inp: &Inp<'_, '_>) -> usize {
     *inp.cursor().inner()
 }
-
-/// How far the parser looks around a mistake for what was meant. Without a bound a text full of mistakes would take
-/// quadratic time.
-const LOOK: usize = 2048;
 
 /// Reports a mistake and goes on. Kept apart from chumsky's own list, which forgets it on the way back from a failure.
 pub(super) fn emit(inp: &mut Inp<'_, '_>, failure: Failure) {
@@ -83,8 +82,66 @@ pub(super) fn name_as<'t>(want: Want) -> impl P<'t, Name> {
 pub(super) fn value_name_as<'t>(want: Want) -> impl P<'t, Name> {
     production(move |inp: &mut Inp<'t, '_>| match inp.peek() {
         Some(Token { kind: Kind::Ident, span, .. }) => Ok(bare(inp, span, true)),
+        // `5 = Relu(x)`
+        Some(Token { kind: Kind::Int, span, .. }) if peek(inp, 1) == Some(Kind::Equals) => {
+            let at = position(inp);
+            inp.skip();
+            emit(inp, Failure::between(at, at, Problem::BareName));
+            Ok(span)
+        }
         _ => inp.parse(name_as(want)),
     })
+}
+
+/// The name of an operand; attributes and calls are found among them, too.
+pub(super) fn operand<'t>() -> impl P<'t, Name> {
+    production(move |inp: &mut Inp<'t, '_>| {
+        let at = position(inp);
+        let name = inp.parse(value_name_as(Want::Name))?;
+        keyword_argument(inp, at);
+        nested_call(inp, at);
+        Ok(name)
+    })
+}
+
+/// `Neg(x)` where `Neg` alone could stand: reports and skips what is in brackets. `at` is where the name begins.
+fn nested_call(inp: &mut Inp<'_, '_>, at: usize) {
+    if peek(inp, 0) != Some(Kind::LParen) || starts_line(inp) {
+        return;
+    }
+    let mut depth = 0usize;
+    let here = position(inp);
+    let tokens = inp.full_slice();
+    let mut length = None;
+    for (i, token) in tokens[here..].iter().enumerate().take(LOOK) {
+        match token.kind {
+            Kind::LParen => depth += 1,
+            Kind::RParen if depth == 1 => {
+                length = Some(i + 1);
+                break;
+            }
+            Kind::RParen => depth -= 1,
+            Kind::LBrace | Kind::RBrace | Kind::Equals | Kind::Arrow => break,
+            _ => {}
+        }
+    }
+    let Some(length) = length else { return };
+    emit(inp, Failure::between(at, here + length - 1, Problem::NestedCall));
+    for _ in 0..length {
+        inp.skip();
+    }
+}
+
+/// `alpha = 1.0` among operands: reports and skips the value. `at` is where the name begins.
+fn keyword_argument(inp: &mut Inp<'_, '_>, at: usize) {
+    let value =
+        matches!(peek(inp, 1), Some(Kind::Int | Kind::Float | Kind::Special | Kind::String | Kind::Ints));
+    let ends = matches!(peek(inp, 2), Some(Kind::Comma | Kind::RParen));
+    if peek(inp, 0) == Some(Kind::Equals) && value && ends {
+        emit(inp, Failure::between(at, at + 2, Problem::KeywordArgument));
+        inp.skip();
+        inp.skip();
+    }
 }
 
 /// A part of the name of an operator, which dots separate from others.
@@ -119,6 +176,12 @@ pub(super) fn bare(inp: &mut Inp<'_, '_>, first: Span, has_ports: bool) -> Name 
             (2, part)
         } else if let Some(port) = behind(&[Kind::Colon], &[Kind::Int]).filter(|_| has_ports) {
             (2, port)
+        } else if let Some(part) = behind(&[Kind::Colon], &[Kind::Colon])
+            .filter(|_| has_ports)
+            .and_then(|colon| joined(tokens.get(here + 2), colon.end, part))
+        {
+            // `onnx::Relu_5`
+            (3, part)
         } else if let Some(number) = joined(next, name.end, &[Kind::Int, Kind::Float]) {
             // `x-1`; `1` alone would be a part of the identifier.
             (1, number)
@@ -135,24 +198,6 @@ pub(super) fn bare(inp: &mut Inp<'_, '_>, first: Span, has_ports: bool) -> Name 
         emit(inp, Failure::between(at, last, Problem::BareName));
     }
     name
-}
-
-/// The closing bracket of an opening one.
-fn closing(open: Kind) -> Kind {
-    match open {
-        Kind::LParen => Kind::RParen,
-        Kind::LBracket => Kind::RBracket,
-        Kind::LAngle => Kind::RAngle,
-        _ => Kind::RBrace,
-    }
-}
-
-fn is_open(kind: Kind) -> bool {
-    matches!(kind, Kind::LParen | Kind::LBracket | Kind::LBrace | Kind::LAngle)
-}
-
-fn is_close(kind: Kind) -> bool {
-    matches!(kind, Kind::RParen | Kind::RBracket | Kind::RBrace | Kind::RAngle)
 }
 
 /// `open item, item, … close`
@@ -208,7 +253,7 @@ fn items<'t, O, C: Items<O>>(
     let start = inp.parse(token(open))?;
     let close = closing(open);
     let mut out = C::default();
-    // Tokens of the last item: one that is a token alone is lost as easily as a comma is doubled.
+    // Tokens of the last item.
     let mut length = 0;
     loop {
         if gives_up(inp) {
@@ -227,10 +272,11 @@ fn items<'t, O, C: Items<O>>(
                         let here = last_span(inp).end;
                         out.push(gap(Span::at(here)));
                     }
-                    None => emit(
-                        inp,
-                        Failure::problem(at, Problem::StrayComma, Expected::default()).certain(length > 2),
-                    ),
+                    None => {
+                        let is_certain = is_surplus(inp.full_slice(), at, length);
+                        let stray = Failure::problem(at, Problem::StrayComma, Expected::default());
+                        emit(inp, stray.certain(is_certain));
+                    }
                 }
                 inp.skip();
                 continue;
@@ -256,7 +302,24 @@ fn items<'t, O, C: Items<O>>(
                 } else {
                     failure
                 };
+                // A comma was missed before something that is no item.
+                let emitted = &mut inp.state().emitted;
+                let is_comma = |f: &Failure| f.problem == Problem::MissingComma && f.at == failure.at;
+                if nothing && emitted.last().is_some_and(is_comma) {
+                    emitted.pop();
+                }
                 emit(inp, failure.inside(open_at));
+                // `<alpha = (x)`: nothing that is left belongs to the list.
+                let found = inp.full_slice().get(failure.at as usize).map(|t| t.kind);
+                if open == Kind::LAngle
+                    && failure.problem == Problem::MissingValue
+                    && found == Some(Kind::LParen)
+                {
+                    while position(inp) < failure.at as usize {
+                        inp.skip();
+                    }
+                    return Ok((out, start.to(last_span(inp))));
+                }
                 skip_item(inp, open, failure.at as usize);
             }
         }
@@ -266,13 +329,14 @@ fn items<'t, O, C: Items<O>>(
                 let comma = position(inp);
                 inp.skip();
                 if peek(inp, 0) == Some(close) && gap.is_none() {
+                    let is_certain = is_surplus(inp.full_slice(), comma, length);
                     let stray = Failure::problem(comma, Problem::StrayComma, Expected::default());
-                    emit(inp, stray.certain(length > 2));
+                    emit(inp, stray.certain(is_certain));
                 }
             }
             Some(kind) if kind == close => {}
             // Closes what is around this list: this list was not closed.
-            Some(kind) if is_close(kind) && enclosing(inp.full_slice(), open_at) == Some(kind) => {
+            Some(kind) if is_close(kind) && is_of_enclosing(inp, open_at, kind) => {
                 return Ok((out, not_closed(inp, open_at, close, start)));
             }
             Some(kind) if is_close(kind) && !starts_line(inp) => {
@@ -308,60 +372,22 @@ fn items<'t, O, C: Items<O>>(
     }
 }
 
-/// Whether two items without a comma between them cannot be one that a slip has split, as `batch size` may be.
-fn is_apart(inp: &mut Inp<'_, '_>, length: usize) -> bool {
-    let at = position(inp);
+/// Whether the next bracket closes what is around the one that was opened at `open_at`; `Relu(x}` before the `}` of the
+/// body has a bracket of the wrong kind instead.
+fn is_of_enclosing(inp: &mut Inp<'_, '_>, open_at: usize, kind: Kind) -> bool {
     let tokens = inp.full_slice();
-    let kind = |i: usize| tokens.get(i).map(|t| t.kind);
-    let is_word = |kind: Option<Kind>| {
-        matches!(
-            kind,
-            Some(Kind::Ident | Kind::Int | Kind::Float | Kind::Special | Kind::String | Kind::Bytes)
-        )
-    };
-    if !is_word(kind(at)) || !is_word(at.checked_sub(1).and_then(kind)) {
-        return true;
+    if enclosing(tokens, open_at) != Some(kind) {
+        return false;
     }
-    // `float[N] x float[N] y`, `"a": "b" "c": "d"`
-    length > 1
-        && match kind(at + 1) {
-            Some(Kind::Equals | Kind::Colon) => true,
-            Some(Kind::LBracket | Kind::Ints | Kind::LParen | Kind::Ident) => kind(at) == Some(Kind::Ident),
-            _ => false,
-        }
-}
-
-/// The next bracket that closes something opened before.
-fn next_close(inp: &mut Inp<'_, '_>) -> Option<Kind> {
     let at = position(inp);
-    let mut depth = 0usize;
-    for token in inp.full_slice()[at..].iter().take(LOOK) {
-        if is_open(token.kind) {
-            depth += 1;
-        } else if is_close(token.kind) {
-            if depth == 0 {
-                return Some(token.kind);
-            }
-            depth -= 1;
-        }
-    }
-    None
-}
-
-/// What closes the innermost bracket that is open before token `at`.
-fn enclosing(tokens: &[Token], at: usize) -> Option<Kind> {
-    let mut depth = 0usize;
-    for token in tokens[..at].iter().rev().take(LOOK) {
-        if is_close(token.kind) {
-            depth += 1;
-        } else if is_open(token.kind) {
-            if depth == 0 {
-                return Some(closing(token.kind));
-            }
-            depth -= 1;
-        }
-    }
-    None
+    let starts_line = |i: usize| tokens.get(i).is_none_or(|t| t.starts_line);
+    let kind_at = |i: usize| tokens.get(i).map(|t| t.kind);
+    let is_doubled = kind_at(at + 1) == Some(kind);
+    // `Relu(x}` before another statement
+    let goes_on = kind == Kind::RBrace
+        && matches!(kind_at(at + 1), Some(Kind::Ident | Kind::String))
+        && matches!(kind_at(at + 2), Some(Kind::Equals | Kind::Comma));
+    !((is_doubled || goes_on) && !starts_line(at) && starts_line(at + 1))
 }
 
 fn last_of_next(inp: &mut Inp<'_, '_>) -> Span {
@@ -378,78 +404,6 @@ fn not_closed(inp: &mut Inp<'_, '_>, open_at: usize, close: Kind, start: Span) -
     let at = position(inp);
     emit(inp, Failure::problem(at, Problem::NotClosed, Want::of(close)).inside(open_at));
     start.to(last_span(inp))
-}
-
-/// Whether an item of some list can begin with this.
-fn begins_item(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Ident
-            | Kind::String
-            | Kind::Bytes
-            | Kind::Int
-            | Kind::Float
-            | Kind::Special
-            | Kind::Question
-            | Kind::Ints
-            | Kind::Note
-            | Kind::Doc
-            | Kind::At
-            | Kind::Dollar
-    )
-}
-
-/// Whether an open list has probably been left: at the end of the file, before a body or an arrow, or at a line that
-/// begins a statement, unless its own closing bracket comes before the next statement does.
-fn ends_here(inp: &mut Inp<'_, '_>, open: Kind) -> bool {
-    let at = position(inp);
-    let tokens = inp.full_slice();
-    let Some(next) = tokens.get(at) else { return true };
-    match next.kind {
-        Kind::RBrace | Kind::NoteEnd => return open != Kind::LBrace,
-        Kind::Arrow | Kind::LBrace => return true,
-        // `y = Relu <alpha = 1 (x)`
-        Kind::LParen => return open == Kind::LAngle,
-        _ if !next.starts_line => return false,
-        _ => {}
-    }
-    let close = closing(open);
-    let mut depth = 0usize;
-    let mut names_only = true;
-    for (i, token) in tokens.iter().enumerate().skip(at).take(LOOK) {
-        match token.kind {
-            kind if depth == 0 && kind == close => return false,
-            Kind::RBrace | Kind::Arrow if depth == 0 => return true,
-            Kind::LBrace if depth == 0 && open != Kind::LAngle => return true,
-            // `a, b = Op(`: a statement. In a list of attributes `a = Op` needs a look at what follows.
-            Kind::Equals if depth == 0 && names_only => {
-                return open != Kind::LAngle || begins_call(&tokens[i + 1..]);
-            }
-            Kind::Ident | Kind::String | Kind::Comma => {}
-            kind if is_open(kind) => {
-                depth += 1;
-                names_only = false;
-            }
-            kind if is_close(kind) => {
-                depth = depth.saturating_sub(1);
-                names_only = false;
-            }
-            _ => names_only = false,
-        }
-    }
-    true
-}
-
-/// `Op(`, `dom.Op <`, `Op:v2(`
-fn begins_call(tokens: &[Token]) -> bool {
-    let mut at = 0;
-    while tokens.get(at).is_some_and(|t| matches!(t.kind, Kind::Ident))
-        && tokens.get(at + 1).is_some_and(|t| matches!(t.kind, Kind::Dot | Kind::Colon))
-    {
-        at += 2;
-    }
-    tokens.get(at).is_some_and(|t| t.kind == Kind::Ident)
-        && tokens.get(at + 1).is_some_and(|t| matches!(t.kind, Kind::LParen | Kind::LAngle))
 }
 
 /// Skips from a mistake at token `from` to the next comma or closing bracket of the list, or to where the list has
@@ -569,6 +523,11 @@ pub(super) fn arrow<'t>() -> impl P<'t, ()> {
                 inp.skip();
             }
             (Some(Kind::LParen), _) => emit(inp, Failure::problem(at, Problem::MissingArrow, Want::Arrow)),
+            // `(x) = (y)`, `(x): (y)`
+            (Some(Kind::Equals | Kind::Colon | Kind::RAngle), Some(Kind::LParen)) => {
+                emit(inp, Failure::problem(at, Problem::WrongArrow, Want::Arrow));
+                inp.skip();
+            }
             _ => return Err(Failure::expected(at, Want::Arrow)),
         }
         Ok(())

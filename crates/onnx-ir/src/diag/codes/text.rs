@@ -51,7 +51,7 @@ super::codes! { TEXT, Syntax:
     /// ```
     Error NAME_NEEDS_QUOTES = "E0107", "name-needs-quotes";
 
-    /// A character that no part of the syntax begins with.
+    /// A character that is not part of the syntax.
     Error STRAY_CHARACTER = "E0108", "stray-character";
 
     /// Brackets nest deeper than the limit.
@@ -144,6 +144,12 @@ super::codes! { TEXT, Syntax:
     /// ```
     Error FOREIGN_SPELLING = "E0126", "foreign-spelling";
 
+    /// The text ends in the middle of something.
+    ///
+    /// Brackets are open at its end, and the statement before it is not complete: the file was probably truncated. Other
+    /// places show the innermost brackets that are open.
+    Error CUT_OFF = "E0127", "cut-off";
+
     /// A file that was asked for cannot be opened or read.
     ///
     /// It does not exist, is a folder, or may not be read. The exit status is 2.
@@ -171,12 +177,8 @@ super::codes! { TEXT, Syntax:
 
     /// An attribute refers to a parameter of the function and does not say its type.
     ///
-    /// ```onnxtxt
-    /// <domain: "l", opset_import: ["": 21]> f <a> (x) => (y) { y = LeakyRelu <alpha = @a> (x) }
-    /// ```
-    /// ```onnxtxt
-    /// <domain: "l", opset_import: ["": 21]> f <a> (x) => (y) { y = LeakyRelu <alpha: float = @a> (x) }
-    /// ```
+    /// The reference reads it so, and its checker refuses the model: where more than the syntax is checked, this is E0401.
+    /// Write the type, as in `alpha: float = @a`.
     Warning UNTYPED_REFERENCE = "W0104", "untyped-reference";
 
     /// The profile `reference` has no way to say something of the model.

@@ -85,6 +85,15 @@ pub(in crate::parse) fn attr_value(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
         Some(Kind::Int | Kind::Float | Kind::Special | Kind::String | Kind::Bytes) => {
             Ok(AttrValue::Scalar(scalar(inp)?))
         }
+        Some(Kind::LParen) if is_literals(inp) => {
+            let at = position(inp);
+            let items = inp.parse(list(Kind::LParen, production(attr_element)))?;
+            let last = position(inp) - 1;
+            emit(inp, Failure::between(at, last, Problem::Brackets("[", "]")).certain(items.items.len() > 1));
+            Ok(AttrValue::List(Box::new(items)))
+        }
+        // `<alpha = (x)`
+        Some(Kind::LParen) => Err(Failure::problem(position(inp), Problem::MissingValue, Want::AttrValue)),
         _ => Err(Failure::expected(position(inp), Want::AttrValue)),
     }
 }
@@ -152,7 +161,7 @@ pub(in crate::parse) fn typed(inp: &mut Inp<'_, '_>) -> Out<AttrValue> {
     if !has_equals && !has_data && name.is_none() {
         return Ok(AttrValue::Type(Box::new(ty)));
     }
-    let data = data(inp)?;
+    let data = data(inp, Some(&ty))?;
     let span = start.to(data.span());
     Ok(AttrValue::Tensor(Box::new(TensorLiteral { ty, name, data, span })))
 }

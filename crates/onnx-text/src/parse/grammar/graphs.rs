@@ -76,6 +76,8 @@ pub(in crate::parse) fn value_info(inp: &mut Inp<'_, '_>) -> Out<ValueInfo> {
             Some(Kind::Ident | Kind::String | Kind::Bytes | Kind::LBracket | Kind::Ints | Kind::LParen),
         )
         | (Some(Kind::Question), _) => Some(type_(inp)?),
+        (Some(Kind::Ident), Some(Kind::Dot)) if is_dotted_type(inp) => Some(type_(inp)?),
+        (Some(Kind::Ident), _) => misbracketed_type(inp)?,
         _ => None,
     };
     let name = inp.parse(value_name_as(Want::Name)).map_err(|f| match ty {
@@ -85,7 +87,7 @@ pub(in crate::parse) fn value_info(inp: &mut Inp<'_, '_>) -> Out<ValueInfo> {
     let mut data = None;
     if peek(inp, 0) == Some(Kind::Equals) {
         inp.skip();
-        data = Some(self::data(inp)?);
+        data = Some(self::data(inp, ty.as_ref())?);
     }
     let end = last_span(inp);
     Ok(ValueInfo { notes, ty, name, data, span: start.map_or(end, |s| s.to(end)) })

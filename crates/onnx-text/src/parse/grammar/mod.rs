@@ -22,9 +22,10 @@ pub(super) use types::*;
 pub(super) use value::value;
 
 use super::failure::{Expected, Failure, Problem, Want};
+use super::look::{LOOK, closing};
 use super::primitives::{
-    arrow, bare, begins_branch, block, emit, gappy, last_span, list, name, name_as, node_equals, part_as,
-    peek, position, starts_line, token, token_as, value_name_as,
+    arrow, bare, begins_branch, block, emit, gappy, last_span, list, name, name_as, node_equals, operand,
+    part_as, peek, position, starts_line, token, token_as, value_name_as,
 };
 use crate::ast::*;
 use crate::lex::{Kind, Token};

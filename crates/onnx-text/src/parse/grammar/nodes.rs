@@ -7,14 +7,57 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
     let mut notes = notes(inp)?;
     let start = inp.peek().map_or(Span::at(0), |t: Token| t.span);
     let node_name = optional(inp, Kind::LBracket, node_name)?;
-    let outputs = names(inp)?;
-    inp.parse(node_equals())?;
+    let has_results =
+        !matches!((peek(inp, 0), peek(inp, 1)), (Some(Kind::Ident), Some(Kind::LParen | Kind::LAngle)));
+    let mut outputs = if has_results {
+        let outputs = names(inp)?;
+        inp.parse(node_equals())?;
+        outputs
+    } else {
+        // `Relu(x)`
+        let at = position(inp);
+        emit(inp, Failure::problem(at, Problem::NoResults, Want::Equals));
+        SmallVec::new()
+    };
     let (domain, op, overload) = operator(inp)?;
     let mut attrs = node_attributes(inp)?;
+    let ends = !matches!(peek(inp, 0), None | Some(Kind::LParen))
+        && (starts_line(inp) || peek(inp, 0) == Some(Kind::RBrace));
+    if attrs.is_none() && ends {
+        return Err(Failure::problem(position(inp), Problem::NotACall, Want::LParen));
+    }
+    // `Add[x, y]`, `Add{x, y}`
+    let operands = peek(inp, 0).filter(|&kind| {
+        attrs.is_none() && matches!(kind, Kind::LBracket | Kind::LBrace) && begins_operands(inp)
+    });
+    if let Some(open) = operands {
+        let at = position(inp);
+        let (inputs, inputs_span) = inp.parse(gappy(open, operand(), |at| at))?;
+        let last = position(inp) - 1;
+        emit(inp, Failure::between(at, last, Problem::Brackets("(", ")")));
+        let span = start.to(last_span(inp));
+        return Ok(Node {
+            notes,
+            name: node_name,
+            outputs,
+            domain,
+            op,
+            overload,
+            attrs,
+            inputs,
+            inputs_span,
+            span,
+        });
+    }
     if attrs.is_none() && peek(inp, 0) != Some(Kind::LParen) {
         return Err(Failure::expected(position(inp), Expected::from(Want::LParen).and(Want::LAngle)));
     }
-    let (inputs, inputs_span) = inp.parse(gappy(Kind::LParen, value_name_as(Want::Name), |at| at))?;
+    let (inputs, inputs_span) = inp.parse(gappy(Kind::LParen, operand(), |at| at))?;
+    // `Relu(x) = y`
+    if !has_results && peek(inp, 0) == Some(Kind::Equals) && !starts_line(inp) {
+        inp.skip();
+        outputs = names(inp)?;
+    }
     if attrs.is_none() && !begins_header(inp) {
         attrs = node_attributes(inp)?;
     }
@@ -33,11 +76,33 @@ pub(in crate::parse) fn node(inp: &mut Inp<'_, '_>) -> Out<Node> {
     Ok(Node { notes, name: node_name, outputs, domain, op, overload, attrs, inputs, inputs_span, span })
 }
 
+/// Whether `(…)` and a second `(` follow.
+fn is_before_operands(inp: &mut Inp<'_, '_>) -> bool {
+    let at = position(inp);
+    let tokens = inp.full_slice();
+    let end = tokens[at..].iter().take(LOOK).position(|t| t.kind == Kind::RParen);
+    end.and_then(|end| tokens.get(at + end + 1)).is_some_and(|t| t.kind == Kind::LParen && !t.starts_line)
+}
+
+/// Whether a bracket and a list of names follow.
+fn begins_operands(inp: &mut Inp<'_, '_>) -> bool {
+    matches!(peek(inp, 1), Some(Kind::Ident | Kind::String))
+        && matches!(peek(inp, 2), Some(Kind::Comma | Kind::RBracket | Kind::RBrace))
+        && !starts_line(inp)
+}
+
 /// The attributes of a node, if they are there; in the brackets of something else, too.
 fn node_attributes(inp: &mut Inp<'_, '_>) -> Out<Option<List<Attr>>> {
     let open = match peek(inp, 0) {
         Some(kind @ (Kind::LBrace | Kind::LBracket))
             if begins_parts(inp, 1) && peek(inp, 1) == Some(Kind::Ident) && !starts_line(inp) =>
+        {
+            kind
+        }
+        // `(alpha = 1) (x)`
+        Some(kind @ Kind::LParen)
+            if (peek(inp, 1), peek(inp, 2)) == (Some(Kind::Ident), Some(Kind::Equals))
+                && is_before_operands(inp) =>
         {
             kind
         }

@@ -66,7 +66,55 @@ pub(in crate::parse) fn field(inp: &mut Inp<'_, '_>) -> Out<Field> {
     } else {
         inp.parse(token(Kind::Colon))?;
     }
-    Ok(Field { key, value: field_value(inp)? })
+    let is_pairs = PAIRS.contains(&&inp.state().source[key.range()]);
+    let value = match (peek(inp, 0), peek(inp, 1)) {
+        (Some(Kind::LBracket), _) if is_pairs => FieldValue::List(pairs(inp)?),
+        // `opset_import: "": 21`
+        (Some(Kind::String), Some(Kind::Colon)) if is_pairs => bare_pairs(inp)?,
+        _ => field_value(inp)?,
+    };
+    Ok(Field { key, value })
+}
+
+/// Keys whose values are pairs.
+const PAIRS: [&str; 3] = ["opset_import", "metadata_props", "external_data"];
+
+/// `"": 21, "com.acme": 1` without brackets, which are reported.
+fn bare_pairs(inp: &mut Inp<'_, '_>) -> Out<FieldValue> {
+    let at = position(inp);
+    let mut items = vec![pair(inp)?];
+    while (peek(inp, 0), peek(inp, 1), peek(inp, 2))
+        == (Some(Kind::Comma), Some(Kind::String), Some(Kind::Colon))
+    {
+        inp.skip();
+        items.push(pair(inp)?);
+    }
+    let last = position(inp) - 1;
+    emit(inp, Failure::between(at, last, Problem::NoBrackets("[", "]")));
+    let start = items[0].key.as_ref().map_or(Span::at(0), FieldValue::span);
+    Ok(FieldValue::List(List { items, span: start.to(last_span(inp)) }))
+}
+
+/// `"[" (pair ("," pair)*)? "]"`
+pub(in crate::parse::grammar) fn pairs(inp: &mut Inp<'_, '_>) -> Out<List<Element>> {
+    if peek(inp, 0) == Some(Kind::Ints) {
+        return elements(inp);
+    }
+    inp.parse(list(Kind::LBracket, production(pair)))
+}
+
+/// An element of a list of pairs, in which two strings side by side lack a colon.
+fn pair(inp: &mut Inp<'_, '_>) -> Out<Element> {
+    let ahead: [_; 3] = std::array::from_fn(|i| peek(inp, i));
+    let is_string = |kind| matches!(kind, Some(Kind::String | Kind::Bytes));
+    let ends = matches!(ahead[2], Some(Kind::Comma | Kind::RBracket));
+    if is_string(ahead[0]) && is_string(ahead[1]) && ends {
+        let key = simple_value(inp)?;
+        let at = position(inp);
+        emit(inp, Failure::problem(at, Problem::MissingColon, Want::Colon));
+        return Ok(Element { key: Some(key), value: simple_value(inp)? });
+    }
+    element(inp)
 }
 
 /// `field_value = simple_value | elements | record | graph`

@@ -8,9 +8,12 @@ pub(in crate::parse) fn type_(inp: &mut Inp<'_, '_>) -> Out<Type> {
         inp.skip();
         return Ok(Type::Unset(last_span(inp)));
     }
-    let head = inp.parse(token_as(Kind::Ident, Want::Type))?;
+    let head = type_name(inp)?;
     match peek(inp, 0) {
         Some(Kind::LParen) => {
+            if let Some(args) = unclosed_arg(inp)? {
+                return Ok(Type::Call { head, args });
+            }
             let (items, span) = inp.parse(gappy(Kind::LParen, production(type_arg), TypeArg::Name))?;
             // `elem_type(99)[2]`: an element type without a name.
             if matches!(peek(inp, 0), Some(Kind::LBracket | Kind::Ints)) {
@@ -21,6 +24,95 @@ pub(in crate::parse) fn type_(inp: &mut Inp<'_, '_>) -> Out<Type> {
         Some(Kind::LBracket | Kind::Ints) => Ok(Type::Tensor { elem: head, dims: Some(dims(inp)?) }),
         _ => Ok(Type::Tensor { elem: head, dims: None }),
     }
+}
+
+/// The name of a type. What has dots, as `np.float32`, is one of another tool.
+fn type_name(inp: &mut Inp<'_, '_>) -> Out<Span> {
+    let mut name = inp.parse(token_as(Kind::Ident, Want::Type))?;
+    while let (Some(Token { kind: Kind::Dot, span: dot, .. }), Some(Kind::Ident | Kind::Int)) =
+        (inp.peek(), peek(inp, 1))
+    {
+        if dot.start != name.end {
+            break;
+        }
+        inp.skip();
+        inp.skip();
+        name = name.to(last_span(inp));
+    }
+    Ok(name)
+}
+
+/// `(float[N]` of `seq(float[N] s, …`, whose bracket is not closed: a name follows the type. Reports it.
+fn unclosed_arg(inp: &mut Inp<'_, '_>) -> Out<Option<List<TypeArg>>> {
+    let open_at = position(inp);
+    let tokens = inp.full_slice();
+    let kind = |i: usize| tokens.get(i).map(|t| t.kind);
+    let mut end = open_at + 2;
+    match kind(end) {
+        Some(Kind::Ints) => end += 1,
+        Some(Kind::LBracket) => {
+            let dims = tokens[end..].iter().take(LOOK).position(|t| t.kind == Kind::RBracket);
+            end += dims.map_or(0, |dims| dims + 1);
+        }
+        _ => {}
+    }
+    let is_unclosed = kind(open_at + 1) == Some(Kind::Ident)
+        && kind(end) == Some(Kind::Ident)
+        && matches!(kind(end + 1), Some(Kind::Comma | Kind::RParen | Kind::RAngle));
+    if !is_unclosed {
+        return Ok(None);
+    }
+    let open = inp.parse(token(Kind::LParen))?;
+    let arg = type_arg(inp)?;
+    let at = position(inp);
+    emit(inp, Failure::problem(at, Problem::NotClosed, Want::RParen).inside(open_at));
+    Ok(Some(List { items: vec![arg], span: open.to(last_span(inp)) }))
+}
+
+/// `float{N,4} x`, `float<N> x`: a type whose dimensions stand in other brackets, if that is what begins here.
+pub(in crate::parse::grammar) fn misbracketed_type(inp: &mut Inp<'_, '_>) -> Out<Option<Type>> {
+    let at = position(inp);
+    let tokens = inp.full_slice();
+    let is_dim = |kind| matches!(kind, Kind::Ident | Kind::Int | Kind::String | Kind::Question | Kind::Comma);
+    let end = match tokens.get(at + 1).map(|t| t.kind) {
+        Some(Kind::Numbers) => at + 2,
+        Some(Kind::LBrace | Kind::LAngle) => {
+            let dims = tokens[at + 2..].iter().take(LOOK).take_while(|t| is_dim(t.kind)).count();
+            let close = tokens.get(at + 2 + dims).map(|t| t.kind);
+            if dims == 0 || close != Some(closing(tokens[at + 1].kind)) {
+                return Ok(None);
+            }
+            at + 3 + dims
+        }
+        _ => return Ok(None),
+    };
+    if !matches!(tokens.get(end).map(|t| t.kind), Some(Kind::Ident | Kind::String)) {
+        return Ok(None);
+    }
+    let elem = inp.parse(token_as(Kind::Ident, Want::Type))?;
+    let dims = match inp.peek() {
+        Some(Token { kind: Kind::Numbers, span, .. }) => {
+            inp.skip();
+            let dims = ints(inp.state().source, span).filter(|span| !span.is_empty());
+            List { items: dims.map(Dim::Int).collect(), span }
+        }
+        Some(Token { kind, .. }) => inp.parse(list(kind, production(dim)))?,
+        None => return Ok(None),
+    };
+    emit(inp, Failure::between(at + 1, end - 1, Problem::Brackets("[", "]")));
+    Ok(Some(Type::Tensor { elem, dims: Some(dims) }))
+}
+
+/// Whether a type with dots in its name begins here: dimensions or a name follow it.
+pub(in crate::parse::grammar) fn is_dotted_type(inp: &mut Inp<'_, '_>) -> bool {
+    let at = position(inp);
+    let tokens = inp.full_slice();
+    let kind = |i: usize| tokens.get(i).map(|t| t.kind);
+    let mut end = at + 1;
+    while (kind(end), kind(end + 1)) == (Some(Kind::Dot), Some(Kind::Ident)) {
+        end += 2;
+    }
+    end > at + 1 && matches!(kind(end), Some(Kind::LBracket | Kind::Ints | Kind::Ident | Kind::String))
 }
 
 /// `type_arg = type_ | Ident ("." Ident)+ | String | Bytes | Int`

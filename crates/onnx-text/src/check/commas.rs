@@ -1,0 +1,100 @@
+//! Commas that are missing between two operands: `Add(x y)`.
+//!
+//! The parser cannot tell two names from one that a slip has split. Here the names are known: where both are those of
+//! values, and no value has a name that the two could be the halves of, there is one meaning, and the fix is certain.
+
+use super::{Checked, read};
+use crate::ast;
+use onnx_ir::Model;
+use onnx_ir::diag::{Diagnostic, Place, Span, code};
+use std::collections::{HashMap, HashSet};
+
+/// So many operands that are twice the same are judged; each takes a look at the whole model.
+const JUDGED: usize = 4;
+
+/// Makes the fixes certain that can be.
+pub(super) fn confirm(source: &str, checked: &mut Checked, judge: impl Fn(&Model) -> Vec<Diagnostic>) {
+    let place = |d: &Diagnostic| match d.primary.place {
+        Place::Source(span) if d.code == &code::MISSING_PUNCTUATION && inserts_comma(d) => Some(span.start),
+        Place::Source(_) | Place::Entity(_) | Place::Nowhere => None,
+    };
+    let open: HashMap<u32, usize> =
+        checked.diagnostics.iter().enumerate().filter_map(|(i, d)| Some((place(d)?, i))).collect();
+    if open.is_empty() {
+        return;
+    }
+    let tree = &checked.parsed.tree;
+    let mut certain = Vec::new();
+    let mut judged = 0;
+    let graph = tree.graph.iter().map(|graph| (names_of_graph(source, graph), &graph.body));
+    let functions =
+        tree.functions.iter().map(|function| (names_of_function(source, function), &function.body));
+    for (mut defined, body) in graph.chain(functions) {
+        for node in body {
+            for pair in node.inputs.windows(2) {
+                let Some(&index) = open.get(&pair[0].end).filter(|_| pair[1].start > pair[0].end) else {
+                    continue;
+                };
+                let (first, second) = (name(source, pair[0]), name(source, pair[1]));
+                let is_one = defined.iter().any(|name| are_halves(first, second, name));
+                if is_one || !defined.contains(first) || !defined.contains(second) {
+                    continue;
+                }
+                // One of two that are the same may be too many.
+                if first == second {
+                    judged += 1;
+                    if judged > JUDGED || !is_needed(source, &checked.model, pair, &judge) {
+                        continue;
+                    }
+                }
+                certain.push(index);
+            }
+            defined.extend(node.outputs.iter().map(|output| name(source, *output)));
+        }
+    }
+    for index in certain {
+        for fix in &mut checked.diagnostics[index].fixes {
+            fix.safe = true;
+        }
+    }
+}
+
+fn inserts_comma(diagnostic: &Diagnostic) -> bool {
+    diagnostic.fixes.iter().any(|fix| matches!(&fix.edits[..], [edit] if edit.text == ","))
+}
+
+/// Whether the model is wrong without the second of two operands.
+fn is_needed(source: &str, model: &Model, pair: &[Span], judge: impl Fn(&Model) -> Vec<Diagnostic>) -> bool {
+    let (Some(before), Some(behind)) =
+        (source.get(..pair[0].end as usize), source.get(pair[1].end as usize..))
+    else {
+        return false;
+    };
+    let without = read(&format!("{before}{behind}"));
+    let missing = |model: &Model| {
+        let found = judge(model);
+        found.iter().filter(|d| [&code::ARITY, &code::PARAMETER_EMPTY].contains(&d.code)).count()
+    };
+    missing(&without.model) > missing(model)
+}
+
+/// Whether two words are what is left of a name in which one character was lost, or became a space.
+fn are_halves(first: &str, second: &str, name: &str) -> bool {
+    let middle = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(second));
+    middle.is_some_and(|middle| middle.chars().nth(1).is_none())
+}
+
+/// A name without its quotes.
+fn name(source: &str, span: Span) -> &str {
+    source.get(span.range()).unwrap_or_default().trim_matches('"')
+}
+
+fn names_of_graph<'s>(source: &'s str, graph: &ast::Graph) -> HashSet<&'s str> {
+    let inputs = graph.inputs.iter().flat_map(|list| &list.items);
+    let values = graph.values.iter().flat_map(|list| &list.items).filter(|value| value.data.is_some());
+    inputs.chain(values).map(|value| name(source, value.name)).collect()
+}
+
+fn names_of_function<'s>(source: &'s str, function: &ast::Function) -> HashSet<&'s str> {
+    function.inputs.items.iter().map(|value| name(source, value.name)).collect()
+}
