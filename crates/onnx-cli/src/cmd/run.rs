@@ -89,19 +89,19 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(results) => results,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    options.within(|| emit(args, &results))?;
+    options.within(|| emit(args, &results, session))?;
     Ok(Status::Clean)
 }
 
 /// Prints or writes what has been computed.
-fn emit(args: &Args, results: &Results) -> anyhow::Result<()> {
+fn emit(args: &Args, results: &Results, session: &Session) -> anyhow::Result<()> {
     if let Some(folder) = &args.output_dir {
         results::to_folder(folder, results)?;
     }
     match &args.output {
         Some(path) => results::to_archive(path, results, args.force)?,
         None if args.output_dir.is_some() => {}
-        None if session.wants_json() => results::print_json(&results)?,
+        None if session.wants_json() => results::print_json(results)?,
         None => {
             let shown = match args.elide {
                 _ if args.full => Shown::Full,
