@@ -133,7 +133,13 @@ impl Source {
     }
 
     /// The zero point at a position, so many planes further.
-    fn zero(&self, operands: &Operands<'_>, at: &[usize], along: usize, plane: usize) -> Result<f32, Failure> {
+    fn zero(
+        &self,
+        operands: &Operands<'_>,
+        at: &[usize],
+        along: usize,
+        plane: usize,
+    ) -> Result<f32, Failure> {
         let Some((operand, place)) = &self.zero else { return Ok(0.0) };
         let from = view(operands, *operand)?;
         let place = place.at(at) - from.first + steps_of(place, along)[0] * plane as i64;
@@ -270,7 +276,8 @@ impl Taps {
         }
         let start = self.x.place.at(at) - first;
         let values = self.x.bounds.iter().map(|bound| bound.function.at(at)).collect();
-        let is_in = widest(Window { windows, taps: self, strip, x, factors, zeros, start, values, patches, out });
+        let is_in =
+            widest(Window { windows, taps: self, strip, x, factors, zeros, start, values, patches, out });
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 
@@ -295,13 +302,7 @@ impl Taps {
             start: self.x.place.at(at) - first,
             values: self.x.bounds.iter().map(|bound| bound.function.at(at)).collect(),
         };
-        let is_in = widest(Line {
-            of,
-            factors,
-            first: of_factors,
-            single,
-            double,
-        });
+        let is_in = widest(Line { of, factors, first: of_factors, single, double });
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 }
