@@ -58,8 +58,8 @@ impl Nest {
         let stencil = over
             .filter(|_| over_count <= MOST_OF_STENCIL)
             .and_then(|over| Taps::of(over.combine, &body, axes.dims.len(), &axes.over))
-            .filter(Taps::has_windows);
-        // Strips of a stencil cover whole planes, however short their rows are.
+            .filter(|taps| taps.has_windows() && (taps.factor.is_some() || taps.combine != Combine::Sum));
+        // Strips of a stencil cover whole planes, however short their rows are. Plain sums are more exact along their axes.
         if over.is_some() && stencil.is_none() {
             let other = Program { along: inner, ..body.clone() };
             let all = axes.extents();

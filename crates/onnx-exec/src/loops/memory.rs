@@ -2,6 +2,7 @@
 
 use super::Class;
 use super::lanes::{Registers, are_short, int_of, short_of, wrap};
+use super::narrow::{brain_to_single, half_to_single, single_to_brain, single_to_half};
 use super::program::Reg;
 use super::strip::Walk;
 use super::view::View;
@@ -122,8 +123,8 @@ pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: Vie
             let out = &mut regs.own(to)[lanes];
             match from.elem {
                 E::FLOAT => copy(out, from.words(), places, |x: f32| x),
-                E::FLOAT16 => copy(out, from.words(), places, half::f16::to_f32),
-                E::BFLOAT16 => copy(out, from.words(), places, half::bf16::to_f32),
+                E::FLOAT16 => copy(out, from.words(), places, half_to_single),
+                E::BFLOAT16 => copy(out, from.words(), places, brain_to_single),
                 // Integers that become floats.
                 E::UINT8 => copy(out, from.words(), places, |x: u8| x.into()),
                 E::INT8 => copy(out, from.words(), places, |x: i8| x.into()),
@@ -178,8 +179,8 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
             match elem {
                 E::FLOAT => put(to, lanes, |x: f32| x),
                 E::DOUBLE => put(to, lanes, |x: f32| f64::from(x)),
-                E::FLOAT16 => put(to, lanes, half::f16::from_f32),
-                E::BFLOAT16 => put(to, lanes, half::bf16::from_f32),
+                E::FLOAT16 => put(to, lanes, single_to_half),
+                E::BFLOAT16 => put(to, lanes, single_to_brain),
                 // Casts that are left to this.
                 E::INT32 => put(to, lanes, int_of),
                 E::INT8 | E::UINT8 => widest(Bytes { to, lanes }),

@@ -7,6 +7,7 @@ mod kept;
 mod single;
 
 use super::Class;
+use super::narrow::{round_to_brain, round_to_half};
 use super::program::Reg;
 use super::view::Operands;
 use super::widest::{Job, widest};
@@ -432,8 +433,8 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
                 E::UINT8 => each(&mut out[..n], from, |x| f32::from(int_of(x) as u8)),
                 E::INT8 if are_short(from) => each(&mut out[..n], from, |x| f32::from(short_of(x) as i8)),
                 E::INT8 => each(&mut out[..n], from, |x| f32::from(int_of(x) as i8)),
-                E::FLOAT16 => each(&mut out[..n], from, |x| half::f16::from_f32(x).to_f32()),
-                E::BFLOAT16 => each(&mut out[..n], from, |x| half::bf16::from_f32(x).to_f32()),
+                E::FLOAT16 => each(&mut out[..n], from, round_to_half),
+                E::BFLOAT16 => each(&mut out[..n], from, round_to_brain),
                 _ => each(&mut out[..n], from, |x| narrow(cast, Number::Float(x.into()))),
             }
             regs.single[to.at] = out;
