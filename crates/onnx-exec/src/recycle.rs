@@ -209,7 +209,10 @@ mod tests {
     #[test]
     fn no_more_is_kept_than_was_in_use_at_one_time() {
         let recycler = Arc::new(Recycler::default());
-        let held = |recycler: &Recycler| recycler.state().kept + recycler.state().used;
+        let held = |recycler: &Recycler| {
+            let state = recycler.state();
+            state.kept + state.used
+        };
         for size in [1 << 20, 3 << 20, 1 << 17, 5 << 20] {
             drop(recycler.take(size).expect("there is memory"));
             assert!(held(&recycler) <= (5 << 20) + 4096, "{}", held(&recycler));
