@@ -33,7 +33,14 @@ pub(crate) struct Open {
     relative: bool,
     absolute: bool,
     precision: Precision,
+    /// Each element has to be close, whatever the precision.
+    is_by_element: bool,
 }
+
+/// Results of narrow numbers are close as a whole from this cosine similarity on,
+const ALIKE: f64 = 0.999;
+/// and up to differences that are this part of the largest number.
+const NEAR: f64 = 0.1;
 
 /// The coarsest numbers that models compute with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -119,6 +126,27 @@ impl Tolerance {
         self
     }
 
+    /// The same where each element has to be close, if results may be close as a whole because the command line leaves it open.
+    fn of_elements(&self) -> Option<Tolerance> {
+        let elements =
+            Tolerance { differing: 0.0, open: Open { is_by_element: true, ..self.open }, ..self.clone() };
+        let is_open = self.open.relative && self.open.absolute && self.cosine.is_none();
+        (is_open && self.open.precision > Precision::Full).then_some(elements)
+    }
+
+    /// What results have to be that are close only as a whole, in words.
+    pub(crate) fn as_a_whole_in_words(&self) -> String {
+        let share = match self.differing {
+            0.0 => String::new(),
+            share => format!("at most {} % of the elements differ more, or ", share * 100.0),
+        };
+        format!(
+            "some elements differ by more than is allowed for one; {share}the cosine similarity is at least {ALIKE} and no difference \
+             is above {} % of the largest number (--rtol or --atol compare each element)",
+            NEAR * 100.0
+        )
+    }
+
     /// Whether a number is close enough to the expected one.
     pub(crate) fn allows(&self, x: f64, expected: f64) -> bool {
         x == expected
@@ -164,15 +192,16 @@ impl Tolerance {
     /// integers of 64 bits, which are indices.
     fn as_a_whole(&self, elem: ElemType) -> Option<(f64, f64)> {
         use ElemType as E;
-        if !self.open.relative || !self.open.absolute || self.cosine.is_some() {
+        let is_open = self.open.relative && self.open.absolute && self.cosine.is_none();
+        if !is_open || self.open.is_by_element {
             return None;
         }
         let is_float = matches!(elem, E::FLOAT16 | E::BFLOAT16 | E::FLOAT | E::DOUBLE);
         // Products of quantized numbers are sums of integers.
         let is_narrow = matches!(elem, E::INT32 | E::INT8 | E::UINT8 | E::INT16 | E::UINT16);
         match self.open.precision {
-            Precision::Half if is_float => Some((0.999, 0.1)),
-            Precision::Quantized if is_float || is_narrow => Some((0.999, 0.1)),
+            Precision::Half if is_float => Some((ALIKE, NEAR)),
+            Precision::Quantized if is_float || is_narrow => Some((ALIKE, NEAR)),
             Precision::Full | Precision::Half | Precision::Quantized => None,
         }
     }
@@ -190,6 +219,11 @@ impl Tolerance {
             || self.cosine.is_some_and(is_alike)
             || self.as_a_whole(elem).is_some_and(is_near)
     }
+}
+
+/// Whether two values that do not differ are close only as a whole: single elements are not.
+pub(crate) fn is_close_as_a_whole(result: &Value, expected: &Value, tolerance: &Tolerance) -> bool {
+    tolerance.of_elements().is_some_and(|elements| difference(result, expected, &elements).is_some())
 }
 
 /// How two values differ, if they do.
@@ -277,6 +311,7 @@ impl ToleranceArgs {
                 relative: self.rtol.is_none(),
                 absolute: self.atol.is_none(),
                 precision: Precision::Full,
+                is_by_element: false,
             },
         }
     }
@@ -317,6 +352,12 @@ mod tests {
             numbers[at] += by;
             difference(&floats(elem, &numbers), &floats(elem, &expected), &half).is_none()
         };
+        let mut far = expected.clone();
+        far[40] += 0.05;
+        let is_whole = |numbers: &[f64]| {
+            is_close_as_a_whole(&floats(ElemType::FLOAT, numbers), &floats(ElemType::FLOAT, &expected), &half)
+        };
+        assert!(is_whole(&far) && !is_whole(&expected));
         assert!(is_close(ElemType::FLOAT, 40, 0.05) && is_close(ElemType::FLOAT16, 40, 0.05));
         assert!(!is_close(ElemType::FLOAT, 40, 0.2) && !is_close(ElemType::INT64, 40, 1.0));
         assert!(!near_ints(&half) && near_ints(&half.clone().for_precision(Precision::Quantized)));

@@ -4,7 +4,7 @@ pub(super) mod gap;
 pub(super) mod ort;
 
 use super::pair::{Other, PairArgs};
-use crate::close::{Precision, Tolerance, ToleranceArgs, difference};
+use crate::close::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
 use crate::feed::{self, FeedArgs};
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
@@ -120,6 +120,9 @@ struct Comparison {
     /// Results of the first that the second has no counterpart of.
     alone: usize,
     differing: usize,
+    /// Results that are the same only as a whole, and what that means in words.
+    as_a_whole: usize,
+    in_words: String,
     /// The first that differs: its name, how, and how far apart it is as a whole.
     first: Option<(String, String, Option<Spread>)>,
 }
@@ -127,14 +130,19 @@ struct Comparison {
 impl Comparison {
     fn of(results: &Results, others: Results, tolerance: &Tolerance) -> Comparison {
         let others: HashMap<String, Value> = others.into_iter().collect();
-        let mut comparison = Comparison { compared: 0, alone: 0, differing: 0, first: None };
+        let in_words = tolerance.as_a_whole_in_words();
+        let mut comparison =
+            Comparison { compared: 0, alone: 0, differing: 0, as_a_whole: 0, in_words, first: None };
         for (name, result) in results {
             let Some(other) = others.get(name) else {
                 comparison.alone += 1;
                 continue;
             };
             comparison.compared += 1;
-            let Some(plain) = difference(result, other, tolerance) else { continue };
+            let Some(plain) = difference(result, other, tolerance) else {
+                comparison.as_a_whole += usize::from(is_close_as_a_whole(result, other, tolerance));
+                continue;
+            };
             comparison.differing += 1;
             let how = || gap(result, other, tolerance).unwrap_or(plain);
             let spread = || Spread::of_values(result, other);
@@ -153,6 +161,7 @@ impl Comparison {
             "with": other,
             "compared": self.compared,
             "same": self.compared - self.differing,
+            "same_only_as_a_whole": self.as_a_whole,
             "differing": self.differing,
             "without_counterpart": self.alone,
             "first_difference": first,
@@ -175,7 +184,12 @@ impl Comparison {
         if self.alone > 0 {
             text += &format!("; {} have no counterpart", self.alone);
         }
-        text + "\n"
+        text += "\n";
+        if self.as_a_whole > 0 {
+            text +=
+                &format!("{} of them only as a whole: {}\n", grouped(self.as_a_whole as u64), self.in_words);
+        }
+        text
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::compare::{gap::gap, ort};
 use super::pair::{Other, PairArgs};
-use crate::close::{Precision, Tolerance, ToleranceArgs, difference};
+use crate::close::{Precision, Tolerance, ToleranceArgs, difference, is_close_as_a_whole};
 use crate::feed::{self, FeedArgs};
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
@@ -126,10 +126,15 @@ fn show(
         let spread = Spread::of_values(result, other);
         let status = match &difference {
             None if result == other => "equal",
+            None if is_close_as_a_whole(result, other, tolerance) => "close as a whole",
             None => "close",
             Some(_) => "differs",
         };
         match &difference {
+            None if status == "close as a whole" => {
+                lines += &format!("close    {name} as a whole: {}\n", tolerance.as_a_whole_in_words());
+                lines.extend(spread.map(|spread| format!("         {spread}\n")));
+            }
             None => lines += &format!("{status:<8} {name}\n"),
             Some(difference) => {
                 lines += &format!("DIFFERS  {name}: {difference}\n");

@@ -70,6 +70,35 @@ fn the_first_difference_is_found() {
     assert!(near.contains("84 ULP; 1 of 2 elements differ"), "{near}");
 }
 
+/// Results of float16 that are close as a whole are not called the same without a word.
+#[test]
+fn what_is_close_only_as_a_whole_is_said() {
+    let one = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        g (float[2] x) => (float16[2] y)\n<float16[2] w = {1.0, 2.0}>\n{\n    h = Cast<to = 10>(x)\n    y = Mul(h, w)\n}\n";
+    let near = one.replace("{1.0, 2.0}", "{1.03, 2.0}");
+    let folder = Folder::new(&[
+        ("one.onnxtxt", one.as_bytes()),
+        ("near.onnxtxt", near.as_bytes()),
+        ("x.onnxtxt", b"float[2] x = {1, 2}"),
+    ]);
+    let run = |command: &str, more: &[&str], code: i32| {
+        let all = [&[command, "one.onnxtxt", "near.onnxtxt", "-i", "x.onnxtxt"], more].concat();
+        folder.run(&all).expect(code).text().to_owned()
+    };
+    let why = "some elements differ by more than is allowed for one; the cosine similarity is at least 0.999 and no difference is \
+        above 10 % of the largest number (--rtol or --atol compare each element)\n";
+    let of = "2 of 2 results are the same as those of near.onnxtxt\n1 of them only as a whole: ";
+    assert_eq!(run("compare", &[], 0), format!("{of}{why}"));
+    let verified = run("verify", &[], 0);
+    assert!(
+        verified.starts_with(&format!("close    y as a whole: {why}         cosine 0.999")),
+        "{verified}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&run("compare", &["--json"], 0)).unwrap();
+    assert_eq!(json["same_only_as_a_whole"], 1);
+    assert!(run("compare", &["--rtol", "0.01"], 1).starts_with("first difference: `y`"));
+}
+
 #[test]
 fn a_python_that_does_not_exist_is_told() {
     let folder = folder();
