@@ -58,8 +58,8 @@ impl Nest {
         let stencil = over
             .filter(|_| over_count <= MOST_OF_STENCIL)
             .and_then(|over| Taps::of(over.combine, &body, axes.dims.len(), &axes.over))
-            .filter(Taps::has_windows);
-        // Strips of a stencil cover whole planes, however short their rows are.
+            .filter(|taps| taps.has_windows() && (taps.factor.is_some() || taps.combine != Combine::Sum));
+        // Strips of a stencil cover whole planes, however short their rows are. Plain sums are more exact along their axes.
         if over.is_some() && stencil.is_none() {
             let other = Program { along: inner, ..body.clone() };
             let all = axes.extents();
@@ -257,6 +257,21 @@ impl<'e> Builder<'_, '_, 'e> {
         to
     }
 
+    /// Whether an expression is an integer at a linear position, of a type that is loaded as single floats.
+    fn is_loaded_as_single(&self, expr: &Expr) -> bool {
+        let Expr::Load(operand, position) = expr else { return false };
+        let Some(Operand { elem, dims, .. }) = (self.operands)(*operand) else { return false };
+        let is_it = matches!(elem, ElemType::UINT8 | ElemType::INT8 | ElemType::INT32);
+        is_it && self.axes.place(position, dims).is_some()
+    }
+
+    /// Whether an expression is a single float that is cast to a byte.
+    fn is_byte_of_single(&self, expr: &Expr) -> bool {
+        let Expr::Cast(cast, x) = expr else { return false };
+        let is_byte = matches!(cast.to, ElemType::UINT8 | ElemType::INT8);
+        is_byte && self.class(x) == Some(Some(Class::Single))
+    }
+
     fn total(&mut self, class: Class) -> Reg {
         *self.program.total.get_or_insert_with(|| {
             let count = &mut self.program.counts[class as usize];
@@ -309,6 +324,19 @@ impl<'e> Builder<'_, '_, 'e> {
             Expr::Index(index) => self.index(index, mask)?,
             Expr::Total => self.total(class),
             Expr::Cast(_, x) if self.is_float_total && **x == Expr::Total => self.total(class),
+            // Integers that become floats are loaded as such.
+            Expr::Cast(cast, x) if cast.to == ElemType::FLOAT && self.is_loaded_as_single(x) => {
+                let Expr::Load(operand, position) = &**x else { return None };
+                let Operand { elem, dims, .. } = (self.operands)(*operand)?;
+                let (operand, place) = (*operand, self.axes.moved(&self.axes.place(position, dims)?));
+                self.emit(class, |to| Instr::Load { to, operand, elem, place })
+            }
+            // Rounded to bytes and back, a single float stays one.
+            Expr::Cast(cast, x) if cast.to == ElemType::FLOAT && self.is_byte_of_single(x) => {
+                let Expr::Cast(cast, x) = &**x else { return None };
+                let (cast, x) = (*cast, self.expr(x, Class::Single, mask)?);
+                self.emit(class, |to| Instr::Cast { to, cast, x })
+            }
             Expr::Unary(op, x) => {
                 if !op.is_test() && self.has_no_sign(x) {
                     return None;

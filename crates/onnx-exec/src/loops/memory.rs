@@ -1,7 +1,8 @@
 //! From elements to lanes and back.
 
 use super::Class;
-use super::lanes::{Registers, int_of, wrap};
+use super::lanes::{Registers, are_short, int_of, short_of, wrap};
+use super::narrow::{brain_to_single, half_to_single, single_to_brain, single_to_half};
 use super::program::Reg;
 use super::strip::Walk;
 use super::view::View;
@@ -122,8 +123,12 @@ pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: Vie
             let out = &mut regs.own(to)[lanes];
             match from.elem {
                 E::FLOAT => copy(out, from.words(), places, |x: f32| x),
-                E::FLOAT16 => copy(out, from.words(), places, half::f16::to_f32),
-                E::BFLOAT16 => copy(out, from.words(), places, half::bf16::to_f32),
+                E::FLOAT16 => copy(out, from.words(), places, half_to_single),
+                E::BFLOAT16 => copy(out, from.words(), places, brain_to_single),
+                // Integers that become floats.
+                E::UINT8 => copy(out, from.words(), places, |x: u8| x.into()),
+                E::INT8 => copy(out, from.words(), places, |x: i8| x.into()),
+                E::INT32 => copy(out, from.words(), places, |x: i32| x as f32),
                 elem => {
                     let decode = |bits: u8| match Number::from_bits(elem, bits.into()) {
                         Some(Number::Float(x)) => x as f32,
@@ -174,11 +179,11 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
             match elem {
                 E::FLOAT => put(to, lanes, |x: f32| x),
                 E::DOUBLE => put(to, lanes, |x: f32| f64::from(x)),
-                E::FLOAT16 => put(to, lanes, half::f16::from_f32),
-                E::BFLOAT16 => put(to, lanes, half::bf16::from_f32),
+                E::FLOAT16 => put(to, lanes, single_to_half),
+                E::BFLOAT16 => put(to, lanes, single_to_brain),
                 // Casts that are left to this.
                 E::INT32 => put(to, lanes, int_of),
-                E::INT8 | E::UINT8 => put(to, lanes, |x: f32| int_of(x) as i8),
+                E::INT8 | E::UINT8 => widest(Bytes { to, lanes }),
                 _ => put(to, lanes, |x: f32| narrow(elem, x.into())),
             }
         }
@@ -201,6 +206,27 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
                 E::INT8 | E::UINT8 => put(to, lanes, |x: i64| x as i8),
                 _ => put(to, lanes, |x: i64| wrap(x, elem) as i8),
             }
+        }
+    }
+}
+
+/// Single floats that are stored as bytes.
+struct Bytes<'b> {
+    to: &'b mut [u8],
+    lanes: &'b [f32],
+}
+
+impl Job for Bytes<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let lanes = self.lanes.get(..self.to.len()).unwrap_or(self.lanes);
+        let pairs = self.to.iter_mut().zip(lanes);
+        if are_short(lanes) {
+            pairs.for_each(|(to, x)| *to = short_of(*x) as u8);
+        } else {
+            pairs.for_each(|(to, x)| *to = int_of(*x) as u8);
         }
     }
 }

@@ -27,6 +27,7 @@ mod matrix;
 mod memory;
 mod micro;
 mod moved;
+mod narrow;
 mod parallel;
 mod pieces;
 mod print;

@@ -104,7 +104,8 @@ impl Nest {
                     (_, _, true) => "of ",
                     (_, _, false) => "",
                 };
-                let narrowed = if self.reduction.is_none() { self.narrowed(&self.body) } else { String::new() };
+                let narrowed =
+                    if self.reduction.is_none() { self.narrowed(&self.body) } else { String::new() };
                 lines.push(format!("{first}{how}{}{narrowed}", self.body.line(names)));
             }
         }
@@ -170,7 +171,10 @@ impl Instr {
     fn line(&self, names: Names<'_>) -> String {
         let elem = |elem: &ElemType| elem.name().unwrap_or("?");
         match self {
-            Instr::Load { to, operand, place, .. } => format!("{to} = {}[{place}]", names(*operand)),
+            Instr::Load { to, operand, place, elem } => {
+                let is_cast = to.class == Class::Single && Class::of(*elem) == Some(Class::Int);
+                format!("{to} = {}{}[{place}]", if is_cast { "float " } else { "" }, names(*operand))
+            }
             Instr::LoadWhere { to, operand, place, bounds, otherwise, .. } => {
                 let bounds: Vec<String> = bounds
                     .iter()

@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// Fewer rows, columns or steps are no matrix; of rows, unless what they are multiplied by is packed before.
 const LEAST_ROWS: usize = 4;
 const LEAST_COLUMNS: usize = 8;
+/// As many are worth it where the rows are packed before: the convolutions of short signals.
+const FEW_COLUMNS: usize = 2;
 const LEAST_STEPS: usize = 4;
 /// Products of two numbers of 9 bits, of which so many are added up without an overflow of 32 bits.
 pub(crate) const MOST_EXACT: usize = 1 << 15;
@@ -230,6 +232,7 @@ pub(super) fn contraction(
     let (least_rows, least_columns) = match a.bytes {
         Some(_) => (1, 1),
         None if both.is_empty() && b.is_constant(operands) => (1, LEAST_COLUMNS),
+        None if both.is_empty() && a.is_constant(operands) => (LEAST_ROWS, FEW_COLUMNS),
         None => (LEAST_ROWS, LEAST_COLUMNS),
     };
     let is_one = count(&own_a) >= least_rows && count(&own_b) >= least_columns && steps >= LEAST_STEPS;

@@ -2,7 +2,7 @@
 
 use super::contract::Contraction;
 use super::interpret::{numbers, run};
-use super::lanes::{Registers, SLACK, wrap};
+use super::lanes::{Registers, SLACK, short_of, wrap};
 use super::memory::store;
 use super::moved::Moved;
 use super::pieces::Pieces;
@@ -101,8 +101,12 @@ impl Job for ToInts<'_> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        // Sums of stencils fit into 24 bits.
-        self.lanes.iter_mut().zip(self.sums).for_each(|(lane, sum)| *lane = i64::from(*sum as i32));
+        // Sums of stencils fit into 24 bits, which are two times 12.
+        const HALF: f32 = 4096.0;
+        self.lanes.iter_mut().zip(self.sums).for_each(|(lane, sum)| {
+            let high = (sum / HALF).trunc();
+            *lane = i64::from(short_of(high)) * HALF as i64 + i64::from(short_of(sum - high * HALF));
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 //! Convolutions of a channel with itself, products of a row with a matrix and pools are such. What each step adds to the places
 //! is known before, so that for a strip nothing is left but to find the stretch that lies within bounds and to combine it.
 
+use super::narrow::{brain_to_single, half_to_single};
 use super::product::Factor;
 use super::program::{Bound, Instr, Program};
 use super::strip::Strip;
@@ -40,7 +41,7 @@ pub(super) struct Taps {
     windows: Option<Windows>,
 }
 
-/// What is loaded: single floats, or bytes that become such, less a zero point.
+/// What is loaded: single floats, narrower ones, or bytes that become such, less a zero point.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     operand: usize,
@@ -57,6 +58,8 @@ pub(super) struct Source {
 #[derive(Clone, Copy)]
 pub(super) enum Elements<'e> {
     Single(&'e [f32]),
+    Half(&'e [u16]),
+    Brain(&'e [u16]),
     /// Less a zero point each.
     Unsigned(&'e [u8], f32),
     Signed(&'e [i8], f32),
@@ -67,6 +70,8 @@ impl<'e> Elements<'e> {
     pub(super) fn get(self, at: usize) -> Option<f32> {
         match self {
             Elements::Single(all) => all.get(at).copied(),
+            Elements::Half(all) => all.get(at).map(|bits| half_to_single(*bits)),
+            Elements::Brain(all) => all.get(at).map(|bits| brain_to_single(*bits)),
             Elements::Unsigned(all, zero) => all.get(at).map(|byte| f32::from(*byte) - zero),
             Elements::Signed(all, zero) => all.get(at).map(|byte| f32::from(*byte) - zero),
         }
@@ -75,7 +80,9 @@ impl<'e> Elements<'e> {
     fn singles(self) -> Result<&'e [f32], Failure> {
         match self {
             Elements::Single(all) => Ok(all),
-            Elements::Unsigned(..) | Elements::Signed(..) => fail!("bytes are read by windows only"),
+            Elements::Half(_) | Elements::Brain(_) | Elements::Unsigned(..) | Elements::Signed(..) => {
+                fail!("what is narrower than single floats is read by windows only")
+            }
         }
     }
 }
@@ -97,7 +104,8 @@ impl Source {
             }
             _ => return None,
         };
-        let is_it = *elem == ElemType::FLOAT && to.class == Class::Single;
+        let is_float = matches!(*elem, ElemType::FLOAT | ElemType::FLOAT16 | ElemType::BFLOAT16);
+        let is_it = is_float && to.class == Class::Single;
         let (operand, elem, place, otherwise) = (*operand, *elem, place.clone(), otherwise as f32);
         is_it.then_some(Source { operand, elem, place, bounds, otherwise, zero: None })
     }
@@ -127,13 +135,21 @@ impl Source {
         let all = match self.elem {
             ElemType::UINT8 => Elements::Unsigned(from.words(), zero),
             ElemType::INT8 => Elements::Signed(from.words(), zero),
+            ElemType::FLOAT16 => Elements::Half(from.words()),
+            ElemType::BFLOAT16 => Elements::Brain(from.words()),
             _ => Elements::Single(from.words()),
         };
         Ok((all, from.first))
     }
 
     /// The zero point at a position, so many planes further.
-    fn zero(&self, operands: &Operands<'_>, at: &[usize], along: usize, plane: usize) -> Result<f32, Failure> {
+    fn zero(
+        &self,
+        operands: &Operands<'_>,
+        at: &[usize],
+        along: usize,
+        plane: usize,
+    ) -> Result<f32, Failure> {
         let Some((operand, place)) = &self.zero else { return Ok(0.0) };
         let from = view(operands, *operand)?;
         let place = place.at(at) - from.first + steps_of(place, along)[0] * plane as i64;
@@ -232,9 +248,18 @@ impl Taps {
         }
         let is_few = steps.len() <= MOST_OF_STENCIL;
         let windows = is_few.then(|| Windows::of(&x, factor.as_ref(), &steps, along)).flatten();
-        // Sums that no neighbours share are doubles.
+        // Sums that no neighbours share are doubles, and narrow floats are read by windows only.
         let is_sum = combine == Combine::Sum && factor.is_none();
-        (!is_sum || windows.is_some()).then_some(Taps { x, factor, combine, along, steps, windows })
+        let is_single = |source: &Source| source.elem == ElemType::FLOAT;
+        let are_single = is_single(&x) && factor.as_ref().is_none_or(is_single);
+        (!is_sum && are_single || windows.is_some()).then_some(Taps {
+            x,
+            factor,
+            combine,
+            along,
+            steps,
+            windows,
+        })
     }
 
     /// Whether the total is a single float.
@@ -270,7 +295,8 @@ impl Taps {
         }
         let start = self.x.place.at(at) - first;
         let values = self.x.bounds.iter().map(|bound| bound.function.at(at)).collect();
-        let is_in = widest(Window { windows, taps: self, strip, x, factors, zeros, start, values, patches, out });
+        let is_in =
+            widest(Window { windows, taps: self, strip, x, factors, zeros, start, values, patches, out });
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 
@@ -295,13 +321,7 @@ impl Taps {
             start: self.x.place.at(at) - first,
             values: self.x.bounds.iter().map(|bound| bound.function.at(at)).collect(),
         };
-        let is_in = widest(Line {
-            of,
-            factors,
-            first: of_factors,
-            single,
-            double,
-        });
+        let is_in = widest(Line { of, factors, first: of_factors, single, double });
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 }

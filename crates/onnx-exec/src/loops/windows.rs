@@ -12,6 +12,7 @@
 //! Steps read from one patch if they differ by whole steps of the result along its last two axes.
 
 use super::Linear;
+use super::narrow::{brain_to_single, half_to_single};
 use super::program::Bound;
 use super::strip::Strip;
 use super::taps::{Elements, Source, Step, Taps};
@@ -306,6 +307,8 @@ impl Window<'_> {
                 let (at, otherwise) = ((start, by[2]), source.otherwise);
                 let is_there = match self.x {
                     Elements::Single(x) => lay_line(line, n, inside, x, at, otherwise, |x| x),
+                    Elements::Half(x) => lay_line(line, n, inside, x, at, otherwise, half_to_single),
+                    Elements::Brain(x) => lay_line(line, n, inside, x, at, otherwise, brain_to_single),
                     Elements::Unsigned(x, zero) => {
                         lay_line(line, n, inside, x, at, otherwise, |x| f32::from(x) - zero)
                     }

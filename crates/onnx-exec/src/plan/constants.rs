@@ -117,7 +117,7 @@ pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
         for expr in [Some(&formula.expr), formula.then.as_ref()].into_iter().flatten() {
             note(expr, slots, total, &mut known);
         }
-        let mut parts = Parts { slots, extents: extents(formula), known };
+        let mut parts = Parts { slots, extents: extents(formula), known, made: Vec::new() };
         formula.expr = match &formula.expr {
             // A sum of products stays one.
             Expr::Binary(Binary::Mul, a, b) if formula.over.is_some() => {
@@ -126,6 +126,7 @@ pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
             expr => parts.simplified(expr),
         };
         if let Some(then) = &formula.then {
+            parts.made.clear();
             parts.extents.truncate(formula.dims.len());
             formula.then = Some(parts.simplified(then));
         }
@@ -151,6 +152,8 @@ struct Parts<'s> {
     slots: &'s mut Vec<Slot>,
     extents: Vec<usize>,
     known: PartTable,
+    /// What expressions of constants have become, so that equal ones stay equal.
+    made: Vec<(Expr, Expr)>,
 }
 
 /// Notes the facts of an expression and all its parts, from the bottom up.
@@ -365,6 +368,9 @@ impl Parts<'_> {
     }
 
     fn table(&mut self, expr: &Expr) -> Option<Expr> {
+        if let Some((_, made)) = self.made.iter().find(|(of, _)| of == expr) {
+            return Some(made.clone());
+        }
         let mut used: Vec<usize> = Vec::new();
         let mut is_plain = true;
         walk(expr, &mut |part| match part {
@@ -401,7 +407,9 @@ impl Parts<'_> {
             return Some(Expr::Number(Number::Float((*x).into())));
         }
         self.slots.push(Slot { elem: ElemType::FLOAT, dims, source: Source::Constant(tensor) });
-        Some(Expr::Load(self.slots.len() - 1, used.into_iter().map(Index::of).collect()))
+        let made = Expr::Load(self.slots.len() - 1, used.into_iter().map(Index::of).collect());
+        self.made.push((expr.clone(), made.clone()));
+        Some(made)
     }
 
     fn is_constant(&self, expr: &Expr) -> bool {

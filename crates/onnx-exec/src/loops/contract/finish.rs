@@ -26,7 +26,9 @@ pub(super) struct Finish<'f, T: Kind> {
     strides: Vec<usize>,
     /// Whether the columns are the last axes of the result, in order.
     has_planes: bool,
-    /// Totals of a row, one behind the other.
+    /// Whether the rows are the axes before those, so that rows follow one another in the result.
+    has_rows: bool,
+    /// Totals one behind the other.
     row: Vec<T::Total>,
 }
 
@@ -52,7 +54,10 @@ impl<'f, T: Kind> Finish<'f, T> {
         let strides = strides(&contraction.dims);
         let axes = &contraction.b.axes;
         let has_planes = axes.iter().copied().eq(contraction.dims.len() - axes.len()..contraction.dims.len());
-        Finish { contraction, extents, regs, total, stride, strides, has_planes, row: Vec::new() }
+        let before = contraction.dims.len() - axes.len();
+        let rows = &contraction.a.axes;
+        let has_rows = has_planes && rows.iter().copied().eq(before.saturating_sub(rows.len())..before);
+        Finish { contraction, extents, regs, total, stride, strides, has_planes, has_rows, row: Vec::new() }
     }
 
     /// The totals of a block of rows and of columns, each run of which begins where the one before ends.
@@ -65,58 +70,84 @@ impl<'f, T: Kind> Finish<'f, T> {
         totals: &[T::Total],
         result: &mut [u8],
     ) -> Result<(), Failure> {
-        let Contraction { a, b, dims, elem, then, .. } = self.contraction;
-        let Some(width) = width(*elem) else { fail!("the result is of no number") };
-        let last = dims.len() - 1;
+        let (dims, b) = (&self.contraction.dims, &self.contraction.b);
         at[dims.len()..].fill(0);
         let (Some(first), Some(end)) = (runs.first(), runs.last()) else { return Ok(()) };
         let columns = first.columns.start..end.columns.end;
-        for (row, totals) in rows.zip(totals.chunks_exact(self.stride)) {
-            place(at, &a.axes, self.extents, row);
-            let totals = match runs {
-                [run] => &totals[run.from..][..run.columns.len()],
-                runs => {
-                    self.row.clear();
-                    for run in runs {
-                        self.row.extend_from_slice(&totals[run.from..][..run.columns.len()]);
-                    }
-                    &self.row
+        let is_whole = columns == (0..b.count(self.extents));
+        // Short rows are finished together.
+        let together = if self.has_rows && is_whole { (LANES / columns.len().max(1)).max(1) } else { 1 };
+        let mut numbered = rows.zip(totals.chunks_exact(self.stride)).peekable();
+        let mut joined = std::mem::take(&mut self.row);
+        while let Some((row, totals)) = numbered.next() {
+            if let ([run], None) = (runs, numbered.peek().filter(|_| together > 1)) {
+                let totals = &totals[run.from..][..columns.len()];
+                self.finish(operands, at, row, &columns, totals, result)?;
+                continue;
+            }
+            joined.clear();
+            let mut join = |totals: &[T::Total]| {
+                for run in runs {
+                    joined.extend_from_slice(&totals[run.from..][..run.columns.len()]);
                 }
             };
-            let mut column = columns.start;
-            while column < columns.end {
-                place(at, &b.axes, self.extents, column);
-                let left = columns.end - column;
-                let strip = if self.has_planes {
-                    Strip::at(&at[..dims.len()], dims, left)
-                } else {
-                    Strip::line(last, LANES.min(left).min(dims[last] - at[last]))
-                };
-                let n = strip.n();
-                let from = &totals[column - columns.start..][..n];
-                let offset: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
-                let out = &mut result[offset * width..][..n * width];
-                if then.is_none() && *elem == T::TOTAL {
-                    bytemuck::cast_slice_mut(out).copy_from_slice(from);
-                } else {
-                    T::put(from, &mut self.regs, self.total)?;
-                    let mut from = self.total;
-                    if let Some(then) = then {
-                        let wanted = match elem {
-                            &ElemType::FLOAT => bytemuck::try_cast_slice_mut(&mut *out).ok(),
-                            _ => None,
-                        };
-                        if run(then, &mut self.regs, operands, strip, at, wanted)? {
-                            column += n;
-                            continue;
-                        }
-                        from = then.result.unwrap_or(from);
-                    }
-                    self.regs.settle(n, from, operands);
-                    store(out, *elem, &self.regs, from);
-                }
-                column += n;
+            join(totals);
+            for (_, totals) in numbered.by_ref().take(together - 1) {
+                join(totals);
             }
+            self.finish(operands, at, row, &columns, &joined, result)?;
+        }
+        self.row = joined;
+        Ok(())
+    }
+
+    /// The totals of some columns, of a row or of several, which have all columns then.
+    fn finish(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        row: usize,
+        columns: &Range<usize>,
+        totals: &[T::Total],
+        result: &mut [u8],
+    ) -> Result<(), Failure> {
+        let Contraction { a, b, dims, elem, then, .. } = self.contraction;
+        let Some(width) = width(*elem) else { fail!("the result is of no number") };
+        let last = dims.len() - 1;
+        let mut done = 0;
+        while done < totals.len() {
+            let (below, beside) = (done / columns.len(), done % columns.len());
+            place(at, &a.axes, self.extents, row + below);
+            place(at, &b.axes, self.extents, columns.start + beside);
+            let left = totals.len() - done;
+            let strip = if self.has_planes {
+                Strip::at(&at[..dims.len()], dims, left)
+            } else {
+                Strip::line(last, LANES.min(left).min(dims[last] - at[last]))
+            };
+            let n = strip.n();
+            let from = &totals[done..][..n];
+            let offset: usize = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
+            let out = &mut result[offset * width..][..n * width];
+            done += n;
+            if then.is_none() && *elem == T::TOTAL {
+                bytemuck::cast_slice_mut(out).copy_from_slice(from);
+                continue;
+            }
+            T::put(from, &mut self.regs, self.total)?;
+            let mut from = self.total;
+            if let Some(then) = then {
+                let wanted = match elem {
+                    &ElemType::FLOAT => bytemuck::try_cast_slice_mut(&mut *out).ok(),
+                    _ => None,
+                };
+                if run(then, &mut self.regs, operands, strip, at, wanted)? {
+                    continue;
+                }
+                from = then.result.unwrap_or(from);
+            }
+            self.regs.settle(n, from, operands);
+            store(out, *elem, &self.regs, from);
         }
         Ok(())
     }

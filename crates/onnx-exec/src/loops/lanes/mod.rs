@@ -7,6 +7,7 @@ mod kept;
 mod single;
 
 use super::Class;
+use super::narrow::{round_to_brain, round_to_half};
 use super::program::Reg;
 use super::view::Operands;
 use super::widest::{Job, widest};
@@ -396,7 +397,12 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
             regs.int[to.at] = out;
         }
         (Class::Single, Class::Int) => {
-            to_ints(&mut regs.int[to.at][..n], &regs.single[x.at][..n], cast.to, int_of);
+            let (out, x) = (&mut regs.int[to.at][..n], &regs.single[x.at][..n]);
+            match cast.to {
+                E::BOOL => to_ints(out, x, cast.to, int_of),
+                _ if are_short(x) => each(out, x, |x| wrap(short_of(x).into(), cast.to)),
+                _ => to_ints(out, x, cast.to, int_of),
+            }
         }
         (Class::Double, Class::Int) => {
             to_ints(&mut regs.int[to.at][..n], &regs.double[x.at][..n], cast.to, |x: f64| {
@@ -423,8 +429,12 @@ fn cast(regs: &mut Registers, n: usize, to: Reg, cast: Cast, x: Reg) {
             let from = &regs.single[x.at][..n];
             match cast.to {
                 E::FLOAT => out[..n].copy_from_slice(from),
-                E::FLOAT16 => each(&mut out[..n], from, |x| half::f16::from_f32(x).to_f32()),
-                E::BFLOAT16 => each(&mut out[..n], from, |x| half::bf16::from_f32(x).to_f32()),
+                E::UINT8 if are_short(from) => each(&mut out[..n], from, |x| f32::from(short_of(x) as u8)),
+                E::UINT8 => each(&mut out[..n], from, |x| f32::from(int_of(x) as u8)),
+                E::INT8 if are_short(from) => each(&mut out[..n], from, |x| f32::from(short_of(x) as i8)),
+                E::INT8 => each(&mut out[..n], from, |x| f32::from(int_of(x) as i8)),
+                E::FLOAT16 => each(&mut out[..n], from, round_to_half),
+                E::BFLOAT16 => each(&mut out[..n], from, round_to_brain),
                 _ => each(&mut out[..n], from, |x| narrow(cast, Number::Float(x.into()))),
             }
             regs.single[to.at] = out;
@@ -492,6 +502,22 @@ pub(super) fn int_of(x: f32) -> i32 {
     if (-LIMIT as f32..LIMIT as f32).contains(&x) { x as i32 } else { i32::MIN }
 }
 
+/// Adding it leaves the whole number of a short float in the lowest bits.
+const WHOLE: f32 = 12_582_912.0;
+const MOST_SHORT: f32 = 4_194_304.0;
+
+/// Whether all are so small that [`short_of`] converts them, which compiles to a loop over registers as [`int_of`] does not.
+#[inline(always)]
+pub(super) fn are_short(x: &[f32]) -> bool {
+    x.iter().fold(true, |all, x| all & (x.abs() < MOST_SHORT))
+}
+
+/// [`int_of`] a float of less than 22 bits before the point.
+#[inline(always)]
+pub(super) fn short_of(x: f32) -> i32 {
+    (x.trunc() + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits()) as i32
+}
+
 /// Floats as integers: toward zero; outside of the register that they are converted in, the least that this has. That is of 32
 /// bits, for which there is a function, or of 64.
 #[inline(always)]
@@ -510,5 +536,21 @@ fn to_ints<A: Copy + Into<f64>>(out: &mut [i64], x: &[A], elem: ElemType, conver
         E::INT8 => each(out, x, |x| (convert(x) as i8).into()),
         E::INT32 => each(out, x, |x| convert(x).into()),
         _ => each(out, x, |x| wrap(convert(x).into(), elem)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_floats_are_converted_as_all_others() {
+        let numbers =
+            (-40_000..40_000).map(|i| i as f32 * 0.37).chain([4_194_303.5, -4_194_303.5, -0.0, 1e-40]);
+        for x in numbers {
+            assert!(are_short(&[x]));
+            assert_eq!(short_of(x), int_of(x), "{x}");
+        }
+        assert!(![4_194_304.0, f32::NAN, f32::INFINITY].iter().any(|x| are_short(&[1.0, *x])));
     }
 }
