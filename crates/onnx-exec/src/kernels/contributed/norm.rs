@@ -6,6 +6,7 @@ use crate::list::{List, filled};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;
+use onnx_ops::meaning::{Elements, Number};
 
 pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "EmbedLayerNormalization", embed_layer_normalization),
@@ -92,15 +93,15 @@ fn skip(call: &mut Call<'_>, is_centered: bool) -> Result<Vec<Value>, Failure> {
 }
 
 /// A table whose rows are embeddings.
-struct Embeddings {
-    rows: List<f64>,
+struct Embeddings<'t> {
+    table: &'t Tensor,
     count: usize,
 }
 
-impl Embeddings {
-    fn of(table: &Tensor, width: usize) -> Result<Embeddings, Failure> {
+impl<'t> Embeddings<'t> {
+    fn of(table: &'t Tensor, width: usize) -> Result<Embeddings<'t>, Failure> {
         match table.dims() {
-            &[count, w] if w == width => Ok(Embeddings { rows: table.floats()?, count }),
+            &[count, w] if w == width => Ok(Embeddings { table, count }),
             dims => fail!("embeddings of shape {dims:?} are none of {width} numbers"),
         }
     }
@@ -109,8 +110,18 @@ impl Embeddings {
         let Some(id) = usize::try_from(id).ok().filter(|&id| id < self.count) else {
             fail!("embedding {id} is wanted of {}", self.count)
         };
-        let row = &self.rows[id * to.len()..][..to.len()];
-        to.iter_mut().zip(row).for_each(|(to, x)| *to += x);
+        let first = id * to.len();
+        if self.table.elem() == ElemType::FLOAT {
+            let row = &self.table.words::<f32>()[first..][..to.len()];
+            to.iter_mut().zip(row).for_each(|(to, x)| *to += f64::from(*x));
+            return Ok(());
+        }
+        for (i, to) in to.iter_mut().enumerate() {
+            match Elements::number(self.table, first + i) {
+                Some(Number::Float(x)) => *to += x,
+                Some(Number::Int(_)) | None => fail!("embeddings are not floats"),
+            }
+        }
         Ok(())
     }
 }
