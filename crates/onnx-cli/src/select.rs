@@ -119,14 +119,14 @@ impl Selection {
             Selection::Glob(_) => None,
         };
         match likely {
-            Some(likely) => bail!("no node is meant by `{self}`: did you mean `{likely}`?"),
+            Some(likely) => bail!("no node matches `{self}`: did you mean `{likely}`?"),
             // What looks like a glob and has no slashes is taken for a name.
             None => match self {
                 Selection::Name(name) if name.contains(['*', '?']) && !name.starts_with('/') => {
-                    bail!("no node is meant by `{self}`: a glob is between slashes, `/{name}/`")
+                    bail!("no node matches `{self}`: a glob is between slashes, `/{name}/`")
                 }
                 Selection::Name(_) | Selection::Number(_) | Selection::Op(..) | Selection::Glob(_) => {
-                    bail!("no node is meant by `{self}`")
+                    bail!("no node matches `{self}`")
                 }
             },
         }
@@ -254,8 +254,8 @@ mod tests {
         );
         assert!(named("#5").is_empty() && named("nothing").is_empty());
         let error = "frist".parse::<Selection>().unwrap().ensure_some(&model).unwrap_err();
-        assert_eq!(error.to_string(), "no node is meant by `frist`: did you mean `first`?");
+        assert_eq!(error.to_string(), "no node matches `frist`: did you mean `first`?");
         let error = "*st".parse::<Selection>().unwrap().ensure_some(&model).unwrap_err();
-        assert_eq!(error.to_string(), "no node is meant by `*st`: a glob is between slashes, `/*st/`");
+        assert_eq!(error.to_string(), "no node matches `*st`: a glob is between slashes, `/*st/`");
     }
 }

@@ -110,7 +110,7 @@ fn outline_makes_a_function_that_inline_takes_apart() {
     let back = folder.run(&["inline", "o.onnxtxt"]).expect(0);
     assert!(back.text().contains("y = Relu(f__t)"), "{}", back.text());
     for (code, select, name, message) in [
-        (2, "nothing", "l.f", "no node is meant by `nothing`"),
+        (2, "nothing", "l.f", "no node matches `nothing`"),
         (2, "#9", "l.f", "there is no node #9"),
         (2, "t", "f", "domain.name"),
         (1, "t", "ai.onnx.f", "a domain of its own"),
