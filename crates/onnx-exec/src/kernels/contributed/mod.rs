@@ -12,6 +12,7 @@ mod norm;
 mod packed;
 mod quantized;
 mod rotary;
+mod whole;
 mod words;
 
 use super::Row;

@@ -3,12 +3,14 @@
 use super::super::around::Around;
 use super::super::real::Real;
 use super::super::{Call, Row};
+use super::whole::WholeMatrix;
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use onnx_ir::ElemType;
+use std::sync::Arc;
 
 pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "DynamicQuantizeMatMul", dynamic_quantize_mat_mul),
@@ -134,34 +136,52 @@ fn mat_mul_integer_to_float(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> 
     Ok(vec![Tensor::of_floats(call.tensor(3)?.elem(), &dims, &y)?.into()])
 }
 
-/// A matrix, transposed if asked for.
+/// The numbers of a matrix, transposed if asked for.
 fn oriented(
-    numbers: List<f64>,
-    dims: &[usize],
+    tensor: &Tensor,
     is_transposed: bool,
-) -> Result<(List<f64>, [usize; 2]), Failure> {
-    let &[rows, columns] = dims else { fail!("the shape {dims:?} is not one of a matrix") };
-    if !is_transposed {
-        return Ok((numbers, [rows, columns]));
+    number: impl Fn(f64, usize) -> f32,
+) -> Result<(List<f32>, [usize; 2]), Failure> {
+    let &[rows, columns] = tensor.dims() else {
+        fail!("the shape {:?} is not one of a matrix", tensor.dims())
+    };
+    let numbers = tensor.floats()?;
+    let mut oriented = filled(numbers.len(), 0.0)?;
+    if is_transposed {
+        for (row, numbers) in numbers.chunks_exact(columns.max(1)).enumerate() {
+            let column = oriented[row..].iter_mut().step_by(rows);
+            column.zip(numbers).for_each(|(to, x)| *to = number(*x, row));
+        }
+        return Ok((oriented, [columns, rows]));
     }
-    let mut turned = filled(numbers.len(), 0.0)?;
-    for (i, x) in numbers.into_iter().enumerate() {
-        turned[i % columns * rows + i / columns] = x;
+    for (to, numbers) in oriented.chunks_exact_mut(columns.max(1)).zip(numbers.chunks_exact(columns.max(1))) {
+        to.iter_mut().zip(numbers).enumerate().for_each(|(column, (to, x))| *to = number(*x, column));
     }
-    Ok((turned, [columns, rows]))
+    Ok((oriented, [rows, columns]))
+}
+
+/// The second factor, less its zero points, laid out once if it is the same in every run.
+fn second_factor(call: &Call<'_>, is_transposed: bool) -> Result<Arc<WholeMatrix>, Failure> {
+    call.kept(&[3, 5], || {
+        let b = call.tensor(3)?;
+        let columns = b.dims().get(usize::from(!is_transposed)).copied().unwrap_or(1);
+        let zeros = per_column(call, 5, columns, 0.0)?;
+        let (numbers, [_, columns]) = oriented(b, is_transposed, |x, column| (x - zeros[column]) as f32)?;
+        WholeMatrix::of_rows(&numbers, columns)
+    })
 }
 
 /// The bias is quantized with the scale of the product.
 fn q_gemm(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let (a, b) = (call.tensor(0)?, call.tensor(3)?);
     let (a_zero, is_b_turned) = (number(call, 2, 0.0)?, call.attrs.flag("transB"));
-    let a_numbers = a.floats()?.changed(|x| x - a_zero);
-    let (a_numbers, a_dims) = oriented(a_numbers, a.dims(), call.attrs.flag("transA"))?;
-    let (mut b_numbers, b_dims) = oriented(b.floats()?, b.dims(), is_b_turned)?;
-    let n = b_dims[1];
-    let zeros = per_column(call, 5, n, 0.0)?;
-    b_numbers.iter_mut().enumerate().for_each(|(i, x)| *x -= zeros[i % n]);
-    let (mut y, dims) = product(&a_numbers, &a_dims, &b_numbers, &b_dims)?;
+    let (a, [m, k]) = oriented(call.tensor(0)?, call.attrs.flag("transA"), |x, _| (x - a_zero) as f32)?;
+    let b = second_factor(call, is_b_turned)?;
+    if b.steps() != k {
+        fail!("{:?} is multiplied with {:?}", call.tensor(0)?.dims(), call.tensor(3)?.dims());
+    }
+    let n = b.columns();
+    spend(m.saturating_mul(k).saturating_mul(n))?;
+    let (mut y, dims) = (b.product(&a, m)?, [m, n]);
     if let Some(c) = call.optional_tensor(6)? {
         let numbers = c.floats()?;
         let (rows, columns) = match *c.dims() {
