@@ -10,8 +10,7 @@ quantised models run with optimisations, which go around that. For each model a 
 
 - `worst`, the largest difference as a part of the largest magnitude of its output; `allowed`, how much that may be
 - of quantised models instead `rms`, the root of the mean square of the differences as a part of that of the output, and `arg_max`,
-  how many of the places where the greatest of a row is are the same; `own rms` and `own arg_max` are the same figures of what ONNX
-  Runtime gives with optimisations
+  how many of the places where the greatest of a row is are the same
 - `kernels`, `other nodes`, `operations`, `bytes moved` and `arena bytes`, what `onnxtxt lower --emit stats` counts for these inputs
 - or `why` nothing can be said; `slow` if our program took longer than it may; `unfit` if ONNX Runtime does not run the model.
 
@@ -58,37 +57,12 @@ def apart(ours, theirs):
     return float(np.abs(ours - theirs)[finite].max(initial=0.0) / (scale if scale > 0 else 1.0))
 
 
-class Totals:
-    """How far the results of a quantised model are from others, over all outputs."""
-
-    def __init__(self):
-        self.error = self.power = 0.0
-        self.rows = self.same = 0
-
-    def add(self, ours, theirs):
-        for a, b in zip(flat(ours), flat(theirs)):
-            if a.shape != b.shape or b.dtype.kind in "USO":
-                continue
-            a, b = np.nan_to_num(a.astype(np.float64)), np.nan_to_num(b.astype(np.float64))
-            self.error += float(np.square(a - b).sum())
-            self.power += float(np.square(b).sum())
-            if b.ndim > 0 and b.shape[-1] > 1 and b.size > 0:
-                self.rows += b.size // b.shape[-1]
-                self.same += int((a.argmax(-1) == b.argmax(-1)).sum())
-
-    def rms(self):
-        return (self.error / self.power) ** 0.5 if self.power > 0 else self.error
-
-    def arg_max(self):
-        return self.same / self.rows if self.rows else 1.0
-
-
 def compare(ours, theirs, others):
     """What is to be said of one output, or a sentence; `others` are what ONNX Runtime itself gives in other ways."""
     ours, theirs, others = flat(ours), flat(theirs), [flat(other) for other in others]
     if len(ours) != len(theirs):
         return f"{len(ours)} parts, expected are {len(theirs)}"
-    said = {"worst": 0.0, "allowed": ROUNDING}
+    said = {"worst": 0.0, "allowed": ROUNDING, "error": 0.0, "power": 0.0, "rows": 0, "same": 0}
     for i, (a, b) in enumerate(zip(ours, theirs)):
         if a.shape != b.shape:
             return f"shape {a.shape}, expected is {b.shape}"
@@ -103,6 +77,12 @@ def compare(ours, theirs, others):
         for other in others:
             if i < len(other) and other[i].shape == b.shape:
                 said["allowed"] = max(said["allowed"], 4 * (apart(other[i], b) or 0.0))
+        a, b = np.nan_to_num(a.astype(np.float64)), np.nan_to_num(b.astype(np.float64))
+        said["error"] += float(np.square(a - b).sum())
+        said["power"] += float(np.square(b).sum())
+        if b.ndim > 0 and b.shape[-1] > 1 and b.size > 0:
+            said["rows"] += b.size // b.shape[-1]
+            said["same"] += int((a.argmax(-1) == b.argmax(-1)).sum())
     return said
 
 
@@ -237,21 +217,19 @@ def run(program, model, scratch, seconds):
     if done.returncode != 0:
         return {"why": done.stderr.strip()[:500]}
     said = {"seconds": took, "worst": 0.0, "allowed": ROUNDING}
-    totals = Totals()
+    totals = {"error": 0.0, "power": 0.0, "rows": 0, "same": 0}
     for i, (port, a, b) in enumerate(zip(session.get_outputs(), outputs_of(results, session), theirs)):
         found = compare(a, b, [other[i] for other in others])
         if isinstance(found, str):
             return {"why": f"{port.name}: {found}"}
         if found["worst"] / found["allowed"] >= said["worst"] / said["allowed"]:
             said["worst"], said["allowed"] = found["worst"], found["allowed"]
-        totals.add(a, b)
+        for key in totals:
+            totals[key] += found[key]
     said |= counts(program, model, command[3:5] if feeds else [], seconds)
     if is_quantised:
-        said["rms"], said["arg_max"] = totals.rms(), totals.arg_max()
-        own = Totals()
-        if others:
-            own.add(others[0], theirs)
-        said["own rms"], said["own arg_max"] = own.rms(), own.arg_max()
+        said["rms"] = (totals["error"] / totals["power"]) ** 0.5 if totals["power"] > 0 else totals["error"]
+        said["arg_max"] = totals["same"] / totals["rows"] if totals["rows"] else 1.0
     return said
 
 

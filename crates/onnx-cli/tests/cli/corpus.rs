@@ -102,17 +102,10 @@ const OTHERWISE: &[(&str, &str)] = &[
 ];
 
 /// How far the results of a quantised model may be apart: the root of the mean square, as a part of that of the output. One step
-/// of a quantised value is more than any rounding. Models that quantise again what they have computed magnify it: they may be four
-/// times as far from ONNX Runtime as it is from itself with other optimisations, as models of floats may.
-pub(crate) fn allowed_rms(model: &serde_json::Value) -> f64 {
-    model["own rms"].as_f64().map_or(QUANTISED, |own| (4.0 * own).max(QUANTISED))
-}
-const QUANTISED: f64 = 2e-2;
+/// of a quantised value is more than any rounding.
+pub(crate) const QUANTISED: f64 = 2e-2;
 
-/// How many of the places where the greatest of a row is have to be the same in a quantised model, by the same rule.
-fn same_places(model: &serde_json::Value) -> f64 {
-    model["own arg_max"].as_f64().map_or(SAME_PLACES, |own| (1.0 - 4.0 * (1.0 - own)).min(SAME_PLACES))
-}
+/// How many of the places where the greatest of a row is have to be the same in a quantised model.
 const SAME_PLACES: f64 = 0.95;
 
 /// Seconds that a model may take, unless `ONNXTXT_SLOW` is set: then there is no limit. `ONNXTXT_PROGRAM` is a program that has been
@@ -141,8 +134,7 @@ fn real_models_compute_what_onnx_runtime_computes() {
         let number = |key: &str| model[key].as_f64();
         let is_right = match (number("rms"), number("worst").zip(number("allowed"))) {
             (Some(rms), Some(_)) => {
-                rms <= allowed_rms(&model)
-                    && number("arg_max").is_some_and(|same| same >= same_places(&model))
+                rms <= QUANTISED && number("arg_max").is_some_and(|same| same >= SAME_PLACES)
             }
             (None, Some((worst, allowed))) => worst <= allowed,
             (_, None) => false,

@@ -26,7 +26,8 @@ pub(super) fn is_close(kind: Kind) -> bool {
     matches!(kind, Kind::RParen | Kind::RBracket | Kind::RBrace | Kind::RAngle)
 }
 
-/// Whether two items without a comma between them cannot be one that a slip has split, as `batch size` may be.
+/// Whether two items without a comma between them cannot be one that a slip has split, as `batch size` may be. A number before them
+/// may have lost its comma to a digit: `axis = 10 keepdims = 1`.
 pub(super) fn is_apart(inp: &mut Inp<'_, '_>, length: usize) -> bool {
     let at = position(inp);
     let tokens = inp.full_slice();
@@ -37,6 +38,9 @@ pub(super) fn is_apart(inp: &mut Inp<'_, '_>, length: usize) -> bool {
             Some(Kind::Ident | Kind::Int | Kind::Float | Kind::Special | Kind::String | Kind::Bytes)
         )
     };
+    if matches!(at.checked_sub(1).and_then(kind), Some(Kind::Int | Kind::Float)) {
+        return false;
+    }
     if !is_word(kind(at)) || !is_word(at.checked_sub(1).and_then(kind)) {
         // A word alone, as in `w = {1} _`, may be there by mistake.
         return kind(at + 1).is_some_and(|next| next != Kind::Comma && !is_close(next));

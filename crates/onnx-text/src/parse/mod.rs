@@ -106,6 +106,7 @@ fn finish<T>(source: &str, lexed: Lexed, tree: T, failures: Vec<Failure>) -> Par
     diagnostics.extend(failures.into_iter().map(|f| failure::diagnose(f, &tokens, source)));
     sort(&mut diagnostics);
     confirm_names(source, &tokens, &mut diagnostics);
+    doubt_commas(source, &tokens, &mut diagnostics);
     if diagnostics.len() >= MAX_FINDINGS {
         let message = format!("more than {MAX_FINDINGS} mistakes: the rest of the text was not read");
         diagnostics.push(Diagnostic::new(&code::TOO_MANY_MISTAKES, Place::Nowhere, message));
@@ -155,6 +156,36 @@ fn confirm_names(source: &str, tokens: &[Token], diagnostics: &mut [Diagnostic])
         let is_certain = name(diagnostic).is_some_and(|text| places[text] > 1);
         for fix in diagnostic.fixes.iter_mut().filter(|_| is_certain) {
             fix.safe = true;
+        }
+    }
+}
+
+/// A comma that is missing behind a name that stands nowhere else may have become a character of it: `int64 ix bool go`.
+fn doubt_commas(source: &str, tokens: &[Token], diagnostics: &mut [Diagnostic]) {
+    let is_comma = |d: &Diagnostic| {
+        let mut edits = d.fixes.iter().flat_map(|fix| &fix.edits);
+        d.code == &code::MISSING_PUNCTUATION && edits.any(|edit| edit.text == ",")
+    };
+    let name = |d: &Diagnostic| {
+        let Place::Source(span) = d.primary.place else { return None };
+        let next = tokens.partition_point(|token| token.span.end < span.start);
+        let before = tokens.get(next).filter(|t| t.kind == Kind::Ident && t.span.end == span.start)?;
+        is_comma(d).then(|| &source[before.span.range()])
+    };
+    let mut places: HashMap<&str, usize> =
+        diagnostics.iter().filter_map(name).map(|text| (text, 0)).collect();
+    if places.is_empty() {
+        return;
+    }
+    for token in tokens.iter().filter(|t| t.kind == Kind::Ident) {
+        if let Some(count) = places.get_mut(&source[token.span.range()]) {
+            *count += 1;
+        }
+    }
+    for diagnostic in diagnostics.iter_mut() {
+        let is_doubtful = name(diagnostic).is_some_and(|text| places[text] < 2);
+        for fix in diagnostic.fixes.iter_mut().filter(|_| is_doubtful) {
+            fix.safe = false;
         }
     }
 }
