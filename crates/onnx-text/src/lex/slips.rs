@@ -46,6 +46,12 @@ pub(super) fn kind(spelling: &str) -> Kind {
     if number(spelling).is_none_or(|meant| is_int(&meant)) { Kind::Int } else { Kind::Float }
 }
 
+/// Whether what is in quotes can only be a string or a name: a number in quotes may be a number, and a sign a sign.
+fn is_words(inner: &str) -> bool {
+    let is_sign = !inner.is_empty() && !inner.contains(|c: char| c.is_alphanumeric() || c == '_');
+    !is_sign && inner.parse::<f64>().is_err()
+}
+
 /// Whether what a number was meant to be is an integer.
 fn is_int(meant: &str) -> bool {
     meant.bytes().all(|b| b.is_ascii_digit() || b == b'-')
@@ -138,8 +144,7 @@ impl Driver<'_> {
         let (inner, end) = (&line[..length], start + length + 2);
         let begin = if prefix { start - 1 } else { start };
         let place = span(begin, end);
-        // A number in quotes may be a number.
-        let is_certain = !inner.contains(['"', '\\']) && inner.parse::<f64>().is_err();
+        let is_certain = !inner.contains(['"', '\\']) && is_words(inner);
         let right = format!("{}\"{inner}\"", if prefix { "b" } else { "" });
         let d = Diagnostic::new(
             &code::FOREIGN_SPELLING,
@@ -176,7 +181,7 @@ impl Driver<'_> {
         let d = Diagnostic::new(&code::FOREIGN_SPELLING, place, message)
             .label("strings and names have straight double quotes");
         let right = format!("\"{inner}\"");
-        let is_certain = !inner.contains('\\') && inner.parse::<f64>().is_err();
+        let is_certain = !inner.contains('\\') && is_words(inner);
         let help = format!("write `{}`", shown(&right));
         self.report(d.help(help).fix("use double quotes", edit(place, &right), is_certain));
         Some(Foreign { kind: Some(Kind::String), end })
