@@ -126,8 +126,10 @@ fn mistake(text: &str, random: &mut Random) -> String {
         }
         6 => replaced(token.clone(), &format!("'{}'", old.trim_matches('"'))),
         _ => {
-            let other = text[tokens[random.below(tokens.len())].clone()].to_owned();
-            replaced(token, &other)
+            let other = &text[tokens[random.below(tokens.len())].clone()];
+            // Another name is no mistake that could be seen, even if what it names comes later or twice.
+            let is_name = |text: &str| text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            if is_name(old) && is_name(other) { text.to_owned() } else { replaced(token, other) }
         }
     }
 }

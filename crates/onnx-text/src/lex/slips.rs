@@ -46,6 +46,21 @@ pub(super) fn kind(spelling: &str) -> Kind {
     if number(spelling).is_none_or(|meant| is_int(&meant)) { Kind::Int } else { Kind::Float }
 }
 
+/// Whether what is in quotes can only be a string or a name: a number in quotes may be a number, and a sign a sign.
+fn is_words(inner: &str) -> bool {
+    let is_sign = !inner.is_empty() && !inner.contains(|c: char| c.is_alphanumeric() || c == '_');
+    !is_sign && inner.parse::<f64>().is_err()
+}
+
+/// So much of a line is looked at for what is no token: a long line may have many of them.
+const LOOK: usize = 400;
+
+/// The line that a text begins with, or so many bytes of it at most.
+fn line_within(rest: &str, most: usize) -> &str {
+    let head = &rest[..rest.floor_char_boundary(most)];
+    head.split('\n').next().unwrap_or_default()
+}
+
 /// Whether what a number was meant to be is an integer.
 fn is_int(meant: &str) -> bool {
     meant.bytes().all(|b| b.is_ascii_digit() || b == b'-')
@@ -133,13 +148,12 @@ impl Driver<'_> {
         if joins && !prefix {
             return None;
         }
-        let line = self.source[start + 1..to].split('\n').next().unwrap_or_default();
-        let length = line.find('\'')?;
-        let (inner, end) = (&line[..length], start + length + 2);
+        let rest = &self.source[start + 1..to];
+        let length = rest.find(['\'', '\n']).filter(|&at| rest[at..].starts_with('\''))?;
+        let (inner, end) = (&rest[..length], start + length + 2);
         let begin = if prefix { start - 1 } else { start };
         let place = span(begin, end);
-        // A number in quotes may be a number.
-        let is_certain = !inner.contains(['"', '\\']) && inner.parse::<f64>().is_err();
+        let is_certain = !inner.contains(['"', '\\']) && is_words(inner);
         let right = format!("{}\"{inner}\"", if prefix { "b" } else { "" });
         let d = Diagnostic::new(
             &code::FOREIGN_SPELLING,
@@ -176,7 +190,7 @@ impl Driver<'_> {
         let d = Diagnostic::new(&code::FOREIGN_SPELLING, place, message)
             .label("strings and names have straight double quotes");
         let right = format!("\"{inner}\"");
-        let is_certain = !inner.contains('\\') && inner.parse::<f64>().is_err();
+        let is_certain = !inner.contains('\\') && is_words(inner);
         let help = format!("write `{}`", shown(&right));
         self.report(d.help(help).fix("use double quotes", edit(place, &right), is_certain));
         Some(Foreign { kind: Some(Kind::String), end })
@@ -184,7 +198,8 @@ impl Driver<'_> {
 
     /// Whether a line begins like a comment of another language: a sign, and words that are no statement.
     fn begins_remark(&self, rest: &str) -> bool {
-        let line = rest.split('\n').next().unwrap_or_default();
+        // Bounded, as each sign of a line may be asked about.
+        let line = line_within(rest, LOOK);
         let signs = line.trim_start_matches(['-', ';', '%', '!', '*', '\'']);
         let mark = &line[..line.len() - signs.len()];
         let is_mark = matches!(mark, "--" | ";" | ";;" | "%" | "%%" | "!" | "*" | "**");
@@ -205,7 +220,7 @@ impl Driver<'_> {
     /// `<!-- … -->`
     fn markup_comment(&mut self, start: usize, to: usize) -> Option<Foreign> {
         let rest = &self.source[start..to];
-        let line = rest.split('\n').next().unwrap_or_default();
+        let line = line_within(rest, 8 * LOOK);
         let length = line.find("-->").map(|at| at + 3)?;
         let place = span(start, start + length);
         let d = Diagnostic::new(&code::FOREIGN_SPELLING, place, "`<!-- … -->` is not a comment")
