@@ -178,10 +178,11 @@ impl Driver<'_> {
 
     /// `“…”` or `` `…` ``
     fn odd_quoted(&mut self, start: usize, to: usize) -> Option<Foreign> {
-        let line = self.source[start..to].split('\n').next().unwrap_or_default();
-        let open = line.chars().next()?;
-        let rest = &line[open.len_utf8()..];
-        let close = rest.find(|c| c == '"' || (c == '`') == (open == '`') && "`“”„‘’".contains(c))?;
+        let rest = &self.source[start..to];
+        let open = rest.chars().next()?;
+        let rest = &rest[open.len_utf8()..];
+        let closes = |c: char| c == '"' || (c == '`') == (open == '`') && "`“”„‘’".contains(c);
+        let close = rest.find(|c| c == '\n' || closes(c)).filter(|&at| !rest[at..].starts_with('\n'))?;
         let inner = &rest[..close];
         let end = start + open.len_utf8() + close + rest[close..].chars().next()?.len_utf8();
         let place = span(start, end);
