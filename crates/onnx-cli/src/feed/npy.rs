@@ -4,6 +4,8 @@
 //! integers, and the type that the model declares says what they are.
 //! Format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
+// By its path, as the fuzz target has this file in another place.
+#[path = "npy/header.rs"]
 mod header;
 
 use anyhow::{Context as _, bail, ensure};
