@@ -130,11 +130,6 @@ fn is_told(read: &mut Vec<Diagnostic>, found: &mut Diagnostic, span: Option<Span
         Place::Source(place) => Some(place),
         Place::Entity(_) | Place::Nowhere => None,
     };
-    if found.code == &code::PAYLOAD_SHORT {
-        // The reference takes one number for each complex element.
-        let covers = |d: &Diagnostic| place(d).is_some_and(|at| span.start <= at.start && at.end <= span.end);
-        return read.iter().any(|d| d.code == &code::ODD_SPELLING && covers(d));
-    }
     if found.code == &code::ATTR_NAME_TYPE {
         let same = |d: &Diagnostic| d.code == &code::UNTYPED_REFERENCE && place(d) == Some(span);
         if let Some(i) = read.iter().position(same) {

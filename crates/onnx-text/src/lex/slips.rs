@@ -222,7 +222,8 @@ impl Driver<'_> {
     fn markup_comment(&mut self, start: usize, to: usize) -> Option<Foreign> {
         let rest = &self.source[start..to];
         let line = line_within(rest, 8 * LOOK);
-        let length = line.find("-->").map(|at| at + 3)?;
+        // `<!-->` opens a comment and does not close it.
+        let length = line.get(4..)?.find("-->").map(|at| at + 7)?;
         let place = span(start, start + length);
         let d = Diagnostic::new(&code::FOREIGN_SPELLING, place, "`<!-- … -->` is not a comment")
             .label("a comment begins with `#` and ends with its line");
