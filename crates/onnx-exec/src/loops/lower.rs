@@ -57,7 +57,7 @@ impl Nest {
         let over_count: usize = axes.over.iter().product();
         let stencil = over
             .filter(|_| over_count <= MOST_OF_STENCIL)
-            .and_then(|over| Taps::of(over.combine, &body, axes.dims.len(), &axes.over))
+            .and_then(|over| Taps::of(over.combine, &body, &axes.dims, &axes.over))
             .filter(|taps| taps.has_windows() && (taps.factor.is_some() || taps.combine != Combine::Sum));
         // Strips of a stencil cover whole planes, however short their rows are. Plain sums are more exact along their axes.
         if over.is_some() && stencil.is_none() {
@@ -83,7 +83,7 @@ impl Nest {
                 let b = Factor::bytes(b, |expr| builder(last).finish(expr, Some(Class::Int)));
                 a.zip(b).and_then(|(a, b)| {
                     stencil_of_bytes = (over_count <= MOST_OF_STENCIL)
-                        .then(|| Taps::of_bytes([&a, &b], last, axes.dims.len(), &axes.over))
+                        .then(|| Taps::of_bytes([&a, &b], last, &axes.dims, &axes.over))
                         .flatten();
                     contraction(formula.elem, &axes, a, b, operands)
                 })
@@ -98,7 +98,7 @@ impl Nest {
         let is_of_bytes = stencil_of_bytes.is_some();
         let is_strip = contraction.is_none() && !is_inner;
         let taps = over.filter(|_| is_strip).and_then(|over| {
-            let of_floats = || stencil.or_else(|| Taps::of(over.combine, &body, axes.dims.len(), &axes.over));
+            let of_floats = || stencil.or_else(|| Taps::of(over.combine, &body, &axes.dims, &axes.over));
             stencil_of_bytes.or_else(of_floats)
         });
         let reduction = match over {

@@ -16,6 +16,7 @@
 //! Whatever has no nest here (bits of other types, numbers of 64 bits without a sign) is evaluated element by element.
 
 mod axes;
+mod channels;
 mod check;
 mod contract;
 mod facts;

@@ -9,6 +9,7 @@ use super::pieces::Pieces;
 use super::program::Reg;
 use super::reduce::{Strips, Totals};
 use super::strip::Strip;
+use super::taps::Laid;
 use super::view::Operands;
 use super::widest::{Job, widest};
 use super::{Class, LANES, Nest, Reduction};
@@ -84,8 +85,8 @@ struct Loops<'n> {
     totals: Option<Totals>,
     /// Where totals go.
     total: Reg,
-    /// Where the windows of a strip are laid out.
-    windows: Vec<f32>,
+    /// What stencils lay out.
+    laid: Laid,
     /// Sums of products of bytes, before they become integers.
     sums: Vec<f32>,
 }
@@ -122,7 +123,7 @@ impl<'n> Loops<'n> {
         let own = Reg { class, at: counts[class as usize] - 1 };
         let total = nest.then.as_ref().and_then(|then| then.total).unwrap_or(own);
         let (body, then) = (Registers::new(nest.body.counts, lanes), Registers::new(counts, lanes));
-        let mut loops = Loops { nest, body, then, totals, total, windows: Vec::new(), sums: Vec::new() };
+        let mut loops = Loops { nest, body, then, totals, total, laid: Laid::default(), sums: Vec::new() };
         numbers(&nest.body, &mut loops.body);
         if let Some(then) = &nest.then {
             numbers(then, &mut loops.then);
@@ -144,6 +145,7 @@ impl<'n> Loops<'n> {
         for (at, d) in at[..split].iter_mut().zip(&nest.dims).rev() {
             (*at, place) = (place % d, place / d);
         }
+        self.laid.clear();
         let is_by_row = nest.taps.as_ref().is_some_and(|taps| !taps.has_windows());
         let mut rest = out;
         let mut left = elements.len();
@@ -217,10 +219,10 @@ impl<'n> Loops<'n> {
         } else if let Some(taps) = &nest.taps {
             if taps.has_windows() && total.class == Class::Int {
                 self.sums.resize(n + SLACK, 0.0);
-                taps.run_windows(operands, at, strip, &mut self.windows, &mut self.sums)?;
+                taps.run_windows(operands, at, strip, &mut self.laid, &mut self.sums)?;
                 widest(ToInts { sums: &self.sums, lanes: &mut self.then.int[total.at][..n] });
             } else if taps.has_windows() {
-                taps.run_windows(operands, at, strip, &mut self.windows, self.then.own(total))?;
+                taps.run_windows(operands, at, strip, &mut self.laid, self.then.own(total))?;
             } else {
                 let (single, double) = totals.first(n);
                 taps.run(operands, at, single, double)?;

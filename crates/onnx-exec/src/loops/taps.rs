@@ -3,6 +3,7 @@
 //! Convolutions of a channel with itself, products of a row with a matrix and pools are such. What each step adds to the places
 //! is known before, so that for a strip nothing is left but to find the stretch that lies within bounds and to combine it.
 
+use super::channels::{Factors, Pixels, are_channels};
 use super::narrow::{brain_to_single, half_to_single};
 use super::product::Factor;
 use super::program::{Bound, Instr, Program};
@@ -37,8 +38,32 @@ pub(super) struct Taps {
     /// The axis of the strips.
     pub(super) along: usize,
     pub(super) steps: Vec<Step>,
-    /// How they overlap.
-    windows: Option<Windows>,
+    shared: Shared,
+}
+
+/// What neighbours share of what they read.
+#[derive(Clone, Debug)]
+enum Shared {
+    /// Nothing, or it is not made use of.
+    Nothing,
+    /// Elements beside one another along a strip, which are laid out before.
+    Windows(Windows),
+    /// Lanes are channels, and neighbours along the axis before read the same elements.
+    Channels,
+}
+
+/// What stencils need while they run.
+#[derive(Default)]
+pub(super) struct Laid {
+    patches: Vec<f32>,
+    factors: Factors,
+}
+
+impl Laid {
+    /// Forgets what depends on operands.
+    pub(super) fn clear(&mut self) {
+        self.factors.clear();
+    }
 }
 
 /// What is loaded: single floats, narrower ones, or bytes that become such, less a zero point.
@@ -160,10 +185,38 @@ impl Source {
         }
     }
 
+    /// The zero point of a lane at a position; `None` if there is none in the operand.
+    fn zero_of_lane(&self, operands: &Operands<'_>, at: &[usize], along: usize, lane: usize) -> Option<f32> {
+        let Some((operand, place)) = &self.zero else { return Some(0.0) };
+        let from = operands.get(*operand).copied().flatten()?;
+        let place = place.at(at) - from.first + place.by[along] * lane as i64;
+        let bits = *from.bytes.get(usize::try_from(place).ok()?)?;
+        Some(if self.elem == ElemType::INT8 { f32::from(bits as i8) } else { f32::from(bits) })
+    }
+
+    /// Which of two is what is read and which is what it is multiplied with: a factor has no bounds, and is the same for a whole
+    /// strip or for a lane of all its rows.
+    fn pair(a: Source, b: Source, along: usize) -> Option<(Source, Source)> {
+        let stands = |source: &Source| source.bounds.is_empty() && source.place.by[along] == 0;
+        let is_of_lane = |source: &Source| source.bounds.is_empty() && is_of_lane(&source.place, along);
+        match [stands(&a), stands(&b), is_of_lane(&a), is_of_lane(&b)] {
+            [_, true, ..] => Some((a, b)),
+            [true, ..] => Some((b, a)),
+            [.., true] => Some((a, b)),
+            [_, _, true, _] => Some((b, a)),
+            [..] => None,
+        }
+    }
+
     /// Whether its zero point is the same for all elements of the axes from one on.
     fn is_even_from(&self, axis: usize) -> bool {
         self.zero.as_ref().is_none_or(|(_, place)| place.by[axis..].iter().all(|by| *by == 0))
     }
+}
+
+/// Whether a function depends on no axis of a strip but that of its lanes.
+fn is_of_lane(function: &Linear, along: usize) -> bool {
+    steps_of(function, along)[..2] == [0, 0]
 }
 
 fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure> {
@@ -175,43 +228,41 @@ fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure
 
 impl Taps {
     /// The reduction of a body over axes behind those of the result, if it is such a one.
-    pub(super) fn of(combine: Combine, body: &Program, split: usize, over: &[usize]) -> Option<Taps> {
+    pub(super) fn of(combine: Combine, body: &Program, dims: &[usize], over: &[usize]) -> Option<Taps> {
         let along = body.along;
         let (x, factor) = match (&body.instrs[..], combine) {
             ([x], Combine::Max | Combine::Min | Combine::Sum) => (Source::of(x)?, None),
             ([a, b, Instr::Binary { to, op: Binary::Mul, a: left, b: right }], Combine::Sum) => {
                 let is_all = body.result == Some(*to) && left != right;
-                let (a, b) = (Source::of(a)?, Source::of(b)?);
-                let stands = |source: &Source| source.bounds.is_empty() && source.place.by[along] == 0;
-                match (stands(&a), stands(&b)) {
-                    (_, true) if is_all => (a, Some(b)),
-                    (true, _) if is_all => (b, Some(a)),
-                    _ => return None,
-                }
+                let (x, factor) = Source::pair(Source::of(a)?, Source::of(b)?, along).filter(|_| is_all)?;
+                (x, Some(factor))
             }
             _ => return None,
         };
-        Taps::new(combine, x, factor, along, split, over)
+        Taps::new(combine, x, factor, along, dims, over)
     }
 
     /// The sum of products of bytes less zero points, in single floats, which are exact up to so many steps.
-    pub(super) fn of_bytes([a, b]: [&Factor; 2], along: usize, split: usize, over: &[usize]) -> Option<Taps> {
+    pub(super) fn of_bytes(
+        [a, b]: [&Factor; 2],
+        along: usize,
+        dims: &[usize],
+        over: &[usize],
+    ) -> Option<Taps> {
         let source = |factor: &Factor| {
             let (byte, zero) = factor.byte()?;
             Source::of_byte(byte, zero)
         };
-        let (a, b) = (source(a)?, source(b)?);
-        let stands = |source: &Source| source.bounds.is_empty() && source.place.by[along] == 0;
-        let (x, factor) = match (stands(&a), stands(&b)) {
-            (_, true) => (a, b),
-            (true, _) => (b, a),
-            (false, false) => return None,
-        };
+        let (x, factor) = Source::pair(source(a)?, source(b)?, along)?;
         // A strip may have several planes, each with a zero point of its factors.
-        if !x.is_even_from(along.saturating_sub(2)) || !factor.is_even_from(along.saturating_sub(1)) {
+        let is_even = match factor.place.by[along] {
+            0 => factor.is_even_from(along.saturating_sub(1)),
+            _ => factor.zero.as_ref().is_none_or(|(_, place)| is_of_lane(place, along)),
+        };
+        if !x.is_even_from(along.saturating_sub(2)) || !is_even {
             return None;
         }
-        Taps::new(Combine::Sum, x, Some(factor), along, split, over).filter(Taps::has_windows)
+        Taps::new(Combine::Sum, x, Some(factor), along, dims, over).filter(Taps::has_windows)
     }
 
     fn new(
@@ -219,7 +270,7 @@ impl Taps {
         x: Source,
         factor: Option<Source>,
         along: usize,
-        split: usize,
+        dims: &[usize],
         over: &[usize],
     ) -> Option<Taps> {
         let neutral = match combine {
@@ -233,6 +284,7 @@ impl Taps {
         if is_backward || !is_neutral || !(1..=MOST_STEPS).contains(&count) {
             return None;
         }
+        let split = dims.len();
         let mut at = vec![0; split + over.len()];
         let mut steps = Vec::with_capacity(count);
         let from = |function: &Linear, at: &[usize]| function.at(at) - function.base;
@@ -247,19 +299,21 @@ impl Taps {
             }
         }
         let is_few = steps.len() <= MOST_OF_STENCIL;
-        let windows = is_few.then(|| Windows::of(&x, factor.as_ref(), &steps, along)).flatten();
-        // Sums that no neighbours share are doubles, and narrow floats are read by windows only.
+        let stands = factor.as_ref().is_none_or(|factor| factor.place.by[along] == 0);
+        let is_of_channel = factor.as_ref().is_none_or(|factor| is_of_lane(&factor.place, along));
+        let shared = if is_few && is_of_channel && are_channels(&x, &steps, along, dims[along]) {
+            Shared::Channels
+        } else if is_few && stands {
+            Windows::of(&x, factor.as_ref(), &steps, along).map_or(Shared::Nothing, Shared::Windows)
+        } else {
+            Shared::Nothing
+        };
+        // Sums that no neighbours share are doubles, and narrow floats are read by stencils only.
         let is_sum = combine == Combine::Sum && factor.is_none();
         let is_single = |source: &Source| source.elem == ElemType::FLOAT;
         let are_single = is_single(&x) && factor.as_ref().is_none_or(is_single);
-        (!is_sum && are_single || windows.is_some()).then_some(Taps {
-            x,
-            factor,
-            combine,
-            along,
-            steps,
-            windows,
-        })
+        let is_shared = !matches!(shared, Shared::Nothing);
+        (!is_sum && are_single && stands || is_shared).then_some(Taps { x, factor, combine, along, steps, shared })
     }
 
     /// Whether the total is a single float.
@@ -267,9 +321,9 @@ impl Taps {
         self.combine != Combine::Sum || self.steps.len() <= BLOCK
     }
 
-    /// Whether neighbours share what they read, which is laid out before.
+    /// Whether neighbours share what they read.
     pub(super) fn has_windows(&self) -> bool {
-        self.windows.is_some()
+        !matches!(self.shared, Shared::Nothing)
     }
 
     /// Combines all steps for a strip from a position on, if it [has windows](Self::has_windows), into the first of some single
@@ -279,24 +333,39 @@ impl Taps {
         operands: &Operands<'_>,
         at: &[usize],
         strip: Strip,
-        patches: &mut Vec<f32>,
+        laid: &mut Laid,
         out: &mut [f32],
     ) -> Result<(), Failure> {
-        let Some(windows) = &self.windows else { fail!("a reduction has no windows") };
         let (x, first) = self.x.elements(operands, self.x.zero(operands, at, self.along, 0)?)?;
-        let mut zeros = SmallVec::<[f32; 4]>::new();
-        let mut factors = None;
-        if let Some(factor) = &self.factor {
-            let (elements, first) = factor.elements(operands, 0.0)?;
-            factors = Some((elements, factor.place.at(at) - first));
-            for plane in 0..strip.n() / (strip.height() * strip.lanes()).max(1) {
-                zeros.push(factor.zero(operands, at, self.along, plane)?);
-            }
-        }
         let start = self.x.place.at(at) - first;
         let values = self.x.bounds.iter().map(|bound| bound.function.at(at)).collect();
-        let is_in =
-            widest(Window { windows, taps: self, strip, x, factors, zeros, start, values, patches, out });
+        let Laid { patches, factors } = laid;
+        let is_in = match &self.shared {
+            Shared::Nothing => fail!("a reduction has no windows"),
+            Shared::Windows(windows) => {
+                let mut zeros = SmallVec::<[f32; 4]>::new();
+                let mut factors = None;
+                if let Some(factor) = &self.factor {
+                    let (elements, first) = factor.elements(operands, 0.0)?;
+                    factors = Some((elements, factor.place.at(at) - first));
+                    for plane in 0..strip.n() / (strip.height() * strip.lanes()).max(1) {
+                        zeros.push(factor.zero(operands, at, self.along, plane)?);
+                    }
+                }
+                widest(Window { windows, taps: self, strip, x, factors, zeros, start, values, patches, out })
+            }
+            Shared::Channels => {
+                if let Some(factor) = &self.factor {
+                    let (elements, first) = factor.elements(operands, 0.0)?;
+                    let place = (factor.place.at(at) - first, factor.place.by[self.along]);
+                    let zero = |lane: usize| factor.zero_of_lane(operands, at, self.along, lane);
+                    if factors.gather(elements, place, &self.steps, strip.lanes(), zero).is_none() {
+                        fail!("an index is out of bounds")
+                    }
+                }
+                widest(Pixels { taps: self, strip, x, factors, start, values, lines: patches, out })
+            }
+        };
         if is_in { Ok(()) } else { fail!("an index is out of bounds") }
     }
 

@@ -75,14 +75,27 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Result<Refusals, Failure> {
 
 /// What loops there are for a formula.
 #[derive(Clone, Copy)]
-struct Loops {
-    is_product: bool,
+pub(super) struct Loops {
+    pub(super) is_product: bool,
     /// Whether it is a product or a stencil of bytes.
     is_of_bytes: bool,
-    is_piecewise: bool,
-    is_stencil: bool,
+    pub(super) is_piecewise: bool,
+    pub(super) is_stencil: bool,
     /// How many positions are computed.
-    rough: usize,
+    pub(super) rough: usize,
+}
+
+/// What loops there are for a formula, if there are any.
+pub(super) fn judge(formula: &Formula, slots: &[Slot]) -> Option<Loops> {
+    let formula = split(formula)?;
+    let nest = Nest::of(&formula, &types(slots))?;
+    Some(Loops {
+        is_product: nest.is_product(),
+        is_of_bytes: nest.is_product_of_bytes() || nest.is_stencil_of_bytes(),
+        is_stencil: nest.is_stencil(),
+        is_piecewise: nest.is_piecewise(),
+        rough: roughness(&formula),
+    })
 }
 
 impl Loops {
@@ -136,17 +149,8 @@ impl<'s> Fuse<'s> {
         Fuse { slots, items, judged, maker, readers, sizes, refused }
     }
 
-    /// What loops there are for a formula, if there are any.
     fn judge(&self, formula: &Formula) -> Option<Loops> {
-        let formula = split(formula)?;
-        let nest = Nest::of(&formula, &types(self.slots))?;
-        Some(Loops {
-            is_product: nest.is_product(),
-            is_of_bytes: nest.is_product_of_bytes() || nest.is_stencil_of_bytes(),
-            is_stencil: nest.is_stencil(),
-            is_piecewise: nest.is_piecewise(),
-            rough: roughness(&formula),
-        })
+        judge(formula, self.slots)
     }
 
     /// Whether a formula is arithmetic on floats that are loaded at linear positions: if it is made of two that have loops, it has

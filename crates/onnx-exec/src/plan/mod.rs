@@ -26,6 +26,7 @@ mod dequantized;
 mod fuse;
 mod group;
 mod index;
+mod layout;
 mod place;
 mod print;
 mod rewrite;
@@ -212,6 +213,8 @@ impl Plan {
         constants::parts(&mut stretch)?;
         constants::compute(&mut stretch, Which::All)?;
         debug_assert_eq!(stretch.mistake(), None, "when parts are computed");
+        layout::layout(&mut stretch)?;
+        debug_assert_eq!(stretch.mistake(), None, "when layouts are chosen");
         let Some(mut kernels) = group::group(&mut stretch, &mut refused) else { return Ok(None) };
         constants::pack(&mut kernels, &stretch.slots, executable);
         let Stretch { end, needs, slots, published, named, expected, .. } = stretch;

@@ -3,10 +3,11 @@
 use super::finish::Run;
 use super::kind::Kind;
 use super::known::Known;
-use super::multiply::{Product, ReadRows};
+use super::multiply::Product;
 use super::pack::Packer;
 use super::patch::Patch;
 use super::read::{Lying, Read, are_listed, packed_steps, steps_of};
+use super::rows::RowSource;
 use super::{COLUMNS, Contraction, Side, block, blocks, pack_columns, place};
 use crate::failure::Failure;
 use crate::loops::micro::{Micro, Steps};
@@ -62,7 +63,7 @@ impl<'c> Way<'c> {
         if !are_listed(extents, step_axes) {
             return Way::Packed;
         }
-        let lying = Lying::of(side, extents).filter(|lying| {
+        let lying = Lying::of::<f32>(side, extents).filter(|lying| {
             let [outer, inner] = [&side.axes[..lying.outer], &side.axes[lying.outer..]]
                 .map(|axes| axes.iter().map(|&axis| extents[axis]).product::<usize>());
             lying.apart == 1 && rows < ROWS_TO_PACK && is_worth_it([outer, inner], outer * inner, rows)
@@ -136,7 +137,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         operands: &Operands<'_>,
         at: &mut [usize],
         product: &mut Product<'_, T>,
-        rows: ReadRows<'_, '_, T>,
+        rows: &RowSource<'_, '_, T>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
         match &self.way {
@@ -158,7 +159,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         at: &mut [usize],
         columns: Range<usize>,
         product: &mut Product<'_, T>,
-        rows: ReadRows<'_, '_, T>,
+        rows: &RowSource<'_, '_, T>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let depth = self.count.next_multiple_of(T::GROUP);
@@ -194,7 +195,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         operands: &Operands<'_>,
         at: &mut [usize],
         product: &mut Product<'_, T>,
-        rows: ReadRows<'_, '_, T>,
+        rows: &RowSource<'_, '_, T>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let Way::Lying(lying) = self.way else { return Ok(()) };
@@ -222,7 +223,6 @@ impl<'c, T: Kind> Columns<'c, T> {
                 let read = |steps: &Range<usize>| Read {
                     numbers: &numbers[first..],
                     tile,
-                    apart: 0,
                     steps: Steps::of(&self.steps[steps.clone()]),
                 };
                 let run = Run { columns: before + first..before + first + n, from: 0 };
@@ -239,7 +239,7 @@ impl<'c, T: Kind> Columns<'c, T> {
         operands: &Operands<'_>,
         at: &mut [usize],
         product: &mut Product<'_, T>,
-        rows: ReadRows<'_, '_, T>,
+        rows: &RowSource<'_, '_, T>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let Way::Copied(patch) = &self.way else { return Ok(()) };
@@ -256,7 +256,6 @@ impl<'c, T: Kind> Columns<'c, T> {
                 let read = |steps: &Range<usize>| Read {
                     numbers: &numbers[block.start..],
                     tile: self.micro.columns,
-                    apart: 0,
                     steps: Steps::of(&self.steps[steps.clone()]),
                 };
                 product.block((operands, at), (&runs, block.len()), rows, &read, out)?;

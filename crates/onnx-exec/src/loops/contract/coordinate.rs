@@ -94,6 +94,16 @@ impl<'p> Coordinate<'p> {
         ((self.most - self.least) / self.stride) as usize
     }
 
+    /// How far the greatest shift is from the least.
+    pub(super) fn more_values(&self) -> usize {
+        (self.most - self.least) as usize
+    }
+
+    /// How many values there are from the first to the last.
+    pub(super) fn reach(&self) -> usize {
+        self.stride as usize * self.extent.saturating_sub(1) + self.more_values() + 1
+    }
+
     /// The values of the function that some column asks for and that are in bounds.
     pub(super) fn values(&self, origin: i64) -> Range<i64> {
         let end = self.stride * (self.extent as i64 - 1) + self.most + 1;

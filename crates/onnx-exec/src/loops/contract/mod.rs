@@ -24,12 +24,14 @@
 mod columns;
 mod coordinate;
 mod finish;
+mod image;
 mod kind;
 mod known;
 mod multiply;
 mod pack;
 mod patch;
 mod read;
+mod rows;
 mod stretches;
 mod zeros;
 
@@ -43,6 +45,7 @@ use known::Known;
 pub(crate) use known::Packed;
 use onnx_ir::ElemType;
 use pack::Packer;
+use rows::Access;
 use std::ops::Range;
 use std::sync::Arc;
 use stretches::Alike;
@@ -188,16 +191,20 @@ impl Contraction {
     /// How rows and columns are read.
     pub(super) fn read(&self) -> [&'static str; 2] {
         let (extents, steps) = self.axes();
-        let lying = multiply::lying_rows(&self.a, &extents, &steps, self.b.count(&extents));
-        let rows = match (&self.a.known, lying) {
-            (Some(_), _) => "packed before the run",
-            (None, Some(_)) => "where they lie",
-            (None, None) => "packed",
+        let access = match self.is_float() {
+            true => Access::of::<f32>(self, &extents, &steps),
+            false => Access::of::<u8>(self, &extents, &steps),
+        };
+        let rows = match access {
+            Access::Prepacked(_) => "packed before the run",
+            Access::InPlace(_) => "in place",
+            Access::Image(_) => "from a copy with a border",
+            Access::Packed => "packed",
         };
         let columns = match (&self.b.known, Way::of(&self.b, &extents, &steps, self.a.count(&extents))) {
             (Some(_), _) | (None, Way::Known(..)) => "packed before the run",
-            (None, Way::Lying(_)) => "where they lie",
-            (None, Way::Copied(_)) => "in a copy with what is beside them",
+            (None, Way::Lying(_)) => "in place",
+            (None, Way::Copied(_)) => "from a copy with a border",
             (None, Way::Packed) => "packed",
         };
         [rows, columns]

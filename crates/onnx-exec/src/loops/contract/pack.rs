@@ -49,11 +49,7 @@ impl<'p, T: Kind> Packer<'p, T> {
         out: &mut [T],
     ) -> Result<(), Failure> {
         let n = steps.len();
-        let padding = match self.side.bytes.as_ref().filter(|bytes| bytes.is_padded) {
-            Some(Bytes { zero: Some(zero), .. }) => Some(T::number(0.0, only(zero, operands, at)?)),
-            Some(_) | None => None,
-        };
-        if let Some(loaded) = Loaded::of(self.side, operands, padding) {
+        if let Some(loaded) = Loaded::of(self.side, operands, padding(self.side, operands, at)?) {
             let Packer { side, extents, steps: step_axes, tile, .. } = *self;
             let stretches = Stretches { loaded, side, extents, step_axes, tile };
             let alike = side.alike.get_or_init(|| stretches.alike(at));
@@ -158,6 +154,18 @@ impl<'p, T: Kind> Packer<'p, T> {
             o += lines;
         }
         Ok(())
+    }
+}
+
+/// What stands out of bounds of a factor, if that is its zero point, which is known in the run only.
+pub(super) fn padding<T: Kind>(
+    side: &Side,
+    operands: &Operands<'_>,
+    at: &[usize],
+) -> Result<Option<T>, Failure> {
+    match side.bytes.as_ref().filter(|bytes| bytes.is_padded) {
+        Some(Bytes { zero: Some(zero), .. }) => Ok(Some(T::number(0.0, only(zero, operands, at)?))),
+        Some(_) | None => Ok(None),
     }
 }
 

@@ -8,31 +8,25 @@
 //! sum over k of a[m, k] * b[n, k]        rows likewise, columns packed
 //! ```
 
-use super::Side;
+use super::{Flip, Side};
 use super::kind::Kind;
-use crate::loops::micro::{Columns, Rows, Steps};
+use crate::loops::micro::{Columns, Steps};
 use crate::loops::program::{Instr, Program};
 use crate::loops::view::Operands;
-use onnx_ir::ElemType;
 
-/// A factor for a block of steps.
+/// Columns for a block of steps.
 #[derive(Clone, Copy)]
 pub(super) struct Read<'r, T> {
     pub(super) numbers: &'r [T],
-    /// How far apart tiles are, and the rows in them.
+    /// How far apart tiles are.
     pub(super) tile: usize,
-    pub(super) apart: usize,
     pub(super) steps: Steps<'r>,
 }
 
 impl<'r, T: Kind> Read<'r, T> {
-    /// One that is packed, in tiles of so many rows or columns; of a tile, the steps begin there.
+    /// Those that are packed, in tiles of so many columns; of a tile, the steps begin there.
     pub(super) fn packed(numbers: &'r [T], tile: usize, steps: &'r [usize]) -> Self {
-        Read { numbers, tile: steps.len() * T::GROUP * tile, apart: T::GROUP, steps: Steps::of(steps) }
-    }
-
-    pub(super) fn rows(&self, tile: usize) -> Rows<'r, T> {
-        Rows { numbers: &self.numbers[tile * self.tile..], apart: self.apart, steps: self.steps }
+        Read { numbers, tile: steps.len() * T::GROUP * tile, steps: Steps::of(steps) }
     }
 
     pub(super) fn columns(&self, tile: usize) -> Columns<'r, T> {
@@ -64,11 +58,13 @@ pub(super) struct Lying {
 
 impl Lying {
     /// How a factor lies, if it does.
-    pub(super) fn of(side: &Side, extents: &[usize]) -> Option<Lying> {
-        let [Instr::Load { to, operand, elem: ElemType::FLOAT, place }] = &side.program.instrs[..] else {
+    pub(super) fn of<T: Kind>(side: &Side, extents: &[usize]) -> Option<Lying> {
+        let [Instr::Load { to, operand, elem, place }] = &side.program.instrs[..] else {
             return None;
         };
-        if side.bytes.is_some() || side.program.result != Some(*to) || place.by.iter().any(|by| *by < 0) {
+        let is_flipped = side.bytes.as_ref().is_some_and(|bytes| bytes.flip != Flip::None);
+        let is_it = T::is_element(*elem) && side.program.result == Some(*to) && !is_flipped;
+        if !is_it || place.by.iter().any(|by| *by < 0) {
             return None;
         }
         let mut own = side.axes.iter().rev().filter(|axis| extents[**axis] > 1).peekable();
@@ -84,7 +80,7 @@ impl Lying {
         Some(Lying { operand: *operand, apart: usize::try_from(apart).ok()?, outer })
     }
 
-    /// The numbers from the first of its positions on, at a position of all other axes.
+    /// The numbers from the first of its inner positions on, at a position of all other axes.
     pub(super) fn numbers<'v, T: Kind>(
         &self,
         side: &Side,

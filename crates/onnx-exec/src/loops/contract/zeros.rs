@@ -8,6 +8,7 @@
 
 use super::kind::Kind;
 use super::read::packed_steps;
+use super::rows::RowSource;
 use super::{Contraction, Side, blocks, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
@@ -52,20 +53,22 @@ impl<'z> Zeros<'z> {
         self.b.find(operands, at, columns)
     }
 
-    /// Adds up packed rows, if that is wanted and not known.
-    pub(super) fn sum_rows<T: Kind>(
-        &mut self,
-        micro: Micro<T>,
-        known: Option<&[i32]>,
-        packed: &[T],
-        rows: usize,
-        count: usize,
-    ) {
-        self.a.sums = match known {
-            _ if self.b.is_nothing => vec![0; rows],
-            Some(known) => known[..rows].to_vec(),
-            None => sums_of_rows(micro, packed, rows, count),
-        };
+    /// Adds up the rows of a band, if that is wanted and not known.
+    pub(super) fn sum_rows<T: Kind>(&mut self, micro: Micro<T>, rows: &RowSource<'_, '_, T>, count: usize) {
+        let Offsets { sums, zeros, .. } = &mut self.a;
+        sums.resize(zeros.len(), 0);
+        if self.b.is_nothing {
+            return;
+        }
+        match rows.sums() {
+            Some(known) => sums.iter_mut().zip(known).for_each(|(sum, known)| *sum = *known),
+            None => {
+                for tile in &rows.tiles {
+                    let sums = &mut sums[tile.first..tile.first + tile.count];
+                    sum_tile(micro, count, |steps| rows.read(tile, steps), sums);
+                }
+            }
+        }
     }
 
     /// Adds up a block of packed columns likewise, less what their zero points add.
@@ -157,26 +160,37 @@ impl<'o> Offsets<'o> {
 /// The sums of packed rows over all steps.
 pub(super) fn sums_of_rows<T: Kind>(micro: Micro<T>, packed: &[T], rows: usize, count: usize) -> Vec<i32> {
     let whole = packed.len() / count.next_multiple_of(T::GROUP);
-    let ones = vec![T::ONE; T::GROUP * micro.columns];
-    // All steps of ones are the first.
-    let (of_rows, none) = (packed_steps::<T>(micro.rows), vec![0; T::STEPS / T::GROUP]);
-    let mut tile = vec![T::NO_TOTAL; micro.rows * micro.columns];
-    let mut sums = Vec::with_capacity(rows);
-    for first in (0..rows).step_by(micro.rows) {
-        let size = [micro.rows.min(rows - first), 1];
-        for steps in blocks(count, T::STEPS) {
+    let of_rows = packed_steps::<T>(micro.rows);
+    let mut sums = vec![0; rows];
+    for (tile, sums) in sums.chunks_mut(micro.rows).enumerate() {
+        let read = |steps: &Range<usize>| {
             let n = steps.len().next_multiple_of(T::GROUP);
-            let a = &packed[steps.start * whole + first * n..][..n * micro.rows];
-            let groups = n / T::GROUP;
-            let a = Rows { numbers: a, apart: T::GROUP, steps: Steps::of(&of_rows[..groups]) };
-            let b = Columns { numbers: &ones, steps: Steps::of(&none[..groups]) };
-            let (c, stride) = (&mut tile[..], micro.columns);
-            micro.run(Tile { a, b, c, stride, size, is_first: steps.start == 0 });
-        }
-        let tile: &[i32] = bytemuck::cast_slice(&tile);
-        sums.extend(tile.iter().step_by(micro.columns).take(size[0]));
+            let numbers = &packed[steps.start * whole + tile * micro.rows * n..][..n * micro.rows];
+            Rows { numbers, apart: T::GROUP, steps: Steps::of(&of_rows[..n / T::GROUP]) }
+        };
+        sum_tile(micro, count, read, sums);
     }
     sums
+}
+
+/// The sums of the rows of a tile over all steps.
+fn sum_tile<'a, T: Kind + 'a>(
+    micro: Micro<T>,
+    count: usize,
+    read: impl Fn(&Range<usize>) -> Rows<'a, T>,
+    sums: &mut [i32],
+) {
+    let ones = vec![T::ONE; T::GROUP * micro.columns];
+    // All steps of ones are the first.
+    let none = vec![0; T::STEPS / T::GROUP];
+    let mut totals = vec![T::NO_TOTAL; micro.rows * micro.columns];
+    for steps in blocks(count, T::STEPS) {
+        let b = Columns { numbers: &ones, steps: Steps::of(&none[..steps.len().div_ceil(T::GROUP)]) };
+        let (a, c, size) = (read(&steps), &mut totals[..], [sums.len(), 1]);
+        micro.run(Tile { a, b, c, stride: micro.columns, size, is_first: steps.start == 0 });
+    }
+    let totals: &[i32] = bytemuck::cast_slice(&totals);
+    sums.iter_mut().zip(totals.iter().step_by(micro.columns)).for_each(|(sum, total)| *sum = *total);
 }
 
 /// The sums of a block of packed columns over all steps, and something for those behind, up to a whole tile.

@@ -1,0 +1,302 @@
+//! Stencils whose lanes are channels: depthwise convolutions and pools of images with their channels last.
+//!
+//! ```text
+//! y[h, w, c] = sum over k < 3, l < 3 of x[h + k - 1, w + l - 1, c] * weight[k, l, c]
+//! ```
+//! No two steps read the same element for a lane, so nothing is laid out before: each step reads full registers of the operand.
+//! Which steps are in bounds depends on the pixel alone; pixels of a line with the same steps are computed four at a time, their
+//! totals in registers from the first step to the last. Elements narrower than single floats are widened line by line.
+
+use super::program::Bound;
+use super::strip::Strip;
+use super::taps::{Elements, Source, Step, Taps};
+use super::tiles::{Combining, Greatest, GreatestOrNone, Least, LeastOrNone, Stretch, Sums, WIDE};
+use super::widest::Job;
+use super::windows::steps_of;
+use onnx_ops::meaning::Combine;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Pixels that are computed at once.
+const PIXELS: usize = 4;
+
+/// Whether lanes of so many channels are read one behind the other by all steps, no element for two lanes.
+pub(super) fn are_channels(x: &Source, steps: &[Step], along: usize, extent: usize) -> bool {
+    let is_of_lane = |bound: &Bound| bound.function.by[along] != 0;
+    let extent = extent as i64;
+    let mut places: SmallVec<[i64; 16]> = steps.iter().map(|step| step.x).collect();
+    places.sort_unstable();
+    let are_apart = places.windows(2).all(|pair| pair[1] - pair[0] >= extent);
+    let [_, pixel, lane] = steps_of(&x.place, along);
+    lane == 1 && along > 0 && pixel >= extent && are_apart && !x.bounds.iter().any(is_of_lane)
+}
+
+/// Factors of all steps for some lanes, one step after the other.
+#[derive(Default)]
+pub(super) struct Factors {
+    numbers: Vec<f32>,
+    /// The place of the first lane, and how many lanes there are.
+    of: Option<(i64, usize)>,
+}
+
+impl Factors {
+    /// Forgets what the factors were.
+    pub(super) fn clear(&mut self) {
+        self.of = None;
+    }
+
+    /// Gathers the factors of all steps from a place on, each less the zero point of its lane.
+    pub(super) fn gather(
+        &mut self,
+        elements: Elements<'_>,
+        (first, by): (i64, i64),
+        steps: &[Step],
+        n: usize,
+        zero: impl Fn(usize) -> Option<f32>,
+    ) -> Option<()> {
+        if self.of == Some((first, n)) {
+            return Some(());
+        }
+        self.numbers.clear();
+        for step in steps {
+            for lane in 0..n {
+                let at = usize::try_from(first + step.factor + by * lane as i64).ok()?;
+                self.numbers.push(elements.get(at)? - zero(lane)?);
+            }
+        }
+        self.of = Some((first, n));
+        Some(())
+    }
+}
+
+/// What is reduced for a strip.
+pub(super) struct Pixels<'p> {
+    pub(super) taps: &'p Taps,
+    pub(super) strip: Strip,
+    pub(super) x: Elements<'p>,
+    pub(super) factors: &'p Factors,
+    /// Where the elements for the first lane are, and what bounds are asked of there.
+    pub(super) start: i64,
+    pub(super) values: SmallVec<[i64; 4]>,
+    /// Lines of elements that are widened.
+    pub(super) lines: &'p mut Vec<f32>,
+    pub(super) out: &'p mut [f32],
+}
+
+/// A step that pixels of a line have: where it reads for the first of them, which pixels it is in bounds for, and its number.
+struct Reach {
+    place: i64,
+    pixels: Range<usize>,
+    step: usize,
+}
+
+impl Job for Pixels<'_> {
+    /// Whether all that is read is there.
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> bool {
+        let Pixels { taps, strip, x, factors, start, values, lines, out } = self;
+        let (lanes, pixels) = (strip.lanes(), strip.height());
+        let [of_line, of_pixel, _] = steps_of(&taps.x.place, taps.along);
+        let of_bounds: SmallVec<[[i64; 3]; 4]> =
+            taps.x.bounds.iter().map(|bound| steps_of(&bound.function, taps.along)).collect();
+        let mut reach: SmallVec<[Reach; 16]> = SmallVec::new();
+        for (line, out) in out[..strip.n()].chunks_exact_mut((pixels * lanes).max(1)).enumerate() {
+            reach.clear();
+            for (at, step) in taps.steps.iter().enumerate() {
+                let mut inside = 0..pixels;
+                for (((bound, value), add), by) in
+                    taps.x.bounds.iter().zip(&values).zip(&step.bounds).zip(&of_bounds)
+                {
+                    let mine = bound.of(value + add + by[0] * line as i64, by[1], pixels);
+                    inside = inside.start.max(mine.start)..inside.end.min(mine.end);
+                }
+                if !inside.is_empty() {
+                    let place = start + step.x + of_line * line as i64;
+                    reach.push(Reach { place, pixels: inside, step: at });
+                }
+            }
+            let of = Line { taps, factors, lanes, of_pixel: of_pixel as usize };
+            let is_there = match x {
+                Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
+                _ => of
+                    .widen(x, &mut reach, lines)
+                    .and_then(|()| of.all::<FUSED>(lines, &reach, out)),
+            };
+            if is_there.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+struct Line<'l> {
+    taps: &'l Taps,
+    factors: &'l Factors,
+    lanes: usize,
+    /// How far apart pixels are in the operand.
+    of_pixel: usize,
+}
+
+impl Line<'_> {
+    /// Widens what the steps read, where they overlap once, and says where they read then.
+    #[inline(always)]
+    fn widen(&self, x: Elements<'_>, reach: &mut [Reach], lines: &mut Vec<f32>) -> Option<()> {
+        lines.clear();
+        let mut order: SmallVec<[usize; 16]> = (0..reach.len()).collect();
+        order.sort_unstable_by_key(|at| self.read(&reach[*at]).map_or(0, |read| read.start));
+        // What is widened of the operand, and where it begins in the lines.
+        let mut there: Option<(Range<usize>, usize)> = None;
+        for at in order {
+            let read = self.read(&reach[at])?;
+            let (from, begin) = match there.take() {
+                Some((old, begin)) if read.start <= old.end => (old, begin),
+                Some(_) | None => (read.start..read.start, lines.len()),
+            };
+            let more = from.end..read.end.max(from.end);
+            match x {
+                Elements::Single(x) => lines.extend_from_slice(x.get(more.clone())?),
+                Elements::Half(_) | Elements::Brain(_) => {
+                    for at in more.clone() {
+                        lines.push(x.get(at)?);
+                    }
+                }
+                Elements::Unsigned(x, zero) => {
+                    lines.extend(x.get(more.clone())?.iter().map(|byte| f32::from(*byte) - zero));
+                }
+                Elements::Signed(x, zero) => {
+                    lines.extend(x.get(more.clone())?.iter().map(|byte| f32::from(*byte) - zero));
+                }
+            }
+            // The place for pixel 0, which may not be there.
+            let moved = begin as i64 - from.start as i64;
+            reach[at].place += moved;
+            there = Some((from.start..more.end, begin));
+        }
+        Some(())
+    }
+
+    /// What a step reads of the operand.
+    #[inline(always)]
+    fn read(&self, reach: &Reach) -> Option<Range<usize>> {
+        let first = usize::try_from(reach.place + (reach.pixels.start * self.of_pixel) as i64).ok()?;
+        Some(first..first + (reach.pixels.len() - 1) * self.of_pixel + self.lanes)
+    }
+
+    /// The totals of all pixels.
+    #[inline(always)]
+    fn all<const FUSED: bool>(&self, x: &[f32], reach: &[Reach], out: &mut [f32]) -> Option<()> {
+        match self.taps.combine {
+            Combine::Sum => self.pixels::<Sums, FUSED>(x, reach, out),
+            _ => {
+                let mut are_numbers = true;
+                for reach in reach {
+                    are_numbers &= x.get(self.read(reach)?)?.iter().fold(true, |all, x| all & !x.is_nan());
+                }
+                match (self.taps.combine, are_numbers) {
+                    (Combine::Max, true) => self.pixels::<Greatest, FUSED>(x, reach, out),
+                    (Combine::Max, false) => self.pixels::<GreatestOrNone, FUSED>(x, reach, out),
+                    (_, true) => self.pixels::<Least, FUSED>(x, reach, out),
+                    (_, false) => self.pixels::<LeastOrNone, FUSED>(x, reach, out),
+                }
+            }
+        }
+    }
+
+    /// The totals of pixels: of neighbours that have the same steps together.
+    #[inline(always)]
+    fn pixels<C: Combining, const FUSED: bool>(&self, x: &[f32], reach: &[Reach], out: &mut [f32]) -> Option<()> {
+        let mut steps: SmallVec<[(i64, usize); 16]> = SmallVec::new();
+        let (mut pixel, count) = (0, out.len() / self.lanes.max(1));
+        while pixel < count {
+            steps.clear();
+            let mut end = count;
+            for reach in reach {
+                if reach.pixels.contains(&pixel) {
+                    steps.push((reach.place, reach.step * self.lanes));
+                    end = end.min(reach.pixels.end);
+                } else if reach.pixels.start > pixel {
+                    end = end.min(reach.pixels.start);
+                }
+            }
+            while pixel < end {
+                let n = if end - pixel >= PIXELS { PIXELS } else { 1 };
+                let out = out.get_mut(pixel * self.lanes..(pixel + n) * self.lanes)?;
+                let before = (pixel * self.of_pixel) as i64;
+                match n {
+                    PIXELS => self.lanes::<C, FUSED, PIXELS>(x, before, &steps, out)?,
+                    _ => self.lanes::<C, FUSED, 1>(x, before, &steps, out)?,
+                }
+                pixel += n;
+            }
+        }
+        Some(())
+    }
+
+    /// The totals of all lanes of some pixels.
+    #[inline(always)]
+    fn lanes<C: Combining, const FUSED: bool, const N: usize>(
+        &self,
+        x: &[f32],
+        before: i64,
+        steps: &[(i64, usize)],
+        out: &mut [f32],
+    ) -> Option<()> {
+        if self.lanes < WIDE {
+            return self.few::<C, FUSED>(x, before, steps, out);
+        }
+        let has_factors = self.taps.factor.is_some();
+        let mut lane = 0;
+        while lane < self.lanes {
+            // The last register begins where it ends with the lanes.
+            let at = lane.min(self.lanes - WIDE);
+            let mut totals: [Stretch; N] = [[C::NEUTRAL; WIDE]; N];
+            for (place, factors) in steps {
+                let first = usize::try_from(place + before).ok()? + at;
+                let factor = match has_factors {
+                    true => *self.factors.numbers.get(factors + at..)?.first_chunk::<WIDE>()?,
+                    false => [1.0; WIDE],
+                };
+                for (n, totals) in totals.iter_mut().enumerate() {
+                    let x = x.get(first + n * self.of_pixel..)?.first_chunk::<WIDE>()?;
+                    for lane in 0..WIDE {
+                        totals[lane] = C::combine::<FUSED>(totals[lane], x[lane], factor[lane]);
+                    }
+                }
+            }
+            for (n, totals) in totals.iter().enumerate() {
+                *out.get_mut(n * self.lanes + at..)?.first_chunk_mut::<WIDE>()? = *totals;
+            }
+            lane += WIDE;
+        }
+        Some(())
+    }
+
+    /// The same of fewer lanes than a register has.
+    #[inline(always)]
+    fn few<C: Combining, const FUSED: bool>(
+        &self,
+        x: &[f32],
+        before: i64,
+        steps: &[(i64, usize)],
+        out: &mut [f32],
+    ) -> Option<()> {
+        out.fill(C::NEUTRAL);
+        for (place, factors) in steps {
+            let first = usize::try_from(place + before).ok()?;
+            let factors = match self.taps.factor.is_some() {
+                true => self.factors.numbers.get(*factors..factors + self.lanes)?,
+                false => &[1.0; WIDE][..self.lanes],
+            };
+            for (n, out) in out.chunks_exact_mut(self.lanes).enumerate() {
+                let x = x.get(first + n * self.of_pixel..)?.get(..self.lanes)?;
+                for ((total, x), factor) in out.iter_mut().zip(x).zip(factors) {
+                    *total = C::combine::<FUSED>(*total, *x, *factor);
+                }
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,184 @@
+//! Images with a border, whose pixels are the rows of a product.
+//!
+//! ```text
+//! sum over k, l, c of x[h + k - 1, w + l - 1, c] * weight[m, c, k, l]      0 where a pixel is out of bounds
+//! ```
+//! The rows of the image that a band of the result reads are copied, the border is filled in, and the channels of a pixel lie one
+//! behind the other whatever their order was. Then each step is a fixed distance from the first one, and so are the pixels of a
+//! line, `stride` pixels apart: micro-kernels read the copy at shifted places, without a copy for each tap.
+
+use super::coordinate::Coordinate;
+use super::kind::Kind;
+use super::place;
+use super::read::sums;
+use super::{CACHED, Side};
+use crate::failure::{Failure, fail};
+use crate::loops::Linear;
+use crate::loops::program::{Bound, Instr};
+use crate::loops::view::Operands;
+use std::ops::Range;
+
+/// Pixels that are a multiple of so many bytes apart share the same few lines of the first cache.
+const ALIKE: usize = 1 << 12;
+/// A line of the first cache, in bytes.
+const LINE: usize = 64;
+
+/// How rows are read from a copy with a border.
+pub(super) struct Image<'i> {
+    operand: usize,
+    place: &'i Linear,
+    otherwise: (f64, i64),
+    down: Coordinate<'i>,
+    along: Coordinate<'i>,
+    /// The axes before.
+    outer: &'i [usize],
+    /// The axes that are summed over and shift no pixel: channels.
+    channels: Vec<usize>,
+    extents: &'i [usize],
+    /// How many numbers a pixel has, and how far apart pixels and lines are.
+    of_pixel: usize,
+    pixel: usize,
+    line: usize,
+}
+
+impl<'i> Image<'i> {
+    /// How a factor of numbers of this kind is read, if it is an element of an image or a number beside it.
+    pub(super) fn of<T: Kind>(side: &'i Side, extents: &'i [usize], steps: &[usize]) -> Option<Self> {
+        let [Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }] = &side.program.instrs[..] else {
+            return None;
+        };
+        (T::is_element(*elem) && side.program.result == Some(*to)).then_some(())?;
+        let (along, before) = side.axes.split_last()?;
+        let (down, outer) = before.split_last().map_or((None, before), |(down, outer)| (Some(*down), outer));
+        let asks = |bound: &Bound, axis: usize| bound.function.by[axis] != 0;
+        let is_of_one = |bound: &Bound| down.is_some_and(|axis| asks(bound, axis)) != asks(bound, *along);
+        bounds.iter().all(is_of_one).then_some(())?;
+        let along = Coordinate::of(Some(*along), place, bounds, steps, extents)?;
+        let down = Coordinate::of(down, place, bounds, steps, extents)?;
+        let shifts = |it: &Coordinate<'_>, step: usize| it.shifts.iter().any(|(axis, _)| *axis == step);
+        steps.iter().all(|&step| !(shifts(&down, step) && shifts(&along, step))).then_some(())?;
+        let is_channel = |step: &usize| !shifts(&down, *step) && !shifts(&along, *step);
+        let channels: Vec<usize> = steps.iter().copied().filter(is_channel).collect();
+        let of_pixel = channels.iter().fold(1usize, |n, axis| n.saturating_mul(extents[*axis]));
+        let mut pixel = of_pixel;
+        let is_alike = |pixel: usize| (pixel * along.stride as usize * size_of::<T>()).is_multiple_of(ALIKE);
+        if is_alike(pixel) {
+            pixel += LINE / size_of::<T>();
+        }
+        let line = along.reach().checked_mul(pixel)?;
+        let (operand, otherwise) = (*operand, *otherwise);
+        Some(Image { operand, place, otherwise, down, along, outer, channels, extents, of_pixel, pixel, line })
+    }
+
+    /// How many lines of the result are computed from one copy, which stays in the second cache.
+    pub(super) fn band<T>(&self) -> usize {
+        let most = (CACHED / 2 * size_of::<f32>() / size_of::<T>()) / self.line.max(1);
+        let lines = most.saturating_sub(self.down.more_values()) / self.down.stride as usize;
+        lines.clamp(1, self.down.extent.max(1))
+    }
+
+    /// How many numbers the copy for so many lines has.
+    pub(super) fn len(&self, lines: usize) -> usize {
+        (self.down.stride as usize * (lines.max(1) - 1) + self.down.more_values() + 1).saturating_mul(self.line)
+    }
+
+    /// How many images there are.
+    pub(super) fn count(&self) -> usize {
+        self.outer.iter().map(|&axis| self.extents[axis]).product()
+    }
+
+    /// How many lines and pixels of the result an image has.
+    pub(super) fn size(&self) -> [usize; 2] {
+        [self.down.extent, self.along.extent]
+    }
+
+    /// How far apart neighbours of the result are in the copy: lines and pixels.
+    pub(super) fn apart(&self) -> [usize; 2] {
+        [self.down.stride as usize * self.line, self.along.stride as usize * self.pixel]
+    }
+
+    /// Where each step is.
+    pub(super) fn steps(&self, axes: &[usize]) -> Vec<usize> {
+        let of_channel = |axis: usize| {
+            let behind = self.channels.iter().skip_while(|other| **other != axis).skip(1);
+            if !self.channels.contains(&axis) {
+                return 0;
+            }
+            behind.map(|axis| self.extents[*axis]).product::<usize>() as i64
+        };
+        let of = |axis: usize| {
+            of_channel(axis)
+                + self.down.shift_of(axis) * self.line as i64
+                + self.along.shift_of(axis) * self.pixel as i64
+        };
+        let least = self.down.least * self.line as i64 + self.along.least * self.pixel as i64;
+        // The least shifts are the first line and the first pixel of the copy.
+        sums(self.extents, axes, of).into_iter().map(|step| (step - least) as usize).collect()
+    }
+
+    /// Copies what some lines of an image need; `padding` is what stands beside it, if that is no number that is known before.
+    pub(super) fn fill<T: Kind>(
+        &self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        (image, lines): (usize, Range<usize>),
+        padding: Option<T>,
+        out: &mut [T],
+    ) -> Result<(), Failure> {
+        let Some(view) = operands.get(self.operand).copied().flatten() else { fail!("an input is left out") };
+        let from: &[T] = view.words();
+        let otherwise = padding.unwrap_or_else(|| T::number(self.otherwise.0, self.otherwise.1));
+        place(at, self.outer, self.extents, image);
+        let own = self.down.axis.iter().chain(&self.along.axis).chain(&self.channels);
+        own.chain(self.down.shifts.iter().chain(&self.along.shifts).map(|(axis, _)| axis))
+            .for_each(|&axis| at[axis] = 0);
+        let Image { down, along, pixel, of_pixel, .. } = self;
+        let origin = |it: &Coordinate<'_>| it.function.map_or(0, |function| function.at(at));
+        let first = self.place.at(at) - view.first;
+        let in_down = down.values(origin(down));
+        let reach = along.reach();
+        let inside = Bound::lanes_of(along.values(origin(along)), origin(along) + along.least, 1, reach);
+        let channels = sums(self.extents, &self.channels, |axis| self.place.by[axis]);
+        let is_row = channels.iter().enumerate().all(|(i, at)| *at == i as i64);
+        let value = down.stride * lines.start as i64 + down.least;
+        for (i, line) in out.chunks_exact_mut(self.line).take(self.len(lines.len()) / self.line).enumerate() {
+            let value = value + i as i64;
+            if inside.is_empty() || !in_down.contains(&(origin(down) + value)) {
+                line.fill(otherwise);
+                continue;
+            }
+            line[..inside.start * pixel].fill(otherwise);
+            line[inside.end * pixel..].fill(otherwise);
+            let to = &mut line[inside.start * pixel..inside.end * pixel];
+            let start = first + down.by * value + along.by * (along.least + inside.start as i64);
+            let element = |at: i64| usize::try_from(start + at).ok().filter(|at| *at < from.len());
+            if is_row && along.by == *of_pixel as i64 && of_pixel == pixel {
+                let row = element(0).and_then(|at| from.get(at..)?.get(..to.len()));
+                let Some(row) = row else { fail!("an index is out of bounds") };
+                to.copy_from_slice(row);
+                continue;
+            }
+            if is_row {
+                for (i, to) in to.chunks_exact_mut(*pixel).enumerate() {
+                    let pixel = element(along.by * i as i64).and_then(|at| from.get(at..)?.get(..*of_pixel));
+                    let Some(pixel) = pixel else { fail!("an index is out of bounds") };
+                    to[..*of_pixel].copy_from_slice(pixel);
+                }
+                continue;
+            }
+            for (channel, at) in channels.iter().enumerate() {
+                let (Some(begin), Some(end)) =
+                    (element(*at), element(*at + along.by * (inside.len() as i64 - 1)))
+                else {
+                    fail!("an index is out of bounds")
+                };
+                let to = to[channel..].iter_mut().step_by(*pixel);
+                match usize::try_from(along.by) {
+                    Ok(by @ 1..) => to.zip(from[begin..=end].iter().step_by(by)).for_each(|(to, x)| *to = *x),
+                    Ok(0) | Err(_) => fail!("an image is read backwards"),
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,276 @@
+//! The rows of a product, in tiles that micro-kernels take.
+//!
+//! Rows are packed before the run, read in place, read from a copy with a border ([`Image`]), or packed. Those that are read in
+//! place or from an image are equally far apart along one axis: tiles do not reach over its end, and the positions of an axis are
+//! parted evenly, so that 14 pixels are two tiles of 7 and not one of 12 and one of 2.
+
+use super::image::Image;
+use super::kind::Kind;
+use super::known::Known;
+use super::pack::{Packer, padding};
+use super::read::{Lying, are_listed, packed_steps, steps_of, sums};
+use super::{Contraction, Flip, Side, pack_rows};
+use crate::failure::Failure;
+use crate::loops::micro::{Micro, Rows, Steps};
+use crate::loops::program::Instr;
+use crate::loops::scratch::{Scratch, scratch};
+use crate::loops::view::Operands;
+use std::ops::Range;
+
+/// Rows that are a multiple of so many bytes apart share the same few lines of the first cache, which are too few for a tile.
+const ALIKE: usize = 1 << 12;
+/// Columns by which rows are read too seldom for that to matter.
+const FEW: usize = 64;
+/// Tiles of fewer rows are worse than packing.
+const LEAST: usize = 4;
+
+/// How rows are read.
+pub(super) enum Access<'r> {
+    Prepacked(&'r Known),
+    InPlace(Lying),
+    Image(Box<Image<'r>>),
+    Packed,
+}
+
+impl<'r> Access<'r> {
+    /// How the rows of a product are read.
+    pub(super) fn of<T: Kind>(contraction: &'r Contraction, extents: &'r [usize], steps: &[usize]) -> Self {
+        let side = &contraction.a;
+        if let Some(known) = &side.known {
+            return Access::Prepacked(known);
+        }
+        if !are_listed(extents, steps) {
+            return Access::Packed;
+        }
+        let columns = contraction.b.count(extents);
+        if let Some(lying) = Lying::of::<T>(side, extents)
+            && (!(lying.apart * size_of::<T>()).is_multiple_of(ALIKE) || columns <= FEW)
+            && lying.is_long(side, extents)
+            && groups::<T>(&steps_of(&side.program, extents, steps)).is_some()
+        {
+            return Access::InPlace(lying);
+        }
+        // What is packed at each run is packed once for all lines.
+        if contraction.b.known.is_some()
+            && let Some(image) = Image::of::<T>(side, extents, steps)
+            && image.size().into_iter().max() >= Some(LEAST)
+            && groups::<T>(&image.steps(steps)).is_some()
+        {
+            return Access::Image(Box::new(image));
+        }
+        Access::Packed
+    }
+}
+
+impl Lying {
+    /// Whether there are enough rows that are equally far apart.
+    fn is_long(&self, side: &Side, extents: &[usize]) -> bool {
+        let of = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<usize>();
+        let (outer, inner) = side.axes.split_at(self.outer);
+        of(outer) == 1 || of(inner) >= LEAST
+    }
+}
+
+/// Where groups of steps begin, if those of each group lie one behind the other.
+fn groups<T: Kind>(steps: &[usize]) -> Option<Vec<usize>> {
+    let (groups, rest) = (steps.chunks_exact(T::GROUP), steps.len() % T::GROUP);
+    let is_one = |group: &[usize]| group.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    (rest == 0 && groups.clone().all(is_one)).then(|| groups.map(|group| group[0]).collect())
+}
+
+/// Rows that a micro-kernel takes at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowTile {
+    pub(super) first: usize,
+    pub(super) count: usize,
+    /// The first of its numbers, where rows are not packed.
+    offset: usize,
+}
+
+/// The rows of a product, being read.
+pub(super) struct RowSource<'r, 'v, T: Kind> {
+    side: &'r Side,
+    extents: &'r [usize],
+    step_axes: &'r [usize],
+    micro: Micro<T>,
+    rows: usize,
+    count: usize,
+    access: Access<'r>,
+    /// Rows before those of this part in what is packed before the run, and how many there are in all.
+    before: usize,
+    whole: usize,
+    packer: Packer<'r, T>,
+    memory: Scratch<T>,
+    /// What is read in place.
+    there: &'v [T],
+    /// Where groups of steps begin, and how far apart rows are.
+    steps: Vec<usize>,
+    apart: usize,
+    /// The tiles of the band.
+    pub(super) tiles: Vec<RowTile>,
+}
+
+impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
+    /// The rows of a part that begins at a position of the first axis.
+    pub(super) fn new(
+        contraction: &'r Contraction,
+        micro: Micro<T>,
+        extents: &'r [usize],
+        step_axes: &'r [usize],
+        first: usize,
+    ) -> Result<Self, Failure> {
+        let side = &contraction.a;
+        let (rows, count) = (side.count(extents), contraction.over.iter().product::<usize>());
+        let depth = count.next_multiple_of(T::GROUP);
+        let before = if side.axes.contains(&0) { first * (rows / contraction.dims[0]) } else { 0 };
+        let mut access = Access::of::<T>(contraction, extents, step_axes);
+        if matches!(access, Access::Prepacked(_)) && !before.is_multiple_of(micro.rows) {
+            access = Access::Packed;
+        }
+        let mut whole = rows.next_multiple_of(micro.rows);
+        let (mut steps, mut apart, mut room) = (packed_steps::<T>(micro.rows), T::GROUP, 0);
+        match &access {
+            Access::Prepacked(known) => whole = known.len::<T>() / depth,
+            Access::Packed => room = whole * depth,
+            Access::InPlace(lying) => {
+                steps = groups::<T>(&steps_of(&side.program, extents, step_axes)).unwrap_or_default();
+                apart = lying.apart;
+            }
+            Access::Image(image) => {
+                steps = groups::<T>(&image.steps(step_axes)).unwrap_or_default();
+                apart = image.apart()[usize::from(image.size()[1] > 1)];
+                room = image.len(image.band::<T>());
+            }
+        }
+        let before = if matches!(access, Access::Prepacked(_)) { before } else { 0 };
+        let packer = Packer::new(side, extents, step_axes, micro.rows);
+        Ok(RowSource {
+            side,
+            extents,
+            step_axes,
+            micro,
+            rows,
+            count,
+            access,
+            before,
+            whole,
+            packer,
+            memory: scratch(room)?,
+            there: &[],
+            steps,
+            apart,
+            tiles: Vec::new(),
+        })
+    }
+
+    /// Goes to a position of the axes of both; what depends on none of these `is_same`.
+    pub(super) fn begin(
+        &mut self,
+        operands: &Operands<'v>,
+        at: &mut [usize],
+        is_same: bool,
+    ) -> Result<(), Failure> {
+        match &self.access {
+            Access::Packed if !is_same => {
+                pack_rows(&mut self.packer, operands, at, self.rows, self.count, &mut self.memory)
+            }
+            Access::InPlace(lying) => {
+                self.there = lying.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
+                Ok(())
+            }
+            Access::Prepacked(_) | Access::Packed | Access::Image(_) => Ok(()),
+        }
+    }
+
+    /// Whether rows lie in the order in which they are read.
+    pub(super) fn are_packed(&self) -> bool {
+        matches!(self.access, Access::Prepacked(_) | Access::Packed)
+    }
+
+    /// The parts that are computed one after the other: images, and lines of them.
+    pub(super) fn bands(&self) -> Vec<(usize, Range<usize>)> {
+        let Access::Image(image) = &self.access else { return vec![(0, 0..0)] };
+        let (lines, band) = (image.size()[0], image.band::<T>());
+        let of_image = |at: usize| super::blocks(lines, band).map(move |lines| (at, lines));
+        (0..image.count()).flat_map(of_image).collect()
+    }
+
+    /// Finds the tiles of a band, and copies what they read.
+    pub(super) fn band(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        (image_at, lines): &(usize, Range<usize>),
+    ) -> Result<(), Failure> {
+        let most = self.micro.rows;
+        let RowSource { tiles, access, side, extents, .. } = self;
+        tiles.clear();
+        match access {
+            Access::Prepacked(_) | Access::Packed => {
+                let whole = |first: usize| RowTile { first, count: most.min(self.rows - first), offset: 0 };
+                tiles.extend((0..self.rows).step_by(most).map(whole));
+            }
+            Access::InPlace(lying) => {
+                let [Instr::Load { place, .. }] = &side.program.instrs[..] else { return Ok(()) };
+                let (outer, inner) = side.axes.split_at(lying.outer);
+                let inner = inner.iter().map(|&axis| extents[axis]).product();
+                for (i, offset) in sums(extents, outer, |axis| place.by[axis]).into_iter().enumerate() {
+                    // None goes back.
+                    part(tiles, most, i * inner, inner, offset as usize, lying.apart);
+                }
+            }
+            Access::Image(image) => {
+                let [height, width] = image.size();
+                let [down, along] = image.apart();
+                let first = (image_at * height + lines.start) * width;
+                if width == 1 {
+                    part(tiles, most, first, lines.len(), 0, down);
+                } else {
+                    (0..lines.len()).for_each(|i| part(tiles, most, first + i * width, width, i * down, along));
+                }
+                let padding = padding(side, operands, at)?;
+                image.fill(operands, at, (*image_at, lines.clone()), padding, &mut self.memory)?;
+                let flip = side.bytes.as_ref().map_or(Flip::None, |bytes| bytes.flip);
+                T::flip(&mut self.memory[..image.len(lines.len())], flip.bits());
+            }
+        }
+        Ok(())
+    }
+
+    /// A tile for some steps.
+    pub(super) fn read(&self, tile: &RowTile, steps: &Range<usize>) -> Rows<'_, T> {
+        let packed = |numbers: &'_ [T]| -> Range<usize> {
+            let n = steps.len().next_multiple_of(T::GROUP);
+            steps.start * self.whole + (self.before + tile.first) * n..numbers.len()
+        };
+        let of_packed = || Steps::of(&self.steps[..steps.len().div_ceil(T::GROUP)]);
+        let listed = || Steps::of(&self.steps[steps.start / T::GROUP..steps.end.div_ceil(T::GROUP)]);
+        let (numbers, steps) = match &self.access {
+            Access::Prepacked(known) => {
+                let numbers = known.numbers::<T>();
+                (&numbers[packed(numbers)], of_packed())
+            }
+            Access::Packed => (&self.memory[packed(&self.memory)], of_packed()),
+            Access::InPlace(_) => (self.there.get(tile.offset..).unwrap_or(&[]), listed()),
+            Access::Image(_) => (self.memory.get(tile.offset..).unwrap_or(&[]), listed()),
+        };
+        Rows { numbers, apart: self.apart, steps }
+    }
+
+    /// The sums of rows of bytes that were found when they were packed before the run.
+    pub(super) fn sums(&self) -> Option<&[i32]> {
+        match &self.access {
+            Access::Prepacked(known) => known.sums().get(self.before..),
+            Access::InPlace(_) | Access::Image(_) | Access::Packed => None,
+        }
+    }
+}
+
+/// Parts rows that are equally far apart evenly.
+fn part(tiles: &mut Vec<RowTile>, most: usize, first: usize, rows: usize, offset: usize, apart: usize) {
+    let parts = rows.div_ceil(most).max(1);
+    for i in 0..parts {
+        let (from, to) = (rows * i / parts, rows * (i + 1) / parts);
+        tiles.push(RowTile { first: first + from, count: to - from, offset: offset + from * apart });
+    }
+}

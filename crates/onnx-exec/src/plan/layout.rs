@@ -1,0 +1,304 @@
+//! In which order the elements of tensors lie in memory.
+//!
+//! A convolution multiplies all channels of a pixel by a column of weights. Where the channels of a pixel lie one behind the
+//! other, it reads its input as it is, its results are whole rows, and what follows (bias, activation, residual, a depthwise
+//! convolution, a pool) works on full registers whatever the extents of the image. So intermediate results around convolutions
+//! have their channels last:
+//!
+//! ```text
+//! y[n, m, h, w] = sum over c, k, l of x[n, c, h + k, w + l] * weight[m, c, k, l]
+//! y[n, h, w, m] = sum over k, l, c of x[n, h + k, w + l, c] * weight[m, c, k, l]
+//! ```
+//! Slots that formulas read with the same channels are decided together, by the operations of the convolutions for it and against
+//! it. Inputs and results of the plan keep their layout: formulas beside them read or write across. A formula whose loops would
+//! be worse reads a copy.
+
+use super::define::{Item, Stretch};
+use super::fuse::{Loops, distinct, judge};
+use super::index::Position;
+use super::rewrite::{Rewrite, extents, load, parts, walk};
+use super::weigh::mentions;
+use super::{Assignment, Slot, Source, root};
+use crate::budget::spend;
+use crate::failure::Failure;
+use foldhash::HashMap;
+use onnx_ir::NodeId;
+use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Reduction};
+use smallvec::SmallVec;
+
+/// The axis of channels.
+const CHANNELS: usize = 1;
+/// Ranks of images and signals: a batch, channels, and one to three axes.
+const RANKS: std::ops::RangeInclusive<usize> = 3..=5;
+/// Steps of the run that planning takes for a formula that is looked at.
+const STEPS_OF_FORMULA: usize = 1 << 12;
+
+/// Chooses layouts, and says the formulas in them.
+pub(super) fn layout(stretch: &mut Stretch) -> Result<(), Failure> {
+    let mut is_last = chosen(stretch);
+    // A formula may have worse loops than before; what it writes is then left as it was, and what it reads is copied.
+    while is_last.contains(&true) {
+        spend(STEPS_OF_FORMULA * stretch.items.len())?;
+        let Some((items, slots)) = applied(stretch, &mut is_last) else { continue };
+        (stretch.items, stretch.slots) = (items, slots);
+        break;
+    }
+    Ok(())
+}
+
+/// The axes of channels-last results of a rank, by their number before.
+fn order(rank: usize) -> impl Iterator<Item = usize> {
+    (0..rank).filter(|axis| *axis != CHANNELS).chain((rank > CHANNELS).then_some(CHANNELS))
+}
+
+/// Which slots get their channels last.
+fn chosen(stretch: &Stretch) -> Vec<bool> {
+    let slots = &stretch.slots;
+    let mut may = vec![false; slots.len()];
+    for item in &stretch.items {
+        if let Item::Formula(it) = item {
+            let dims = &slots[it.slot].dims;
+            may[it.slot] = RANKS.contains(&dims.len()) && slots[it.slot].count() > 0;
+        }
+    }
+    for (_, slot) in &stretch.published {
+        may[root(slots, *slot)] = false;
+    }
+    let mut groups = Groups((0..slots.len()).collect());
+    let mut votes = Vec::new();
+    for item in &stretch.items {
+        let Item::Formula(it) = item else { continue };
+        let read: Vec<usize> =
+            distinct(&it.formula, slots).into_iter().filter(|s| may[*s] && is_alike(it, *s, slots)).collect();
+        if may[it.slot] {
+            read.iter().for_each(|slot| groups.join(*slot, it.slot));
+        }
+        let Some(vote) = vote(&it.formula, slots) else { continue };
+        let mine = read.into_iter().chain([it.slot]).filter(|slot| may[*slot]);
+        votes.extend(mine.map(|slot| (slot, vote)));
+    }
+    let mut sums = vec![0i128; slots.len()];
+    for (slot, vote) in votes {
+        sums[groups.of(slot)] += vote;
+    }
+    (0..slots.len()).map(|slot| may[slot] && sums[groups.of(slot)] > 0).collect()
+}
+
+/// Slots that are decided together: for each, one that is nearer to the one that stands for all.
+struct Groups(Vec<usize>);
+
+impl Groups {
+    fn of(&mut self, mut slot: usize) -> usize {
+        while self.0[slot] != slot {
+            self.0[slot] = self.0[self.0[slot]];
+            slot = self.0[slot];
+        }
+        slot
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.of(a), self.of(b));
+        self.0[a] = b;
+    }
+}
+
+/// Whether a formula reads a slot in such a way that the batch, the channels and the other axes of one are those of the other.
+fn is_alike(it: &Assignment, slot: usize, slots: &[Slot]) -> bool {
+    let rank = it.formula.dims.len();
+    let mut is = rank == slots[slot].dims.len();
+    parts(&it.formula, &mut |part, _| {
+        let Expr::Load(operand, position) = part else { return };
+        if root(slots, *operand) != slot {
+            return;
+        }
+        is &= *operand == slot;
+        for (axis, index) in position.iter().enumerate() {
+            let is_of = |other: usize| match axis {
+                0 | CHANNELS => other == axis,
+                _ => other > CHANNELS,
+            };
+            is &= (0..rank).all(|other| is_of(other) || !mentions(index, other));
+        }
+    });
+    is
+}
+
+/// How much a formula gains if its channels are last: its products, if it multiplies constants for each channel with an image,
+/// and as much less if the constants are for each position of the last axis, which lie together already.
+fn vote(formula: &Formula, slots: &[Slot]) -> Option<i128> {
+    let over = formula.over.as_ref().filter(|over| over.combine == Combine::Sum)?;
+    let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
+    let rank = formula.dims.len();
+    if !RANKS.contains(&rank) {
+        return None;
+    }
+    let (weights, image) = match (is_constant(a, slots), is_constant(b, slots)) {
+        (true, false) => (&**a, &**b),
+        (false, true) => (&**b, &**a),
+        _ => return None,
+    };
+    let has = |expr: &Expr, axes: std::ops::Range<usize>| axes.into_iter().any(|axis| is_of(expr, axis));
+    let is_long = |axis: usize| formula.dims[axis] > 1;
+    let products = formula.dims.iter().chain(&over.dims).fold(1i128, |n, d| n.saturating_mul(*d as i128));
+    let is_for = is_long(CHANNELS) && has(weights, CHANNELS..CHANNELS + 1) && !has(weights, CHANNELS + 1..rank);
+    if is_for && has(image, CHANNELS + 1..rank) {
+        return Some(products);
+    }
+    (is_long(rank - 1) && has(weights, rank - 1..rank)).then_some(-products)
+}
+
+fn is_constant(expr: &Expr, slots: &[Slot]) -> bool {
+    let mut is = true;
+    walk(expr, &mut |part| match part {
+        Expr::Load(operand, _) => is &= matches!(slots[root(slots, *operand)].source, Source::Constant(_)),
+        Expr::Index(_) | Expr::Total => is = false,
+        _ => {}
+    });
+    is
+}
+
+/// Whether an element that an expression loads depends on an axis.
+fn is_of(expr: &Expr, axis: usize) -> bool {
+    let mut is = false;
+    walk(expr, &mut |part| {
+        if let Expr::Load(_, position) = part {
+            is |= position.iter().any(|index| mentions(index, axis));
+        }
+    });
+    is
+}
+
+/// The formulas and slots in the layouts that are chosen, or nothing and fewer choices.
+fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Slot>)> {
+    let mut now = stretch.slots.clone();
+    for (slot, _) in now.iter_mut().zip(&*is_last).filter(|(_, is)| **is) {
+        slot.dims = order(slot.dims.len()).map(|axis| slot.dims[axis]).collect();
+    }
+    let mut change = Change { before: &stretch.slots, now, is_last: is_last.to_vec(), copies: HashMap::default() };
+    let mut items = Vec::with_capacity(stretch.items.len());
+    for item in &stretch.items {
+        let it = match item {
+            Item::Node(node) => {
+                items.push(Item::Node(*node));
+                continue;
+            }
+            Item::Formula(it) => it,
+        };
+        let read = distinct(&it.formula, &stretch.slots);
+        let is_touched = |slot: &usize| is_last[*slot];
+        let formula = if is_touched(&it.slot) || read.iter().any(is_touched) {
+            match change.formula(it).filter(|formula| change.is_as_good(it, formula)) {
+                Some(formula) => formula,
+                None if is_last[it.slot] => {
+                    is_last[it.slot] = false;
+                    continue;
+                }
+                None => {
+                    for slot in read {
+                        items.extend(change.copy(slot, &it.nodes));
+                    }
+                    change.formula(it)?
+                }
+            }
+        } else {
+            it.formula.clone()
+        };
+        items.push(Item::Formula(Box::new(Assignment { formula, ..(**it).clone() })));
+    }
+    (change.is_last == *is_last).then_some((items, change.now))
+}
+
+struct Change<'s> {
+    before: &'s [Slot],
+    now: Vec<Slot>,
+    is_last: Vec<bool>,
+    /// The slots that have the elements of others in the order before.
+    copies: HashMap<usize, usize>,
+}
+
+impl Change<'_> {
+    /// A formula in the layouts that are chosen.
+    fn formula(&self, it: &Assignment) -> Option<Formula> {
+        let formula = &it.formula;
+        let rank = formula.dims.len();
+        let result: SmallVec<[usize; 8]> =
+            if self.is_last[it.slot] { order(rank).collect() } else { (0..rank).collect() };
+        let steps = self.order_of_steps(formula);
+        let dims = result.iter().map(|axis| formula.dims[*axis]).collect();
+        let over = formula.over.as_ref().map(|over| {
+            let dims = steps.iter().map(|step| over.dims[*step]).collect();
+            Reduction { dims, ..over.clone() }
+        });
+        let mut indices = vec![Position::default(); rank + steps.len()];
+        for (new, old) in result.iter().copied().chain(steps.iter().map(|step| rank + step)).enumerate() {
+            indices[old] = Position::index(new);
+        }
+        let to = Formula { dims, over, ..formula.clone() };
+        let extents = extents(&to);
+        let load = |operand: usize, position: Vec<Position>| self.load(operand, position, &extents);
+        Rewrite { indices: &indices, extents: &extents, total: None, load: &load }.formula(formula, to)
+    }
+
+    /// The axes that a sum is over, those of channels last: the order of a sum is free, and channels lie together.
+    fn order_of_steps(&self, formula: &Formula) -> SmallVec<[usize; 8]> {
+        let Some(over) = &formula.over else { return SmallVec::new() };
+        let rank = formula.dims.len();
+        let mut is_channel = vec![false; over.dims.len()];
+        parts(formula, &mut |part, _| {
+            let Expr::Load(operand, position) = part else { return };
+            let is_image = !matches!(self.before[root(self.before, *operand)].source, Source::Constant(_));
+            if let Some(index) = position.get(CHANNELS).filter(|_| is_image && position.len() == rank) {
+                (0..over.dims.len()).for_each(|step| is_channel[step] |= mentions(index, rank + step));
+            }
+        });
+        let is_free = over.combine == Combine::Sum;
+        let (last, first): (SmallVec<[usize; 8]>, SmallVec<[usize; 8]>) =
+            (0..over.dims.len()).partition(|step| is_free && is_channel[*step]);
+        first.into_iter().chain(last).collect()
+    }
+
+    fn load(&self, operand: usize, position: Vec<Position>, extents: &[usize]) -> Option<Expr> {
+        let slot = root(self.before, operand);
+        let copy = self.copies.get(&slot);
+        if copy.is_none() && !self.is_last[slot] {
+            return Some(load(operand, position));
+        }
+        let position = if operand == slot {
+            position
+        } else {
+            let place = Position::place(&position, &self.before[operand].dims)?;
+            place.spread(&self.before[slot].dims, extents)?
+        };
+        Some(match copy {
+            Some(copy) => load(*copy, position),
+            None => load(slot, order(position.len()).map(|axis| position[axis].clone()).collect()),
+        })
+    }
+
+    /// A formula that brings a slot back into the order before, for all who read it from here on and would be worse otherwise.
+    fn copy(&mut self, slot: usize, nodes: &SmallVec<[NodeId; 4]>) -> Option<Item> {
+        if !self.is_last[slot] || self.copies.contains_key(&slot) {
+            return None;
+        }
+        let Slot { elem, dims, .. } = &self.before[slot];
+        let position: Vec<Position> = (0..dims.len()).map(Position::index).collect();
+        let expr = self.load(slot, position, dims)?;
+        let formula = Formula { elem: *elem, dims: dims.clone(), over: None, expr, then: None };
+        let copy = self.now.len();
+        self.now.push(Slot { elem: *elem, dims: dims.clone(), source: Source::Formula });
+        self.copies.insert(slot, copy);
+        Some(Item::Formula(Box::new(Assignment { slot: copy, formula, nodes: nodes.clone() })))
+    }
+
+    /// Whether the loops of a formula are as good as they were before.
+    fn is_as_good(&self, it: &Assignment, formula: &Formula) -> bool {
+        let (Some(before), Some(now)) = (judge(&it.formula, self.before), judge(formula, &self.now)) else {
+            return false;
+        };
+        let is_lost = |of: fn(Loops) -> bool| of(before) && !of(now);
+        !is_lost(|loops| loops.is_product)
+            && !is_lost(|loops| loops.is_stencil)
+            && !is_lost(|loops| loops.is_piecewise)
+            && now.rough <= before.rough
+    }
+}
