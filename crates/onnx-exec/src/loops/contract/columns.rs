@@ -46,6 +46,8 @@ pub(super) struct Columns<'c, T: Kind> {
     packed_steps: Vec<usize>,
     steps: Vec<usize>,
     way: Way<'c>,
+    /// Which matrix is read of what is packed before the run.
+    pub(super) batch: usize,
 }
 
 /// How columns are read.
@@ -123,6 +125,7 @@ impl<'c, T: Kind> Columns<'c, T> {
             packed_steps,
             steps,
             way,
+            batch: 0,
         })
     }
 
@@ -167,8 +170,8 @@ impl<'c, T: Kind> Columns<'c, T> {
         let (numbers, sums) = match self.way {
             Way::Known(known, left) => {
                 let first = left + columns.start;
-                let sums = known.sums().get(first..).unwrap_or(&[]);
-                (&known.numbers()[first * depth..][..wide * depth], Some(sums))
+                let sums = known.sums(self.batch).get(first..).unwrap_or(&[]);
+                (&known.numbers(self.batch)[first * depth..][..wide * depth], Some(sums))
             }
             Way::Packed | Way::Lying(_) | Way::Copied(_) => {
                 let packed = &mut self.packed[..wide * depth];

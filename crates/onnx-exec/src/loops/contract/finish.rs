@@ -1,5 +1,6 @@
 //! From totals to elements of the result.
 
+use super::affine::Affine;
 use super::kind::Kind;
 use super::{Contraction, place};
 use crate::failure::{Failure, fail};
@@ -30,6 +31,11 @@ pub(super) struct Finish<'f, T: Kind> {
     has_rows: bool,
     /// Totals one behind the other.
     row: Vec<T::Total>,
+    /// What is computed from totals, if one pass does it, and room for numbers of columns.
+    affine: Option<Affine>,
+    numbers: [Vec<f32>; 2],
+    /// How far apart rows are in the result, if equally far.
+    row_stride: Option<usize>,
 }
 
 /// Columns whose totals lie one behind the other.
@@ -57,7 +63,23 @@ impl<'f, T: Kind> Finish<'f, T> {
         let before = contraction.dims.len() - axes.len();
         let rows = &contraction.a.axes;
         let has_rows = has_planes && rows.iter().copied().eq(before.saturating_sub(rows.len())..before);
-        Finish { contraction, extents, regs, total, stride, strides, has_planes, has_rows, row: Vec::new() }
+        let affine = Affine::of(contraction).filter(|_| has_planes);
+        let row_stride = contraction.row_stride();
+        let (row, numbers) = (Vec::new(), Default::default());
+        Finish {
+            contraction,
+            extents,
+            regs,
+            total,
+            stride,
+            strides,
+            has_planes,
+            has_rows,
+            row,
+            affine,
+            numbers,
+            row_stride,
+        }
     }
 
     /// The totals of a block of rows and of columns, each run of which begins where the one before ends.
@@ -74,6 +96,9 @@ impl<'f, T: Kind> Finish<'f, T> {
         at[dims.len()..].fill(0);
         let (Some(first), Some(end)) = (runs.first(), runs.last()) else { return Ok(()) };
         let columns = first.columns.start..end.columns.end;
+        if self.affine.is_some() {
+            return self.store_affine(operands, at, rows, runs, totals, result);
+        }
         let is_whole = columns == (0..b.count(self.extents));
         // Short rows are finished together.
         let together = if self.has_rows && is_whole { (LANES / columns.len().max(1)).max(1) } else { 1 };
@@ -98,6 +123,40 @@ impl<'f, T: Kind> Finish<'f, T> {
             self.finish(operands, at, row, &columns, &joined, result)?;
         }
         self.row = joined;
+        Ok(())
+    }
+
+    /// The same in one pass.
+    fn store_affine(
+        &mut self,
+        operands: &Operands<'_>,
+        at: &mut [usize],
+        rows: Range<usize>,
+        runs: &[Run],
+        totals: &[T::Total],
+        result: &mut [u8],
+    ) -> Result<(), Failure> {
+        let Contraction { a, b, .. } = self.contraction;
+        let Some(affine) = &self.affine else { return Ok(()) };
+        let Ok(out) = bytemuck::try_cast_slice_mut::<u8, f32>(result) else {
+            fail!("results are not aligned")
+        };
+        // Rows that are equally far apart at once.
+        let (together, of_out) = match self.row_stride {
+            Some(stride) => (rows.len(), stride),
+            None => (1, 0),
+        };
+        for run in runs {
+            for row in rows.clone().step_by(together.max(1)) {
+                place(at, &a.axes, self.extents, row);
+                place(at, &b.axes, self.extents, run.columns.start);
+                let first = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
+                let totals = &totals[(row - rows.start) * self.stride + run.from..];
+                let size = [together, run.columns.len()];
+                let (from, to) = ((totals, self.stride), (&mut *out, of_out, first));
+                affine.store(operands, at, from, to, size, &mut self.numbers, T::single)?;
+            }
+        }
         Ok(())
     }
 

@@ -29,6 +29,9 @@ pub(super) trait Kind: Factor {
     /// Steps one after the other, each of all positions of a tile, in groups: for each position the steps of the group.
     fn group(steps: &[Self], tile: usize, out: &mut [Self]);
 
+    /// A total as a single float.
+    fn single(total: Self::Total) -> f32;
+
     /// Puts totals into a register.
     fn put(totals: &[Self::Total], regs: &mut Registers, to: Reg) -> Result<(), Failure>;
 }
@@ -57,6 +60,11 @@ impl Kind for f32 {
 
     fn group(steps: &[f32], _: usize, out: &mut [f32]) {
         out[..steps.len()].copy_from_slice(steps);
+    }
+
+    #[inline(always)]
+    fn single(total: f32) -> f32 {
+        total
     }
 
     fn put(totals: &[f32], regs: &mut Registers, to: Reg) -> Result<(), Failure> {
@@ -102,6 +110,11 @@ impl Kind for u8 {
 
     fn group(steps: &[u8], tile: usize, out: &mut [u8]) {
         widest(Group { steps, tile, out });
+    }
+
+    #[inline(always)]
+    fn single(total: i32) -> f32 {
+        total as f32
     }
 
     fn put(totals: &[i32], regs: &mut Registers, to: Reg) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! Factors that are made of constants, packed once for all runs and for all plans in which they are the same.
 
 use super::kind::Kind;
-use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, zeros};
+use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, place, zeros};
 use crate::failure::Failure;
 use crate::list::{List, filled};
 use crate::loops::Nest;
@@ -22,6 +22,8 @@ pub(in crate::loops) struct Known {
     /// Rows or columns that there are, and how many of these are a block.
     pub(in crate::loops) count: usize,
     pub(in crate::loops) block: usize,
+    /// How many matrices there are: one for each position of the axes of both, or one for all of them.
+    matrices: usize,
 }
 
 /// So many factors of a node are kept: where constants are made anew for each plan, not those of all plans.
@@ -35,7 +37,7 @@ pub(crate) struct Packed(Vec<Entry>);
 struct Entry {
     side: Side,
     known: Arc<Known>,
-    /// Extents of the own axes of the factor, and of those that are summed over.
+    /// Extents of the axes of both that it depends on, of its own, and of those that are summed over.
     extents: Vec<usize>,
     /// The constants that it is made of.
     of: Vec<Tensor>,
@@ -55,25 +57,37 @@ impl Entry {
 }
 
 impl Known {
-    fn room<T: Kind>(count: usize, block: usize, tile: usize, depth: usize) -> Result<Known, Failure> {
-        let numbers = words_of::<T>(count.next_multiple_of(tile).saturating_mul(depth));
-        Ok(Known { words: filled(numbers, 0.0)?, sums: Vec::new(), count, block })
+    /// Room for matrices of so many rows or columns of tiles, and so many steps.
+    fn room<T: Kind>(
+        matrices: usize,
+        count: usize,
+        block: usize,
+        tile: usize,
+        depth: usize,
+    ) -> Result<Known, Failure> {
+        let each = words_of::<T>(count.next_multiple_of(tile).saturating_mul(depth));
+        let words = filled(each.saturating_mul(matrices), 0.0)?;
+        Ok(Known { words, sums: Vec::new(), count, block, matrices })
     }
 
-    pub(super) fn numbers<T: Kind>(&self) -> &[T] {
-        bytemuck::cast_slice(&self.words)
+    /// The matrix for a position of the axes of both.
+    pub(super) fn numbers<T: Kind>(&self, batch: usize) -> &[T] {
+        let each = self.words.len() / self.matrices;
+        bytemuck::cast_slice(&self.words[batch.min(self.matrices - 1) * each..][..each])
     }
 
-    fn numbers_mut<T: Kind>(&mut self) -> &mut [T] {
-        bytemuck::cast_slice_mut(&mut self.words)
+    fn numbers_mut<T: Kind>(&mut self, batch: usize) -> &mut [T] {
+        let each = self.words.len() / self.matrices;
+        bytemuck::cast_slice_mut(&mut self.words[batch * each..][..each])
     }
 
     pub(super) fn len<T: Kind>(&self) -> usize {
-        self.numbers::<T>().len()
+        self.numbers::<T>(0).len()
     }
 
-    pub(super) fn sums(&self) -> &[i32] {
-        &self.sums
+    pub(super) fn sums(&self, batch: usize) -> &[i32] {
+        let each = self.sums.len() / self.matrices;
+        &self.sums[batch.min(self.matrices - 1) * each..][..each]
     }
 
     /// Whether positions from one on, so many, begin and end where blocks do.
@@ -90,7 +104,9 @@ impl Contraction {
         for is_rows in [true, false] {
             let side = if is_rows { &self.a } else { &self.b };
             let Some(of) = self.constants(side, constants) else { continue };
-            let extents: Vec<usize> = side.axes.iter().chain(&step_axes).map(|&axis| extents[axis]).collect();
+            let both = if self.is_of(side, &self.both) { &self.both[..] } else { &[] };
+            let axes = both.iter().chain(&side.axes).chain(&step_axes);
+            let extents: Vec<usize> = axes.map(|&axis| extents[axis]).collect();
             let known = match packed.0.iter().find(|entry| entry.is(side, &extents, &of)) {
                 Some(entry) => Arc::clone(&entry.known),
                 None if packed.0.len() >= MOST => continue,
@@ -108,18 +124,27 @@ impl Contraction {
         Ok(())
     }
 
+    /// How many matrices a factor is.
+    fn matrices(&self, side: &Side) -> usize {
+        if self.is_of(side, &self.both) { self.both.iter().map(|&axis| self.dims[axis].max(1)).product() } else { 1 }
+    }
+
     /// All rows, packed.
     fn rows<T: Kind>(&self, constants: &Operands<'_>) -> Result<Known, Failure> {
         let micro = Micro::<T>::best();
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
-        let rows = self.a.count(&extents);
-        let mut known = Known::room::<T>(rows, micro.rows, micro.rows, count.next_multiple_of(T::GROUP))?;
+        let (rows, matrices) = (self.a.count(&extents), self.matrices(&self.a));
+        let depth = count.next_multiple_of(T::GROUP);
+        let mut known = Known::room::<T>(matrices, rows, micro.rows, micro.rows, depth)?;
         let mut packer = Packer::<T>::new(&self.a, &extents, &step_axes, micro.rows);
         let mut at = vec![0; extents.len()];
-        pack_rows(&mut packer, constants, &mut at, rows, count, known.numbers_mut())?;
-        if self.a.bytes.is_some() {
-            known.sums = zeros::sums_of_rows(micro, known.numbers(), rows, count);
+        for batch in 0..matrices {
+            place(&mut at, &self.both, &extents, batch);
+            pack_rows(&mut packer, constants, &mut at, rows, count, known.numbers_mut(batch))?;
+            if self.a.bytes.is_some() {
+                known.sums.extend(zeros::sums_of_rows(micro, known.numbers(batch), rows, count));
+            }
         }
         Ok(known)
     }
@@ -130,31 +155,40 @@ impl Contraction {
         let (extents, step_axes) = self.axes();
         let count: usize = self.over.iter().product();
         let depth = count.next_multiple_of(T::GROUP);
-        let columns = self.b.count(&extents);
-        let mut known = Known::room::<T>(columns, block(columns, depth, micro), micro.columns, depth)?;
+        let (columns, matrices) = (self.b.count(&extents), self.matrices(&self.b));
+        let width = block(columns, depth, micro);
+        let mut known = Known::room::<T>(matrices, columns, width, micro.columns, depth)?;
         let mut packer = Packer::<T>::new(&self.b, &extents, &step_axes, micro.columns);
         let mut at = vec![0; extents.len()];
         let mut sums = Vec::new();
-        for columns in blocks(columns, known.block) {
-            let wide = columns.len().next_multiple_of(micro.columns);
-            let packed = &mut known.numbers_mut()[columns.start * depth..][..wide * depth];
-            pack_columns(&mut packer, constants, &mut at, columns.clone(), count, packed)?;
-            if self.b.bytes.is_some() {
-                sums.extend(&zeros::sums_of_columns(micro, packed, count)[..columns.len()]);
+        for batch in 0..matrices {
+            place(&mut at, &self.both, &extents, batch);
+            for columns in blocks(columns, known.block) {
+                let wide = columns.len().next_multiple_of(micro.columns);
+                let packed = &mut known.numbers_mut(batch)[columns.start * depth..][..wide * depth];
+                pack_columns(&mut packer, constants, &mut at, columns.clone(), count, packed)?;
+                if self.b.bytes.is_some() {
+                    sums.extend(&zeros::sums_of_columns(micro, packed, count)[..columns.len()]);
+                }
             }
         }
         known.sums = sums;
         Ok(known)
     }
 
-    /// What a factor is made of, if that is the same in all runs and for all positions of the axes that both depend on.
+    /// Which matrix is that for a position of the axes of both, of which the first begins at a position of the whole result.
+    pub(super) fn batch(&self, at: &[usize], first: usize) -> usize {
+        let position = |axis: usize| if axis == 0 { first + at[axis] } else { at[axis] };
+        self.both.iter().fold(0, |batch, &axis| batch * self.dims[axis] + position(axis))
+    }
+
+    /// What a factor is made of, if that is the same in all runs.
     fn constants(&self, side: &Side, constants: &[Option<&Tensor>]) -> Option<Vec<Tensor>> {
         let known = |operand: usize| constants.get(operand).copied().flatten().cloned();
         let padding =
             side.bytes.as_ref().filter(|bytes| bytes.is_padded).and_then(|bytes| bytes.zero.as_ref());
         let operands = side.program.operands().chain(padding.into_iter().flat_map(Program::operands));
-        let of = operands.map(known).collect::<Option<Vec<Tensor>>>()?;
-        (!self.is_of(side, &self.both)).then_some(of)
+        operands.map(known).collect()
     }
 }
 

@@ -56,7 +56,8 @@ impl Contraction {
         };
         for batch in 0..batches {
             place(&mut at, &self.both, &extents, batch);
-            a.begin(operands, &mut at, batch > 0 && is_same_a)?;
+            b.batch = self.batch(&at, first);
+            a.begin(operands, &mut at, b.batch, batch > 0 && is_same_a)?;
             if let Some(zeros) = &mut product.zeros {
                 zeros.rows(operands, &mut at, rows)?;
             }

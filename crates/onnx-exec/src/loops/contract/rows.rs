@@ -99,6 +99,8 @@ pub(super) struct RowSource<'r, 'v, T: Kind> {
     /// Rows before those of this part in what is packed before the run, and how many there are in all.
     before: usize,
     whole: usize,
+    /// Which matrix is read of what is packed before the run.
+    batch: usize,
     packer: Packer<'r, T>,
     memory: Scratch<T>,
     /// What is read in place.
@@ -154,6 +156,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
             access,
             before,
             whole,
+            batch: 0,
             packer,
             memory: scratch(room)?,
             there: &[],
@@ -163,13 +166,15 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         })
     }
 
-    /// Goes to a position of the axes of both; what depends on none of these `is_same`.
+    /// Goes to a position of the axes of both, by its number; what depends on none of these `is_same`.
     pub(super) fn begin(
         &mut self,
         operands: &Operands<'v>,
         at: &mut [usize],
+        batch: usize,
         is_same: bool,
     ) -> Result<(), Failure> {
+        self.batch = batch;
         match &self.access {
             Access::Packed if !is_same => {
                 pack_rows(&mut self.packer, operands, at, self.rows, self.count, &mut self.memory)
@@ -247,7 +252,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
         let listed = || Steps::of(&self.steps[steps.start / T::GROUP..steps.end.div_ceil(T::GROUP)]);
         let (numbers, steps) = match &self.access {
             Access::Prepacked(known) => {
-                let numbers = known.numbers::<T>();
+                let numbers = known.numbers::<T>(self.batch);
                 (&numbers[packed(numbers)], of_packed())
             }
             Access::Packed => (&self.memory[packed(&self.memory)], of_packed()),
@@ -260,7 +265,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
     /// The sums of rows of bytes that were found when they were packed before the run.
     pub(super) fn sums(&self) -> Option<&[i32]> {
         match &self.access {
-            Access::Prepacked(known) => known.sums().get(self.before..),
+            Access::Prepacked(known) => known.sums(self.batch).get(self.before..),
             Access::InPlace(_) | Access::Image(_) | Access::Packed => None,
         }
     }
