@@ -16,7 +16,7 @@
 use super::define::{Item, Stretch};
 use super::fuse::{Loops, distinct, judge};
 use super::index::Position;
-use super::rewrite::{Rewrite, extents, load, parts, walk};
+use super::rewrite::{Rewrite, extents, load, operands, parts, walk};
 use super::weigh::mentions;
 use super::{Assignment, Slot, Source, root};
 use crate::budget::spend;
@@ -35,6 +35,7 @@ const STEPS_OF_FORMULA: usize = 1 << 12;
 
 /// Chooses layouts, and says the formulas in them.
 pub(super) fn layout(stretch: &mut Stretch) -> Result<(), Failure> {
+    reshape(stretch);
     let mut is_last = chosen(stretch);
     // A formula may have worse loops than before; what it writes is then left as it was, and what it reads is copied.
     while is_last.contains(&true) {
@@ -44,6 +45,44 @@ pub(super) fn layout(stretch: &mut Stretch) -> Result<(), Failure> {
         break;
     }
     Ok(())
+}
+
+/// Says copies in the shape in which all others read them, so that a transpose between two reshapes has the axes of the image that
+/// it permutes the channels of.
+fn reshape(stretch: &mut Stretch) {
+    let Stretch { items, slots, published, .. } = stretch;
+    // The first operand by which each slot is read, if all read it in one shape.
+    let mut read: Vec<Option<usize>> = vec![None; slots.len()];
+    let mut is_fixed = vec![false; slots.len()];
+    for (_, slot) in published {
+        is_fixed[root(slots, *slot)] = true;
+    }
+    for item in &*items {
+        let Item::Formula(it) = item else { continue };
+        for operand in operands(&it.formula) {
+            let slot = root(slots, operand);
+            let first = *read[slot].get_or_insert(operand);
+            is_fixed[slot] |= slots[first].dims != slots[operand].dims;
+        }
+    }
+    for item in items {
+        let Item::Formula(it) = item else { continue };
+        let Some(shape) = read[it.slot].map(|operand| slots[operand].dims.clone()) else { continue };
+        let is_copy = it.formula.over.is_none() && matches!(it.formula.expr, Expr::Load(..));
+        if is_fixed[it.slot] || !is_copy || shape == it.formula.dims || !RANKS.contains(&shape.len()) {
+            continue;
+        }
+        let here: Vec<Position> = (0..shape.len()).map(Position::index).collect();
+        let place = Position::place(&here, &shape);
+        let Some(indices) = place.and_then(|place| place.spread(&it.formula.dims, &shape)) else { continue };
+        let as_is = |operand, position| Some(load(operand, position));
+        let rewrite = Rewrite { indices: &indices, extents: &shape, total: None, load: &as_is };
+        let to = Formula { dims: shape.clone(), ..it.formula.clone() };
+        if let Some(formula) = rewrite.formula(&it.formula, to).filter(|it| judge(it, slots).is_some()) {
+            it.formula = formula;
+            slots[it.slot].dims = shape;
+        }
+    }
 }
 
 /// The axes of channels-last results of a rank, by their number before.
@@ -111,13 +150,13 @@ fn is_alike(it: &Assignment, slot: usize, slots: &[Slot]) -> bool {
         if root(slots, *operand) != slot {
             return;
         }
-        is &= *operand == slot;
+        is &= slots[*operand].dims == slots[slot].dims;
         for (axis, index) in position.iter().enumerate() {
             let is_of = |other: usize| match axis {
                 0 | CHANNELS => other == axis,
                 _ => other > CHANNELS,
             };
-            is &= (0..rank).all(|other| is_of(other) || !mentions(index, other));
+            is &= (0..rank).all(|other| is_of(other) || it.formula.dims[other] == 1 || !mentions(index, other));
         }
     });
     is
@@ -233,6 +272,9 @@ impl Change<'_> {
         for (new, old) in result.iter().copied().chain(steps.iter().map(|step| rank + step)).enumerate() {
             indices[old] = Position::index(new);
         }
+        // Those that are always 0 say nothing.
+        let before = extents(formula);
+        indices.iter_mut().zip(&before).filter(|(_, d)| **d == 1).for_each(|(index, _)| *index = Position::default());
         let to = Formula { dims, over, ..formula.clone() };
         let extents = extents(&to);
         let load = |operand: usize, position: Vec<Position>| self.load(operand, position, &extents);
@@ -263,7 +305,7 @@ impl Change<'_> {
         if copy.is_none() && !self.is_last[slot] {
             return Some(load(operand, position));
         }
-        let position = if operand == slot {
+        let position = if self.before[operand].dims == self.before[slot].dims {
             position
         } else {
             let place = Position::place(&position, &self.before[operand].dims)?;
