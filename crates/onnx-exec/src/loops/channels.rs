@@ -31,12 +31,20 @@ pub(super) fn are_channels(x: &Source, steps: &[Step], along: usize, extent: usi
     lane == 1 && along > 0 && pixel >= extent && are_apart && !x.bounds.iter().any(is_of_lane)
 }
 
-/// Factors of all steps for some lanes, one step after the other.
+/// Factors of all steps for all channels, one step after the other, where they do not lie so in their operand.
 #[derive(Default)]
 pub(super) struct Factors {
     numbers: Vec<f32>,
-    /// The place of the first lane, and how many lanes there are.
-    of: Option<(i64, usize)>,
+    /// The place of the first.
+    of: Option<i64>,
+}
+
+/// Factors for the lanes of a strip: those of each step begin somewhere.
+pub(super) struct Weights<'w> {
+    numbers: &'w [f32],
+    /// Where those of the first lane begin, and whether they are gathered: then each step has so many.
+    first: i64,
+    gathered: Option<usize>,
 }
 
 impl Factors {
@@ -45,27 +53,44 @@ impl Factors {
         self.of = None;
     }
 
-    /// Gathers the factors of all steps from a place on, each less the zero point of its lane.
-    pub(super) fn gather(
-        &mut self,
-        elements: Elements<'_>,
+    /// The factors from a place on, `by` apart for each channel of so many, for the lanes from one on; those that are gathered are
+    /// less the zero point of their channel.
+    pub(super) fn of<'f>(
+        &'f mut self,
+        elements: Elements<'f>,
         (first, by): (i64, i64),
         steps: &[Step],
-        n: usize,
+        (lane, channels): (usize, usize),
         zero: impl Fn(usize) -> Option<f32>,
-    ) -> Option<()> {
-        if self.of == Some((first, n)) {
-            return Some(());
+    ) -> Option<Weights<'f>> {
+        if let (Elements::Single(numbers), 1) = (elements, by) {
+            return Some(Weights { numbers, first: first + lane as i64, gathered: None });
         }
-        self.numbers.clear();
-        for step in steps {
-            for lane in 0..n {
-                let at = usize::try_from(first + step.factor + by * lane as i64).ok()?;
-                self.numbers.push(elements.get(at)? - zero(lane)?);
+        if self.of != Some(first) {
+            self.numbers.clear();
+            let zeros: Vec<f32> = (0..channels).map(zero).collect::<Option<_>>()?;
+            for step in steps {
+                let first = usize::try_from(first + step.factor).ok()?;
+                let by = usize::try_from(by).ok()?;
+                for (channel, zero) in zeros.iter().enumerate() {
+                    self.numbers.push(elements.get(first + by * channel)? - zero);
+                }
             }
+            self.of = Some(first);
         }
-        self.of = Some((first, n));
-        Some(())
+        Some(Weights { numbers: &self.numbers, first: lane as i64, gathered: Some(channels) })
+    }
+}
+
+impl Weights<'_> {
+    /// Where the factors of a step begin.
+    #[inline(always)]
+    fn place(&self, at: usize, step: &Step) -> Option<usize> {
+        let behind = match self.gathered {
+            Some(channels) => (at * channels) as i64,
+            None => step.factor,
+        };
+        usize::try_from(self.first + behind).ok()
     }
 }
 
@@ -74,7 +99,7 @@ pub(super) struct Pixels<'p> {
     pub(super) taps: &'p Taps,
     pub(super) strip: Strip,
     pub(super) x: Elements<'p>,
-    pub(super) factors: &'p Factors,
+    pub(super) factors: Option<Weights<'p>>,
     /// Where the elements for the first lane are, and what bounds are asked of there.
     pub(super) start: i64,
     pub(super) values: SmallVec<[i64; 4]>,
@@ -117,7 +142,7 @@ impl Job for Pixels<'_> {
                     reach.push(Reach { place, pixels: inside, step: at });
                 }
             }
-            let of = Line { taps, factors, lanes, of_pixel: of_pixel as usize };
+            let of = Line { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
             let is_there = match x {
                 Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
                 _ => of
@@ -134,7 +159,7 @@ impl Job for Pixels<'_> {
 
 struct Line<'l> {
     taps: &'l Taps,
-    factors: &'l Factors,
+    factors: Option<&'l Weights<'l>>,
     lanes: usize,
     /// How far apart pixels are in the operand.
     of_pixel: usize,
@@ -215,7 +240,11 @@ impl Line<'_> {
             let mut end = count;
             for reach in reach {
                 if reach.pixels.contains(&pixel) {
-                    steps.push((reach.place, reach.step * self.lanes));
+                    let factors = match self.factors {
+                        Some(factors) => factors.place(reach.step, self.taps.steps.get(reach.step)?)?,
+                        None => 0,
+                    };
+                    steps.push((reach.place, factors));
                     end = end.min(reach.pixels.end);
                 } else if reach.pixels.start > pixel {
                     end = end.min(reach.pixels.start);
@@ -247,7 +276,6 @@ impl Line<'_> {
         if self.lanes < WIDE {
             return self.few::<C, FUSED>(x, before, steps, out);
         }
-        let has_factors = self.taps.factor.is_some();
         let mut lane = 0;
         while lane < self.lanes {
             // The last register begins where it ends with the lanes.
@@ -255,9 +283,9 @@ impl Line<'_> {
             let mut totals: [Stretch; N] = [[C::NEUTRAL; WIDE]; N];
             for (place, factors) in steps {
                 let first = usize::try_from(place + before).ok()? + at;
-                let factor = match has_factors {
-                    true => *self.factors.numbers.get(factors + at..)?.first_chunk::<WIDE>()?,
-                    false => [1.0; WIDE],
+                let factor = match self.factors {
+                    Some(weights) => *weights.numbers.get(factors + at..)?.first_chunk::<WIDE>()?,
+                    None => [1.0; WIDE],
                 };
                 for (n, totals) in totals.iter_mut().enumerate() {
                     let x = x.get(first + n * self.of_pixel..)?.first_chunk::<WIDE>()?;
@@ -286,9 +314,9 @@ impl Line<'_> {
         out.fill(C::NEUTRAL);
         for (place, factors) in steps {
             let first = usize::try_from(place + before).ok()?;
-            let factors = match self.taps.factor.is_some() {
-                true => self.factors.numbers.get(*factors..factors + self.lanes)?,
-                false => &[1.0; WIDE][..self.lanes],
+            let factors = match self.factors {
+                Some(weights) => weights.numbers.get(*factors..factors + self.lanes)?,
+                None => &[1.0; WIDE][..self.lanes],
             };
             for (n, out) in out.chunks_exact_mut(self.lanes).enumerate() {
                 let x = x.get(first + n * self.of_pixel..)?.get(..self.lanes)?;

@@ -38,6 +38,8 @@ pub(super) struct Taps {
     /// The axis of the strips.
     pub(super) along: usize,
     pub(super) steps: Vec<Step>,
+    /// How many lanes there are in all along that axis.
+    channels: usize,
     shared: Shared,
 }
 
@@ -185,11 +187,11 @@ impl Source {
         }
     }
 
-    /// The zero point of a lane at a position; `None` if there is none in the operand.
-    fn zero_of_lane(&self, operands: &Operands<'_>, at: &[usize], along: usize, lane: usize) -> Option<f32> {
+    /// The zero point of a channel at a position; `None` if there is none in the operand.
+    fn zero_of_lane(&self, operands: &Operands<'_>, at: &[usize], along: usize, channel: usize) -> Option<f32> {
         let Some((operand, place)) = &self.zero else { return Some(0.0) };
         let from = operands.get(*operand).copied().flatten()?;
-        let place = place.at(at) - from.first + place.by[along] * lane as i64;
+        let place = place.at(at) - from.first + place.by[along] * (channel as i64 - at[along] as i64);
         let bits = *from.bytes.get(usize::try_from(place).ok()?)?;
         Some(if self.elem == ElemType::INT8 { f32::from(bits as i8) } else { f32::from(bits) })
     }
@@ -313,7 +315,15 @@ impl Taps {
         let is_single = |source: &Source| source.elem == ElemType::FLOAT;
         let are_single = is_single(&x) && factor.as_ref().is_none_or(is_single);
         let is_shared = !matches!(shared, Shared::Nothing);
-        (!is_sum && are_single && stands || is_shared).then_some(Taps { x, factor, combine, along, steps, shared })
+        (!is_sum && are_single && stands || is_shared).then_some(Taps {
+            x,
+            factor,
+            combine,
+            along,
+            steps,
+            channels: dims[along],
+            shared,
+        })
     }
 
     /// Whether the total is a single float.
@@ -355,14 +365,18 @@ impl Taps {
                 widest(Window { windows, taps: self, strip, x, factors, zeros, start, values, patches, out })
             }
             Shared::Channels => {
+                let mut weights = None;
                 if let Some(factor) = &self.factor {
                     let (elements, first) = factor.elements(operands, 0.0)?;
-                    let place = (factor.place.at(at) - first, factor.place.by[self.along]);
-                    let zero = |lane: usize| factor.zero_of_lane(operands, at, self.along, lane);
-                    if factors.gather(elements, place, &self.steps, strip.lanes(), zero).is_none() {
+                    let (lane, by) = (at[self.along], factor.place.by[self.along]);
+                    let place = (factor.place.at(at) - first - by * lane as i64, by);
+                    let zero = |channel: usize| factor.zero_of_lane(operands, at, self.along, channel);
+                    weights = factors.of(elements, place, &self.steps, (lane, self.channels), zero);
+                    if weights.is_none() {
                         fail!("an index is out of bounds")
                     }
                 }
+                let factors = weights;
                 widest(Pixels { taps: self, strip, x, factors, start, values, lines: patches, out })
             }
         };

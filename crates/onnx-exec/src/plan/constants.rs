@@ -75,7 +75,7 @@ pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'
 
 /// What a formula of constants gives; `None` of other formulas, and of those that are too large or fail. The steps that it takes
 /// are those of the run.
-fn evaluated(formula: &Formula, slots: &[Slot]) -> Result<Option<Tensor>, Failure> {
+pub(super) fn evaluated(formula: &Formula, slots: &[Slot]) -> Result<Option<Tensor>, Failure> {
     let Some((nest, views)) = prepared(formula, slots) else { return Ok(None) };
     spend(nest.steps())?;
     let Ok(mut result) = Tensor::zeros(formula.elem, &formula.dims) else { return Ok(None) };

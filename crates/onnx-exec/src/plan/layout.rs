@@ -13,6 +13,7 @@
 //! it. Inputs and results of the plan keep their layout: formulas beside them read or write across. A formula whose loops would
 //! be worse reads a copy.
 
+use super::constants::evaluated;
 use super::define::{Item, Stretch};
 use super::fuse::{Loops, distinct, judge};
 use super::index::Position;
@@ -23,7 +24,7 @@ use crate::budget::spend;
 use crate::failure::Failure;
 use foldhash::HashMap;
 use onnx_ir::NodeId;
-use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Reduction};
+use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Index, Reduction};
 use smallvec::SmallVec;
 
 /// The axis of channels.
@@ -213,7 +214,8 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
     for (slot, _) in now.iter_mut().zip(&*is_last).filter(|(_, is)| **is) {
         slot.dims = order(slot.dims.len()).map(|axis| slot.dims[axis]).collect();
     }
-    let mut change = Change { before: &stretch.slots, now, is_last: is_last.to_vec(), copies: HashMap::default() };
+    let (copies, weights) = (HashMap::default(), HashMap::default());
+    let mut change = Change { before: &stretch.slots, now, is_last: is_last.to_vec(), copies, weights };
     let mut items = Vec::with_capacity(stretch.items.len());
     for item in &stretch.items {
         let it = match item {
@@ -227,7 +229,7 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
         let is_touched = |slot: &usize| is_last[*slot];
         let formula = if is_touched(&it.slot) || read.iter().any(is_touched) {
             match change.formula(it).filter(|formula| change.is_as_good(it, formula)) {
-                Some(formula) => formula,
+                Some(formula) => change.with_weights(formula),
                 None if is_last[it.slot] => {
                     is_last[it.slot] = false;
                     continue;
@@ -253,6 +255,8 @@ struct Change<'s> {
     is_last: Vec<bool>,
     /// The slots that have the elements of others in the order before.
     copies: HashMap<usize, usize>,
+    /// The slots that have the constants of others with their first axis, which is that of channels, last.
+    weights: HashMap<usize, usize>,
 }
 
 impl Change<'_> {
@@ -315,6 +319,49 @@ impl Change<'_> {
             Some(copy) => load(*copy, position),
             None => load(slot, order(position.len()).map(|axis| position[axis].clone()).collect()),
         })
+    }
+
+    /// A stencil whose constants for each channel lie one behind the other, as it reads them.
+    fn with_weights(&mut self, formula: Formula) -> Formula {
+        let Some(last) = formula.dims.len().checked_sub(1) else { return formula };
+        if !judge(&formula, &self.now).is_some_and(|loops| loops.is_stencil) {
+            return formula;
+        }
+        let mut wanted: SmallVec<[usize; 2]> = SmallVec::new();
+        parts(&formula, &mut |part, _| {
+            let Expr::Load(operand, position) = part else { return };
+            let is_of_channel = |(axis, index): (usize, &Index)| mentions(index, last) == (axis == 0);
+            let is_constant = matches!(self.now[*operand].source, Source::Constant(_));
+            if is_constant && position.len() > 1 && position.iter().enumerate().all(is_of_channel) {
+                wanted.push(*operand);
+            }
+        });
+        for &slot in &wanted {
+            if self.weights.contains_key(&slot) {
+                continue;
+            }
+            let Slot { elem, dims, .. } = &self.now[slot];
+            let dims: Vec<usize> = dims[1..].iter().chain(&dims[..1]).copied().collect();
+            let position: Vec<Position> =
+                [dims.len() - 1].into_iter().chain(0..dims.len() - 1).map(Position::index).collect();
+            let expr = load(slot, position);
+            let moved = Formula { elem: *elem, dims: dims.clone(), over: None, expr, then: None };
+            let Ok(Some(tensor)) = evaluated(&moved, &self.now) else { continue };
+            self.weights.insert(slot, self.now.len());
+            let source = Source::Constant(tensor);
+            self.now.push(Slot { elem: moved.elem, dims, source });
+        }
+        let extents = extents(&formula);
+        let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
+        let moved = |operand: usize, mut position: Vec<Position>| {
+            let weights = self.weights.get(&operand).filter(|_| wanted.contains(&operand));
+            if weights.is_some() {
+                position.rotate_left(1);
+            }
+            Some(load(*weights.unwrap_or(&operand), position))
+        };
+        let rewrite = Rewrite { indices: &indices, extents: &extents, total: None, load: &moved };
+        rewrite.formula(&formula, formula.clone()).unwrap_or(formula)
     }
 
     /// A formula that brings a slot back into the order before, for all who read it from here on and would be worse otherwise.
