@@ -19,6 +19,7 @@ mod axes;
 mod channels;
 mod check;
 mod contract;
+mod epilogue;
 mod facts;
 mod interpret;
 mod lanes;

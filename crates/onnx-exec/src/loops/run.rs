@@ -1,6 +1,7 @@
 //! Runs a nest.
 
 use super::contract::Contraction;
+use super::epilogue::{Epilogue, Shape};
 use super::interpret::{numbers, run};
 use super::lanes::{Registers, SLACK, short_of, wrap};
 use super::memory::store;
@@ -9,7 +10,7 @@ use super::pieces::Pieces;
 use super::program::Reg;
 use super::reduce::{Strips, Totals};
 use super::strip::Strip;
-use super::taps::Laid;
+use super::taps::{Laid, Taps};
 use super::view::Operands;
 use super::widest::{Job, widest};
 use super::{Class, LANES, Nest, Reduction};
@@ -89,6 +90,9 @@ struct Loops<'n> {
     laid: Laid,
     /// Sums of products of bytes, before they become integers.
     sums: Vec<f32>,
+    /// What is computed from the totals of a stencil, if one pass does it, and room for numbers of columns.
+    epilogue: Option<Epilogue>,
+    numbers: [Vec<f32>; 2],
 }
 
 /// Whole numbers in single floats as integers.
@@ -123,7 +127,14 @@ impl<'n> Loops<'n> {
         let own = Reg { class, at: counts[class as usize] - 1 };
         let total = nest.then.as_ref().and_then(|then| then.total).unwrap_or(own);
         let (body, then) = (Registers::new(nest.body.counts, lanes), Registers::new(counts, lanes));
-        let mut loops = Loops { nest, body, then, totals, total, laid: Laid::default(), sums: Vec::new() };
+        let rows: Vec<usize> = (0..nest.dims.len() - 1).collect();
+        let shape = Shape { dims: &nest.dims, rows: &rows, columns: &[nest.dims.len() - 1] };
+        let is_stencil = nest.taps.as_ref().is_some_and(Taps::has_windows);
+        let epilogue = nest.then.as_ref().filter(|_| is_stencil);
+        let epilogue = epilogue.and_then(|then| Epilogue::of(Some(then), nest.elem, total.class, shape));
+        let (laid, sums) = (Laid::default(), Vec::new());
+        let mut loops =
+            Loops { nest, body, then, totals, total, laid, sums, epilogue, numbers: Default::default() };
         numbers(&nest.body, &mut loops.body);
         if let Some(then) = &nest.then {
             numbers(then, &mut loops.then);
@@ -174,6 +185,16 @@ impl<'n> Loops<'n> {
     ) -> Result<(), Failure> {
         let nest = self.nest;
         let n = strip.n();
+        if let (Some(epilogue), Some(taps)) = (&self.epilogue, &nest.taps)
+            && !nest.over.contains(&0)
+        {
+            at[nest.dims.len()..].fill(0);
+            self.sums.resize(n + SLACK, 0.0);
+            taps.run_windows(operands, at, strip, &mut self.laid, &mut self.sums)?;
+            let size = [n / strip.lanes(), strip.lanes()];
+            let (from, to) = ((&self.sums[..n], size[1]), (out, size[1], 0));
+            return epilogue.store(operands, at, from, to, size, &mut self.numbers);
+        }
         let (program, regs, result) = match nest.reduction {
             None => (Some(&nest.body), &mut self.body, nest.body.result),
             Some(reduction) => {

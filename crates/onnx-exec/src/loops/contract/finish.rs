@@ -1,10 +1,10 @@
 //! From totals to elements of the result.
 
-use super::affine::Affine;
 use super::kind::Kind;
 use super::{Contraction, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
+use crate::loops::epilogue::{Epilogue, Shape};
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::memory::store;
@@ -32,7 +32,7 @@ pub(super) struct Finish<'f, T: Kind> {
     /// Totals one behind the other.
     row: Vec<T::Total>,
     /// What is computed from totals, if one pass does it, and room for numbers of columns.
-    affine: Option<Affine>,
+    epilogue: Option<Epilogue>,
     numbers: [Vec<f32>; 2],
     /// How far apart rows are in the result, if equally far.
     row_stride: Option<usize>,
@@ -63,8 +63,10 @@ impl<'f, T: Kind> Finish<'f, T> {
         let before = contraction.dims.len() - axes.len();
         let rows = &contraction.a.axes;
         let has_rows = has_planes && rows.iter().copied().eq(before.saturating_sub(rows.len())..before);
-        let affine = Affine::of(contraction).filter(|_| has_planes);
-        let row_stride = contraction.row_stride();
+        let Contraction { dims, a, b, then, elem, .. } = contraction;
+        let shape = Shape { dims, rows: &a.axes, columns: &b.axes };
+        let epilogue = Epilogue::of(then.as_ref(), *elem, T::CLASS, shape).filter(|_| has_planes);
+        let row_stride = shape.row_stride();
         let (row, numbers) = (Vec::new(), Default::default());
         Finish {
             contraction,
@@ -76,7 +78,7 @@ impl<'f, T: Kind> Finish<'f, T> {
             has_planes,
             has_rows,
             row,
-            affine,
+            epilogue,
             numbers,
             row_stride,
         }
@@ -96,8 +98,8 @@ impl<'f, T: Kind> Finish<'f, T> {
         at[dims.len()..].fill(0);
         let (Some(first), Some(end)) = (runs.first(), runs.last()) else { return Ok(()) };
         let columns = first.columns.start..end.columns.end;
-        if self.affine.is_some() {
-            return self.store_affine(operands, at, rows, runs, totals, result);
+        if self.epilogue.is_some() {
+            return self.store_at_once(operands, at, rows, runs, totals, result);
         }
         let is_whole = columns == (0..b.count(self.extents));
         // Short rows are finished together.
@@ -127,7 +129,7 @@ impl<'f, T: Kind> Finish<'f, T> {
     }
 
     /// The same in one pass.
-    fn store_affine(
+    fn store_at_once(
         &mut self,
         operands: &Operands<'_>,
         at: &mut [usize],
@@ -137,10 +139,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         result: &mut [u8],
     ) -> Result<(), Failure> {
         let Contraction { a, b, .. } = self.contraction;
-        let Some(affine) = &self.affine else { return Ok(()) };
-        let Ok(out) = bytemuck::try_cast_slice_mut::<u8, f32>(result) else {
-            fail!("results are not aligned")
-        };
+        let Some(epilogue) = &self.epilogue else { return Ok(()) };
         // Rows that are equally far apart at once.
         let (together, of_out) = match self.row_stride {
             Some(stride) => (rows.len(), stride),
@@ -153,8 +152,8 @@ impl<'f, T: Kind> Finish<'f, T> {
                 let first = self.strides.iter().zip(&*at).map(|(stride, at)| stride * at).sum();
                 let totals = &totals[(row - rows.start) * self.stride + run.from..];
                 let size = [together, run.columns.len()];
-                let (from, to) = ((totals, self.stride), (&mut *out, of_out, first));
-                affine.store(operands, at, from, to, size, &mut self.numbers, T::single)?;
+                let (from, to) = ((totals, self.stride), (&mut *result, of_out, first));
+                epilogue.store(operands, at, from, to, size, &mut self.numbers)?;
             }
         }
         Ok(())

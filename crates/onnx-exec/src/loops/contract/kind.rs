@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, fail};
 use crate::loops::Class;
+use crate::loops::epilogue::Total;
 use crate::loops::lanes::Registers;
 use crate::loops::micro::Factor;
 use crate::loops::program::Reg;
@@ -9,7 +10,7 @@ use crate::loops::widest::{Job, widest};
 use onnx_ir::ElemType;
 
 /// Numbers that are packed.
-pub(super) trait Kind: Factor {
+pub(super) trait Kind: Factor<Total: Total> {
     /// The element type of totals, and the class of registers for them.
     const TOTAL: ElemType;
     const CLASS: Class;
@@ -28,9 +29,6 @@ pub(super) trait Kind: Factor {
 
     /// Steps one after the other, each of all positions of a tile, in groups: for each position the steps of the group.
     fn group(steps: &[Self], tile: usize, out: &mut [Self]);
-
-    /// A total as a single float.
-    fn single(total: Self::Total) -> f32;
 
     /// Puts totals into a register.
     fn put(totals: &[Self::Total], regs: &mut Registers, to: Reg) -> Result<(), Failure>;
@@ -60,11 +58,6 @@ impl Kind for f32 {
 
     fn group(steps: &[f32], _: usize, out: &mut [f32]) {
         out[..steps.len()].copy_from_slice(steps);
-    }
-
-    #[inline(always)]
-    fn single(total: f32) -> f32 {
-        total
     }
 
     fn put(totals: &[f32], regs: &mut Registers, to: Reg) -> Result<(), Failure> {
@@ -110,11 +103,6 @@ impl Kind for u8 {
 
     fn group(steps: &[u8], tile: usize, out: &mut [u8]) {
         widest(Group { steps, tile, out });
-    }
-
-    #[inline(always)]
-    fn single(total: i32) -> f32 {
-        total as f32
     }
 
     fn put(totals: &[i32], regs: &mut Registers, to: Reg) -> Result<(), Failure> {

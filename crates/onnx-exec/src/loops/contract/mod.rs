@@ -21,7 +21,6 @@
 //! Factors are single floats, or whole numbers of 8 bits without a zero point each (`kind`). Of these, bytes are multiplied, and
 //! what zero points add is put right in the totals (`zeros`), which are exact.
 
-mod affine;
 mod columns;
 mod coordinate;
 mod finish;
