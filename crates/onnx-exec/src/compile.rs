@@ -18,7 +18,7 @@ use onnx_ir::pass::{self, Inline};
 use onnx_ir::{
     Body, BodyId, GraphId, Model, NodeId, Origin, Port, SecondaryMap, ValueDef, ValueId, normalize_domain,
 };
-use onnx_ops::functions::{self, has_body};
+use onnx_ops::functions::{self, FunctionBody, has_body};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::meaning::has_definition;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
@@ -147,7 +147,17 @@ pub(crate) fn compile_function<'r>(
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
     let Executable { model, registry, body, .. } = around;
     let function = Stepwise::new(model, registry, *body).function(node, inputs).ok_or_else(Vec::new)?;
-    let alone = functions::alone(model, registry, *body, node, &function);
+    compile_body(around, node, &function)
+}
+
+/// The same with the body that the node has.
+pub(crate) fn compile_body<'r>(
+    around: &Executable<'r>,
+    node: NodeId,
+    function: &FunctionBody,
+) -> Result<Executable<'r>, Vec<Diagnostic>> {
+    let Executable { model, registry, body, .. } = around;
+    let alone = functions::alone(model, registry, *body, node, function);
     compile(&alone, registry, &around.options)
 }
 

@@ -145,9 +145,7 @@ impl Job for Pixels<'_> {
             let of = Line { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
             let is_there = match x {
                 Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
-                _ => of
-                    .widen(x, &mut reach, lines)
-                    .and_then(|()| of.all::<FUSED>(lines, &reach, out)),
+                _ => of.widen(x, &mut reach, lines).and_then(|()| of.all::<FUSED>(lines, &reach, out)),
             };
             if is_there.is_none() {
                 return false;
@@ -232,7 +230,12 @@ impl Line<'_> {
 
     /// The totals of pixels: of neighbours that have the same steps together.
     #[inline(always)]
-    fn pixels<C: Combining, const FUSED: bool>(&self, x: &[f32], reach: &[Reach], out: &mut [f32]) -> Option<()> {
+    fn pixels<C: Combining, const FUSED: bool>(
+        &self,
+        x: &[f32],
+        reach: &[Reach],
+        out: &mut [f32],
+    ) -> Option<()> {
         let mut steps: SmallVec<[(i64, usize); 16]> = SmallVec::new();
         let (mut pixel, count) = (0, out.len() / self.lanes.max(1));
         while pixel < count {

@@ -91,7 +91,12 @@ impl Shape<'_> {
 
 impl Epilogue {
     /// What a program computes from totals, if it is such a function; without a program, single floats stay what they are.
-    pub(super) fn of(then: Option<&Program>, elem: ElemType, total: Class, shape: Shape<'_>) -> Option<Epilogue> {
+    pub(super) fn of(
+        then: Option<&Program>,
+        elem: ElemType,
+        total: Class,
+        shape: Shape<'_>,
+    ) -> Option<Epilogue> {
         matches!(elem, ElemType::FLOAT | ElemType::UINT8 | ElemType::INT8).then_some(())?;
         let identity = Epilogue {
             sum: None,
@@ -109,11 +114,13 @@ impl Epilogue {
         };
         let mut held: Vec<(Reg, Held)> = Vec::new();
         held.push((then.total.filter(|reg| reg.class != Class::Double)?, Held::Total(identity)));
-        let is_single = |(reg, x, _): &&(Reg, f64, i64)| reg.class != Class::Int && f64::from(*x as f32) == *x;
+        let is_single =
+            |(reg, x, _): &&(Reg, f64, i64)| reg.class != Class::Int && f64::from(*x as f32) == *x;
         let singles = then.numbers.iter().filter(is_single);
         held.extend(singles.map(|(reg, x, _)| (*reg, Held::Number(*x as f32))));
         for instr in &then.instrs {
-            let of = |reg: &Reg| held.iter().rev().find(|(other, _)| other == reg).map(|(_, held)| held.clone());
+            let of =
+                |reg: &Reg| held.iter().rev().find(|(other, _)| other == reg).map(|(_, held)| held.clone());
             let (to, result) = match instr {
                 Instr::Load { to, operand, elem, place } => (to, shape.loaded(*operand, *elem, place)?),
                 Instr::Binary { to, op, a, b } => (to, Held::Total(with(*op, of(a)?, of(b)?)?)),
@@ -136,7 +143,8 @@ impl Epilogue {
             _ => return (it.zero.is_none() && !it.is_double && it.sum.is_none()).then_some(it),
         };
         let is_summed = it.sum.is_none() || it.is_double;
-        (is_summed && it.zero.is_some() && it.other.is_none() && it.least >= least && it.most <= most).then_some(it)
+        (is_summed && it.zero.is_some() && it.other.is_none() && it.least >= least && it.most <= most)
+            .then_some(it)
     }
 
     /// Computes some rows from totals that are `of_totals` apart; results are `of_out` apart, of which the first is given. The
@@ -235,7 +243,9 @@ fn with(op: Binary, a: Held, b: Held) -> Option<Epilogue> {
             it.most = x;
         }
         _ if it.zero.is_some() => return None,
-        (Binary::Add, Held::Sum(operand, place)) if is_free && !has_bias && !has_scale && it.sum.is_none() => {
+        (Binary::Add, Held::Sum(operand, place))
+            if is_free && !has_bias && !has_scale && it.sum.is_none() =>
+        {
             it.sum = Some((operand, place));
         }
         (Binary::Mul, Held::Number(x)) if is_free && !has_bias && !has_scale => it.scale = Term::All(x),
@@ -353,7 +363,8 @@ impl<A: Total> Job for Singles<'_, A> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> Option<()> {
-        let Singles { it: Rows { totals, of_totals, of_out, rows, scale, bias, least, most }, out, other } = self;
+        let Singles { it: Rows { totals, of_totals, of_out, rows, scale, bias, least, most }, out, other } =
+            self;
         let columns = scale.len();
         let line = |x: A, scale: f32, bias: f32| {
             if FUSED { x.single().mul_add(scale, bias) } else { x.single() * scale + bias }
@@ -396,7 +407,8 @@ impl<A: Total, const DOUBLE: bool> Job for Bytes<'_, A, DOUBLE> {
         // Added to a small integer, its last bits are those of the integer.
         const SINGLE: f32 = 12_582_912.0;
         const BOTH: f64 = 6_755_399_441_055_744.0;
-        let Bytes { it: Rows { totals, of_totals, of_out, rows, scale, bias, least, most }, out, sum, zero } = self;
+        let Bytes { it: Rows { totals, of_totals, of_out, rows, scale, bias, least, most }, out, sum, zero } =
+            self;
         let columns = scale.len();
         let byte = |x: A, sum: i32, scale: f32, bias: f32| {
             if DOUBLE {

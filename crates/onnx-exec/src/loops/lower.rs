@@ -107,7 +107,7 @@ impl Nest {
                 Class::of(over.elem)?;
                 // What is added up in single floats is no double.
                 let is_single = contraction.as_ref().is_some_and(Contraction::is_float)
-                    || taps.as_ref().is_some_and(Taps::is_single) && !is_of_bytes;
+                    || taps.as_ref().is_some_and(Taps::is_single) && !is_of_bytes && class == Class::Single;
                 let total = if is_single { Class::Single } else { total_class(over.combine, class) };
                 Some(Reduction { combine: over.combine, elem: over.elem, total, is_inner })
             }

@@ -19,6 +19,7 @@ use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 impl Nest {
@@ -77,6 +78,9 @@ impl<'n> Worker<'n> {
         }
     }
 }
+
+/// The most lanes of pixels that are computed together: their totals stay in the first cache.
+const OF_PIXELS: usize = 4 * LANES;
 
 /// A nest of loops that is being run.
 struct Loops<'n> {
@@ -157,12 +161,15 @@ impl<'n> Loops<'n> {
             (*at, place) = (place % d, place / d);
         }
         self.laid.clear();
+        // Pixels with all their channels share more of what they read the more there are.
+        let is_wide = nest.taps.as_ref().is_some_and(Taps::are_channels) && !nest.over.contains(&0);
+        let most = if is_wide { OF_PIXELS } else { LANES };
         let is_by_row = nest.taps.as_ref().is_some_and(|taps| !taps.has_windows());
         let mut rest = out;
         let mut left = elements.len();
         while left > 0 {
             spend(0)?;
-            let strip = Strip::at(&at[..split], &nest.dims, left);
+            let strip = Strip::at_most(&at[..split], &nest.dims, left, most);
             let strip = if is_by_row { strip.first_row() } else { strip };
             let n = strip.n();
             let Some((out, behind)) = rest.split_at_mut_checked(n * width) else {
@@ -185,20 +192,66 @@ impl<'n> Loops<'n> {
     ) -> Result<(), Failure> {
         let nest = self.nest;
         let n = strip.n();
-        if let (Some(epilogue), Some(taps)) = (&self.epilogue, &nest.taps)
+        if let Some(taps) = nest.taps.as_ref().filter(|taps| self.epilogue.is_some() || taps.are_channels())
             && !nest.over.contains(&0)
         {
             at[nest.dims.len()..].fill(0);
             self.sums.resize(n + SLACK, 0.0);
             taps.run_windows(operands, at, strip, &mut self.laid, &mut self.sums)?;
+            return self.totals_of_stencil(operands, strip, at, out);
+        }
+        if let Some(reduction) = nest.reduction {
+            self.reduce(reduction, operands, strip, at)?;
+        }
+        self.finish(operands, strip, at, out)
+    }
+
+    /// From the totals of a stencil to results.
+    fn totals_of_stencil(
+        &mut self,
+        operands: &Operands<'_>,
+        strip: Strip,
+        at: &[usize],
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
+        let (nest, n) = (self.nest, strip.n());
+        if let Some(epilogue) = &self.epilogue {
             let size = [n / strip.lanes(), strip.lanes()];
             let (from, to) = ((&self.sums[..n], size[1]), (out, size[1], 0));
             return epilogue.store(operands, at, from, to, size, &mut self.numbers);
         }
+        let (split, each) = (nest.dims.len(), out.len() / n.max(1));
+        let mut at: SmallVec<[usize; 8]> = SmallVec::from_slice(at);
+        let (mut done, mut out) = (0, out);
+        while !out.is_empty() {
+            let part = Strip::at(&at[..split], &nest.dims, n - done);
+            let (now, later) = std::mem::take(&mut out).split_at_mut(part.n() * each);
+            let sums = &self.sums[done..done + part.n()];
+            match self.total.class {
+                Class::Int => widest(ToInts { sums, lanes: &mut self.then.int[self.total.at][..part.n()] }),
+                Class::Single => self.then.own(self.total)[..part.n()].copy_from_slice(sums),
+                Class::Double => fail!("the total of a stencil is no double"),
+            }
+            self.finish(operands, part, &at, now)?;
+            part.pass(&mut at[..split], &nest.dims);
+            (done, out) = (done + part.n(), later);
+        }
+        Ok(())
+    }
+
+    /// Computes the elements of a strip, of a reduction from its totals.
+    fn finish(
+        &mut self,
+        operands: &Operands<'_>,
+        strip: Strip,
+        at: &[usize],
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
+        let nest = self.nest;
+        let n = strip.n();
         let (program, regs, result) = match nest.reduction {
             None => (Some(&nest.body), &mut self.body, nest.body.result),
-            Some(reduction) => {
-                self.reduce(reduction, operands, strip, at)?;
+            Some(_) => {
                 let result = nest.then.as_ref().map_or(Some(self.total), |then| then.result);
                 (nest.then.as_ref(), &mut self.then, result)
             }

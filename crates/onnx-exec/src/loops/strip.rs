@@ -32,8 +32,13 @@ impl Strip {
 
     /// The most lanes, and no more than `left`, from a position in extents on.
     pub(super) fn at(at: &[usize], dims: &[usize], left: usize) -> Strip {
+        Strip::at_most(at, dims, left, LANES)
+    }
+
+    /// The same with a number of lanes that are too many for registers.
+    pub(super) fn at_most(at: &[usize], dims: &[usize], left: usize, most: usize) -> Strip {
         let last = dims.len() - 1;
-        let most = LANES.min(left);
+        let most = most.min(left);
         let lanes = most.min(dims[last] - at[last]);
         let mut strip = Strip::line(last, lanes);
         if lanes < dims[last] || last == 0 {

@@ -139,9 +139,11 @@ impl Source {
 
     /// A byte less a zero point, which is the same within a plane, and 0 out of bounds.
     fn of_byte(byte: &Program, zero: Option<&Program>) -> Option<Source> {
-        let (operand, elem, place, bounds) = match &byte.instrs[..] {
-            [Instr::Load { operand, elem, place, .. }] => (operand, elem, place, Vec::new()),
-            [Instr::LoadWhere { operand, elem, place, bounds, .. }] => (operand, elem, place, bounds.clone()),
+        let (operand, elem, place, bounds, otherwise) = match &byte.instrs[..] {
+            [Instr::Load { operand, elem, place, .. }] => (operand, elem, place, Vec::new(), 0),
+            [Instr::LoadWhere { operand, elem, place, bounds, otherwise, .. }] => {
+                (operand, elem, place, bounds.clone(), otherwise.1)
+            }
             _ => return None,
         };
         let zero = match zero.map(|zero| &zero.instrs[..]) {
@@ -153,7 +155,8 @@ impl Source {
         };
         let (operand, elem, place) = (*operand, *elem, place.clone());
         let is_byte = matches!(elem, ElemType::UINT8 | ElemType::INT8);
-        is_byte.then_some(Source { operand, elem, place, bounds, otherwise: 0.0, zero })
+        let otherwise = if zero.is_some() { 0.0 } else { otherwise as f32 };
+        is_byte.then_some(Source { operand, elem, place, bounds, otherwise, zero })
     }
 
     /// The elements, and the number of the first.
@@ -188,7 +191,13 @@ impl Source {
     }
 
     /// The zero point of a channel at a position; `None` if there is none in the operand.
-    fn zero_of_lane(&self, operands: &Operands<'_>, at: &[usize], along: usize, channel: usize) -> Option<f32> {
+    fn zero_of_lane(
+        &self,
+        operands: &Operands<'_>,
+        at: &[usize],
+        along: usize,
+        channel: usize,
+    ) -> Option<f32> {
         let Some((operand, place)) = &self.zero else { return Some(0.0) };
         let from = operands.get(*operand).copied().flatten()?;
         let place = place.at(at) - from.first + place.by[along] * (channel as i64 - at[along] as i64);
@@ -233,7 +242,10 @@ impl Taps {
     pub(super) fn of(combine: Combine, body: &Program, dims: &[usize], over: &[usize]) -> Option<Taps> {
         let along = body.along;
         let (x, factor) = match (&body.instrs[..], combine) {
-            ([x], Combine::Max | Combine::Min | Combine::Sum) => (Source::of(x)?, None),
+            ([x], Combine::Max | Combine::Min) => {
+                (Source::of(x).or_else(|| Source::of_byte(body, None))?, None)
+            }
+            ([x], Combine::Sum) => (Source::of(x)?, None),
             ([a, b, Instr::Binary { to, op: Binary::Mul, a: left, b: right }], Combine::Sum) => {
                 let is_all = body.result == Some(*to) && left != right;
                 let (x, factor) = Source::pair(Source::of(a)?, Source::of(b)?, along).filter(|_| is_all)?;
@@ -281,7 +293,15 @@ impl Taps {
             _ => f32::INFINITY,
         };
         let is_backward = x.place.by[along] < 0;
-        let is_neutral = x.bounds.is_empty() || x.otherwise == neutral;
+        // The least byte is less than none, too.
+        let least_or_most = match (x.elem, combine) {
+            (ElemType::UINT8, Combine::Max) => 0.0,
+            (ElemType::UINT8, Combine::Min) => 255.0,
+            (ElemType::INT8, Combine::Max) => -128.0,
+            (ElemType::INT8, Combine::Min) => 127.0,
+            _ => neutral,
+        };
+        let is_neutral = x.bounds.is_empty() || x.otherwise == neutral || x.otherwise == least_or_most;
         let count = over.iter().fold(1, |n: usize, d| n.saturating_mul(*d));
         if is_backward || !is_neutral || !(1..=MOST_STEPS).contains(&count) {
             return None;
@@ -334,6 +354,11 @@ impl Taps {
     /// Whether neighbours share what they read.
     pub(super) fn has_windows(&self) -> bool {
         !matches!(self.shared, Shared::Nothing)
+    }
+
+    /// Whether lanes are channels, so that strips may be of any length.
+    pub(super) fn are_channels(&self) -> bool {
+        matches!(self.shared, Shared::Channels)
     }
 
     /// Combines all steps for a strip from a position on, if it [has windows](Self::has_windows), into the first of some single

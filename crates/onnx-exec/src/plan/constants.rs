@@ -103,6 +103,49 @@ fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Optio
     (nest.steps() <= MOST_STEPS).then_some((nest, views))
 }
 
+/// Leaves out zero points that are 0 everywhere: nothing is subtracted then.
+pub(super) fn zeros(stretch: &mut Stretch) {
+    let Stretch { items, slots, .. } = stretch;
+    let mut known: HashMap<usize, bool> = HashMap::default();
+    for item in items {
+        let Item::Formula(it) = item else { continue };
+        let mut is_zero = |operand: usize| {
+            *known.entry(operand).or_insert_with(|| match &slots[root(slots, operand)].source {
+                Source::Constant(tensor) => {
+                    tensor.elem().is_integer() && tensor.bytes().iter().all(|byte| *byte == 0)
+                }
+                Source::Value(_) | Source::Formula | Source::Alias(_) => false,
+            })
+        };
+        let formula = &mut it.formula;
+        for expr in [Some(&mut formula.expr), formula.then.as_mut()].into_iter().flatten() {
+            without_zeros(expr, &mut is_zero);
+        }
+    }
+}
+
+fn without_zeros(expr: &mut Expr, is_zero: &mut dyn FnMut(usize) -> bool) {
+    match expr {
+        Expr::Load(..) | Expr::Number(_) | Expr::Index(_) | Expr::Total => {}
+        Expr::Unary(_, x) | Expr::Cast(_, x) | Expr::Bits(_, _, x) => without_zeros(x, is_zero),
+        Expr::Select(parts) => parts.iter_mut().for_each(|part| without_zeros(part, is_zero)),
+        Expr::Binary(op, a, b) => {
+            without_zeros(a, is_zero);
+            without_zeros(b, is_zero);
+            let mut of: &Expr = b;
+            while let Expr::Cast(_, x) = of {
+                of = x;
+            }
+            if *op == Binary::Sub
+                && let Expr::Load(operand, _) = of
+                && is_zero(*operand)
+            {
+                *expr = std::mem::replace(&mut **a, Expr::Total);
+            }
+        }
+    }
+}
+
 /// Parts of more elements are computed where they are wanted.
 const MOST_OF_PART: usize = 1 << 16;
 

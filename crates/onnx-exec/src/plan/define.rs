@@ -49,7 +49,7 @@ pub(super) enum Item {
 
 /// What is known of a value.
 #[derive(Clone)]
-enum Known {
+pub(super) enum Known {
     /// What it is.
     Constant(Value),
     /// A tensor whose type is known.
@@ -59,7 +59,7 @@ enum Known {
 }
 
 /// How a node went.
-enum Flow {
+pub(super) enum Flow {
     On,
     /// The stretch ends before the node: what it depends on is computed first.
     Before,
@@ -68,14 +68,17 @@ enum Flow {
 }
 
 pub(super) struct Define<'p, 'x, 'r> {
-    run: &'p mut Run<'x, 'r>,
+    pub(super) run: &'p mut Run<'x, 'r>,
     graph: GraphId,
     start: usize,
-    stretch: Stretch,
-    known: HashMap<ValueId, Known>,
+    pub(super) stretch: Stretch,
+    pub(super) known: HashMap<ValueId, Known>,
     needed: HashSet<ValueId>,
     /// Whether elements of what is there may be taken for granted.
     may_assume: bool,
+    /// The node whose function body this is, and how many bodies that is in.
+    pub(super) outer: Option<NodeId>,
+    pub(super) depth: usize,
 }
 
 impl Stretch {
@@ -96,6 +99,8 @@ impl Stretch {
             known: HashMap::default(),
             needed: HashSet::default(),
             may_assume,
+            outer: None,
+            depth: 0,
         };
         for &node in nodes[start..].iter().take(MOST_NODES) {
             if let Err(why) = spend(STEPS_OF_NODE * (1 + executable.body().nodes[node].inputs.len())) {
@@ -141,8 +146,57 @@ impl Stretch {
     }
 }
 
+/// How far a stretch has got.
+pub(super) struct Mark {
+    slots: usize,
+    items: usize,
+    named: usize,
+}
+
+impl Stretch {
+    pub(super) fn mark(&self) -> Mark {
+        Mark { slots: self.slots.len(), items: self.items.len(), named: self.named.len() }
+    }
+
+    /// Forgets what has come behind a mark.
+    pub(super) fn back_to(&mut self, mark: Mark) {
+        self.slots.truncate(mark.slots);
+        self.items.truncate(mark.items);
+        self.named.truncate(mark.named);
+    }
+
+    /// The type of a slot.
+    pub(super) fn ty(&self, slot: usize) -> Ty {
+        ty(&self.slots[slot])
+    }
+}
+
+impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
+    /// Goes on with the body of a function, of whose inputs this is known, in place of a node.
+    pub(super) fn within(
+        run: &'p mut Run<'x, 'r>,
+        graph: GraphId,
+        stretch: Stretch,
+        known: Vec<(ValueId, Known)>,
+        outer: NodeId,
+        depth: usize,
+    ) -> Self {
+        Define {
+            run,
+            graph,
+            start: 0,
+            stretch,
+            known: known.into_iter().collect(),
+            needed: HashSet::default(),
+            may_assume: false,
+            outer: Some(outer),
+            depth,
+        }
+    }
+}
+
 impl<'x> Define<'_, 'x, '_> {
-    fn node(&mut self, node: NodeId) -> Flow {
+    pub(super) fn node(&mut self, node: NodeId) -> Flow {
         let executable = self.run.executable;
         let n = &executable.body().nodes[node];
         let Some(action) = executable.actions[node].as_ref() else { return Flow::Behind };
@@ -191,7 +245,7 @@ impl<'x> Define<'_, 'x, '_> {
                 }
                 self.assume(node, &mut inputs, |i| wanted.contains(&i));
             }
-            if self.formulas(node, *schema, &inputs, &outputs) {
+            if self.formulas(node, *schema, &inputs, &outputs) || self.expand(node, &inputs) {
                 return Flow::On;
             }
         }
@@ -376,7 +430,9 @@ impl<'x> Define<'_, 'x, '_> {
                 (Some(Known::Slot(slot)), _) => *slot,
                 (Some(Known::Constant(Value::Tensor(tensor))), Some((elem, dims, _))) => {
                     let slot = self.slot(*elem, dims.clone(), Source::Constant(tensor.clone()));
-                    self.stretch.named.extend(value.map(|value| (value, slot)));
+                    if self.outer.is_none() {
+                        self.stretch.named.extend(value.map(|value| (value, slot)));
+                    }
                     slot
                 }
                 // Nothing loads what is left out.
@@ -388,13 +444,15 @@ impl<'x> Define<'_, 'x, '_> {
             super::rewrite::renumber(&mut formula, &numbers);
             let slot = self.slot(formula.elem, formula.dims.clone(), Source::Formula);
             numbers.push(slot);
-            let assignment = Assignment { slot, formula, nodes: smallvec![node] };
+            let assignment = Assignment { slot, formula, nodes: smallvec![self.outer.unwrap_or(node)] };
             self.stretch.items.push(Item::Formula(Box::new(assignment)));
         }
         for (value, of) in n.outputs.iter().zip(&definition.outputs) {
             if let (Some(value), Some(of)) = (value, of) {
                 let slot = numbers[definition.inputs + of];
-                self.stretch.named.push((*value, slot));
+                if self.outer.is_none() {
+                    self.stretch.named.push((*value, slot));
+                }
                 self.known.insert(*value, Known::Slot(slot));
             }
         }

@@ -157,7 +157,8 @@ fn is_alike(it: &Assignment, slot: usize, slots: &[Slot]) -> bool {
                 0 | CHANNELS => other == axis,
                 _ => other > CHANNELS,
             };
-            is &= (0..rank).all(|other| is_of(other) || it.formula.dims[other] == 1 || !mentions(index, other));
+            is &=
+                (0..rank).all(|other| is_of(other) || it.formula.dims[other] == 1 || !mentions(index, other));
         }
     });
     is
@@ -180,7 +181,8 @@ fn vote(formula: &Formula, slots: &[Slot]) -> Option<i128> {
     let has = |expr: &Expr, axes: std::ops::Range<usize>| axes.into_iter().any(|axis| is_of(expr, axis));
     let is_long = |axis: usize| formula.dims[axis] > 1;
     let products = formula.dims.iter().chain(&over.dims).fold(1i128, |n, d| n.saturating_mul(*d as i128));
-    let is_for = is_long(CHANNELS) && has(weights, CHANNELS..CHANNELS + 1) && !has(weights, CHANNELS + 1..rank);
+    let is_for =
+        is_long(CHANNELS) && has(weights, CHANNELS..CHANNELS + 1) && !has(weights, CHANNELS + 1..rank);
     if is_for && has(image, CHANNELS + 1..rank) {
         return Some(products);
     }
@@ -278,7 +280,11 @@ impl Change<'_> {
         }
         // Those that are always 0 say nothing.
         let before = extents(formula);
-        indices.iter_mut().zip(&before).filter(|(_, d)| **d == 1).for_each(|(index, _)| *index = Position::default());
+        indices
+            .iter_mut()
+            .zip(&before)
+            .filter(|(_, d)| **d == 1)
+            .for_each(|(index, _)| *index = Position::default());
         let to = Formula { dims, over, ..formula.clone() };
         let extents = extents(&to);
         let load = |operand: usize, position: Vec<Position>| self.load(operand, position, &extents);

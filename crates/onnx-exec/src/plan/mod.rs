@@ -23,6 +23,7 @@ mod check;
 mod constants;
 mod define;
 mod dequantized;
+mod expand;
 mod fuse;
 mod group;
 mod index;
@@ -206,6 +207,7 @@ impl Plan {
     ) -> Result<Option<Plan>, Failure> {
         debug_assert_eq!(stretch.mistake(), None, "when nodes are formulas");
         let _charge = Charge::of(stretch.bytes())?;
+        constants::zeros(&mut stretch);
         constants::compute(&mut stretch, Which::ButBytes)?;
         debug_assert_eq!(stretch.mistake(), None, "when constants are computed");
         let mut refused = fuse::fuse(&mut stretch)?;

@@ -5,7 +5,7 @@ mod options;
 
 pub use options::{Observe, RunOptions, Step, Time};
 
-use crate::compile::{Executable, lock_of};
+use crate::compile::{Executable, compile_body, lock_of};
 use crate::facts::fact;
 use crate::plan::{Plan, Stopped, Stretch};
 use crate::pool;
@@ -97,6 +97,25 @@ impl<'x, 'r> Run<'x, 'r> {
     ) -> T {
         let fuel = Cell::new(options.fuel);
         options.budget().enter(|| work(&mut Run::new(executable, options, &fuel, 0)))
+    }
+
+    /// Does something with a run of a function body in this one, which nobody watches.
+    pub(crate) fn inside<T>(
+        &self,
+        executable: &Executable<'_>,
+        work: impl FnOnce(&mut Run<'_, '_>) -> T,
+    ) -> T {
+        let options = RunOptions { observe: None, time: None, ..self.options.clone() };
+        work(&mut Run::new(executable, &options, self.fuel, self.depth + 1))
+    }
+
+    /// The function body of a node for inputs of which this is known, ready to be run.
+    pub(crate) fn compile_function(&self, node: NodeId, inputs: &[Option<Fact>]) -> Option<Executable<'r>> {
+        let x = self.executable;
+        let mut stepwise = self.stepwise.borrow_mut();
+        let stepwise = stepwise.get_or_insert_with(|| Stepwise::new(&x.model, x.registry, x.body));
+        let function = stepwise.function(node, inputs)?;
+        compile_body(x, node, &function).ok()
     }
 
     /// Takes the inputs of the model.

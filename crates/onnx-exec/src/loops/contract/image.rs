@@ -44,7 +44,8 @@ pub(super) struct Image<'i> {
 impl<'i> Image<'i> {
     /// How a factor of numbers of this kind is read, if it is an element of an image or a number beside it.
     pub(super) fn of<T: Kind>(side: &'i Side, extents: &'i [usize], steps: &[usize]) -> Option<Self> {
-        let [Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }] = &side.program.instrs[..] else {
+        let [Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }] = &side.program.instrs[..]
+        else {
             return None;
         };
         (T::is_element(*elem) && side.program.result == Some(*to)).then_some(())?;
@@ -67,7 +68,19 @@ impl<'i> Image<'i> {
         }
         let line = along.reach().checked_mul(pixel)?;
         let (operand, otherwise) = (*operand, *otherwise);
-        Some(Image { operand, place, otherwise, down, along, outer, channels, extents, of_pixel, pixel, line })
+        Some(Image {
+            operand,
+            place,
+            otherwise,
+            down,
+            along,
+            outer,
+            channels,
+            extents,
+            of_pixel,
+            pixel,
+            line,
+        })
     }
 
     /// How many lines of the result are computed from one copy, which stays in the second cache.
@@ -79,7 +92,8 @@ impl<'i> Image<'i> {
 
     /// How many numbers the copy for so many lines has.
     pub(super) fn len(&self, lines: usize) -> usize {
-        (self.down.stride as usize * (lines.max(1) - 1) + self.down.more_values() + 1).saturating_mul(self.line)
+        (self.down.stride as usize * (lines.max(1) - 1) + self.down.more_values() + 1)
+            .saturating_mul(self.line)
     }
 
     /// How many images there are.

@@ -126,7 +126,11 @@ impl Contraction {
 
     /// How many matrices a factor is.
     fn matrices(&self, side: &Side) -> usize {
-        if self.is_of(side, &self.both) { self.both.iter().map(|&axis| self.dims[axis].max(1)).product() } else { 1 }
+        if self.is_of(side, &self.both) {
+            self.both.iter().map(|&axis| self.dims[axis].max(1)).product()
+        } else {
+            1
+        }
     }
 
     /// All rows, packed.

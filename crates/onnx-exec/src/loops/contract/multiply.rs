@@ -103,13 +103,16 @@ impl<T: Kind> Product<'_, T> {
         while let Some(first) = rest.first() {
             spend(0)?;
             let (mut n, mut rows) = (1, first.first..first.first + first.count);
-            while let Some(tile) = rest.get(n).filter(|tile| tile.first + tile.count <= rows.start + self.group) {
+            while let Some(tile) =
+                rest.get(n).filter(|tile| tile.first + tile.count <= rows.start + self.group)
+            {
                 (n, rows.end) = (n + 1, tile.first + tile.count);
             }
             let (tiles, later) = rest.split_at(n);
             rest = later;
             for steps in blocks(self.count, T::STEPS) {
-                let read: SmallVec<[Rows<'_, T>; 16]> = tiles.iter().map(|tile| a.read(tile, &steps)).collect();
+                let read: SmallVec<[Rows<'_, T>; 16]> =
+                    tiles.iter().map(|tile| a.read(tile, &steps)).collect();
                 self.tiles((tiles, &read), &b(&steps), columns, steps.start == 0);
             }
             if let Some(zeros) = &self.zeros {

@@ -8,8 +8,8 @@
 //! sum over k of a[m, k] * b[n, k]        rows likewise, columns packed
 //! ```
 
-use super::{Flip, Side};
 use super::kind::Kind;
+use super::{Flip, Side};
 use crate::loops::micro::{Columns, Steps};
 use crate::loops::program::{Instr, Program};
 use crate::loops::view::Operands;

@@ -231,7 +231,8 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 if width == 1 {
                     part(tiles, most, first, lines.len(), 0, down);
                 } else {
-                    (0..lines.len()).for_each(|i| part(tiles, most, first + i * width, width, i * down, along));
+                    (0..lines.len())
+                        .for_each(|i| part(tiles, most, first + i * width, width, i * down, along));
                 }
                 let padding = padding(side, operands, at)?;
                 image.fill(operands, at, (*image_at, lines.clone()), padding, &mut self.memory)?;

@@ -1,0 +1,81 @@
+//! Nodes that a function defines, as the formulas of its body.
+//!
+//! The body stands in place of the node, in the same plan: what it computes is fused with what is around it, and gets its layout.
+//!
+//! ```text
+//! c = QLinearAdd (a, a_scale, a_zero, b, …)   ──▶   uint8(round((float(a) - a_zero) * a_scale + …) / c_scale) + c_zero)
+//! ```
+//! A body that has anything but formulas (a kernel, control flow, results whose extents nobody knows) is run as a node.
+
+use super::define::{Define, Flow, Item, Known};
+use crate::compile::Action;
+use crate::facts::fact;
+use onnx_ir::{NodeId, ValueId};
+use onnx_ops::infer::Fact;
+
+/// Bodies lie no deeper in one another.
+const MOST_DEPTH: usize = 8;
+
+impl Define<'_, '_, '_> {
+    /// Puts the body of the function that defines a node in its place, if there is one and all of it are formulas.
+    pub(super) fn expand(&mut self, node: NodeId, inputs: &[Option<Known>]) -> bool {
+        let executable = self.run.executable;
+        let n = &executable.body().nodes[node];
+        if self.depth >= MOST_DEPTH {
+            return false;
+        }
+        let of = |known: &Known| match known {
+            Known::Constant(value) => fact(value),
+            Known::Slot(slot) => Fact::of(self.stretch.ty(*slot)),
+            Known::Fact(fact) => fact.clone(),
+        };
+        let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
+        let Some(inner) = self.run.compile_function(node, &facts) else { return false };
+        let (body, graph) = (inner.body(), &inner.body().graphs[inner.root]);
+        let are_formulas = graph
+            .nodes
+            .iter()
+            .all(|node| matches!(inner.actions[*node], Some(Action::Constant(_) | Action::Formula(_))));
+        if !are_formulas {
+            return false;
+        }
+        // An operand that is there twice is one input.
+        let mut seen: Vec<ValueId> = Vec::new();
+        let mut ports = graph.inputs.iter();
+        let mut known = Vec::new();
+        for (value, input) in n.inputs.iter().zip(inputs) {
+            let Some(value) = value.filter(|value| !seen.contains(value)) else { continue };
+            seen.push(value);
+            let (Some(port), Some(input)) = (ports.next(), input) else { return false };
+            known.extend(port.value.map(|value| (value, input.clone())));
+        }
+        let before = self.stretch.mark();
+        let results = self.run.inside(&inner, |run| {
+            let stretch = std::mem::take(&mut self.stretch);
+            let outer = self.outer.unwrap_or(node);
+            let mut define = Define::within(run, inner.root, stretch, known, outer, self.depth + 1);
+            let is_done = graph.nodes.iter().all(|node| {
+                let items = define.stretch.items.len();
+                let is_on = matches!(define.node(*node), Flow::On);
+                is_on && define.stretch.items[items..].iter().all(|item| matches!(item, Item::Formula(_)))
+            });
+            let ports = body.graphs[inner.root].outputs.iter();
+            let results: Option<Vec<Known>> =
+                ports.map(|port| define.known.get(&port.value?).cloned()).collect();
+            let results = results.filter(|_| is_done);
+            self.stretch = std::mem::take(&mut define.stretch);
+            results
+        });
+        let Some(results) = results else {
+            self.stretch.back_to(before);
+            return false;
+        };
+        for (value, known) in n.outputs.iter().flatten().zip(results) {
+            if let (Known::Slot(slot), None) = (&known, self.outer) {
+                self.stretch.named.push((*value, *slot));
+            }
+            self.known.insert(*value, known);
+        }
+        true
+    }
+}
