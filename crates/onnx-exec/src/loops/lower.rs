@@ -2,6 +2,7 @@
 
 use super::axes::{Axes, Extents};
 use super::contract::Contraction;
+use super::epilogue::{Epilogue, Shape};
 use super::facts::{Around, FactTable, PartFacts};
 use super::pieces::Pieces;
 use super::product::{Codes, Factor, contraction};
@@ -141,9 +142,15 @@ impl Nest {
             None => {}
         }
         if let Some(contraction) = &mut contraction {
-            contraction.then.clone_from(&then);
+            contraction.followed_by(then.as_ref());
         }
         let (dims, over) = (axes.dims, axes.over);
+        let rows: Vec<usize> = (0..last).collect();
+        let shape = Shape { dims: &dims, rows: &rows, columns: &[last] };
+        let is_stencil = taps.as_ref().is_some_and(Taps::has_windows);
+        let epilogue = then.as_ref().filter(|_| is_stencil).zip(total);
+        let epilogue =
+            epilogue.and_then(|(then, total)| Epilogue::of(Some(then), formula.elem, total, shape));
         let mut nest = Nest {
             elem: formula.elem,
             dims,
@@ -153,6 +160,7 @@ impl Nest {
             then,
             contraction,
             taps,
+            epilogue,
             moved: None,
             pieces: None,
         };

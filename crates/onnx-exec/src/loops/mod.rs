@@ -48,6 +48,7 @@ mod windows;
 pub(crate) use check::agree;
 use contract::Contraction;
 pub(crate) use contract::Packed;
+use epilogue::Epilogue;
 pub(crate) use lower::Operand;
 pub(crate) use matrix::Matrix;
 use moved::Moved;
@@ -86,6 +87,8 @@ pub(crate) struct Nest {
     contraction: Option<Contraction>,
     /// Its reduction, if it is one of single floats with places that are known before.
     taps: Option<Taps>,
+    /// What is computed from the totals of a stencil, if one pass does it.
+    epilogue: Option<Epilogue>,
     /// The elements that it only moves.
     moved: Option<Moved>,
     /// What it is walked through by, if it chooses by position; the body does nothing then.

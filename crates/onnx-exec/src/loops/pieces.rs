@@ -144,6 +144,7 @@ impl Nest {
             then: None,
             contraction: None,
             taps: None,
+            epilogue: None,
             moved: None,
             pieces: Some(pieces),
         })

@@ -236,13 +236,8 @@ pub(super) fn contraction(
         None => (LEAST_ROWS, LEAST_COLUMNS),
     };
     let is_one = count(&own_a) >= least_rows && count(&own_b) >= least_columns && steps >= LEAST_STEPS;
-    is_one.then(|| Contraction {
-        elem,
-        dims: axes.dims.clone(),
-        over: axes.over.clone(),
-        a: a.side(own_a, &extents, false),
-        b: b.side(own_b, &extents, true),
-        both,
-        then: None,
+    is_one.then(|| {
+        let sides = (a.side(own_a, &extents, false), b.side(own_b, &extents, true));
+        Contraction::new(elem, (axes.dims.clone(), axes.over.clone()), sides, both)
     })
 }

@@ -100,7 +100,7 @@ pub(super) enum Instr {
 
 impl Instr {
     /// Visits all registers, those that are read first.
-    fn each_reg(&mut self, visit: &mut dyn FnMut(&mut Reg)) {
+    pub(super) fn each_reg(&mut self, visit: &mut dyn FnMut(&mut Reg)) {
         match self {
             Instr::Load { to, .. } | Instr::LoadWhere { to, .. } => visit(to),
             Instr::Inside { to, .. } | Instr::Ramp { to, .. } => visit(to),

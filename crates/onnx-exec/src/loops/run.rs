@@ -1,7 +1,6 @@
 //! Runs a nest.
 
 use super::contract::Contraction;
-use super::epilogue::{Epilogue, Shape};
 use super::interpret::{numbers, run};
 use super::lanes::{Registers, SLACK, short_of, wrap};
 use super::memory::store;
@@ -94,8 +93,7 @@ struct Loops<'n> {
     laid: Laid,
     /// Sums of products of bytes, before they become integers.
     sums: Vec<f32>,
-    /// What is computed from the totals of a stencil, if one pass does it, and room for numbers of columns.
-    epilogue: Option<Epilogue>,
+    /// Room for numbers of columns.
     numbers: [Vec<f32>; 2],
 }
 
@@ -131,14 +129,8 @@ impl<'n> Loops<'n> {
         let own = Reg { class, at: counts[class as usize] - 1 };
         let total = nest.then.as_ref().and_then(|then| then.total).unwrap_or(own);
         let (body, then) = (Registers::new(nest.body.counts, lanes), Registers::new(counts, lanes));
-        let rows: Vec<usize> = (0..nest.dims.len() - 1).collect();
-        let shape = Shape { dims: &nest.dims, rows: &rows, columns: &[nest.dims.len() - 1] };
-        let is_stencil = nest.taps.as_ref().is_some_and(Taps::has_windows);
-        let epilogue = nest.then.as_ref().filter(|_| is_stencil);
-        let epilogue = epilogue.and_then(|then| Epilogue::of(Some(then), nest.elem, total.class, shape));
         let (laid, sums) = (Laid::default(), Vec::new());
-        let mut loops =
-            Loops { nest, body, then, totals, total, laid, sums, epilogue, numbers: Default::default() };
+        let mut loops = Loops { nest, body, then, totals, total, laid, sums, numbers: Default::default() };
         numbers(&nest.body, &mut loops.body);
         if let Some(then) = &nest.then {
             numbers(then, &mut loops.then);
@@ -192,7 +184,7 @@ impl<'n> Loops<'n> {
     ) -> Result<(), Failure> {
         let nest = self.nest;
         let n = strip.n();
-        if let Some(taps) = nest.taps.as_ref().filter(|taps| self.epilogue.is_some() || taps.are_channels())
+        if let Some(taps) = nest.taps.as_ref().filter(|taps| nest.epilogue.is_some() || taps.are_channels())
             && !nest.over.contains(&0)
         {
             at[nest.dims.len()..].fill(0);
@@ -215,7 +207,7 @@ impl<'n> Loops<'n> {
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let (nest, n) = (self.nest, strip.n());
-        if let Some(epilogue) = &self.epilogue {
+        if let Some(epilogue) = &nest.epilogue {
             let size = [n / strip.lanes(), strip.lanes()];
             let (from, to) = ((&self.sums[..n], size[1]), (out, size[1], 0));
             return epilogue.store(operands, at, from, to, size, &mut self.numbers);

@@ -4,7 +4,7 @@ use super::kind::Kind;
 use super::{Contraction, place};
 use crate::failure::{Failure, fail};
 use crate::loops::LANES;
-use crate::loops::epilogue::{Epilogue, Shape};
+use crate::loops::epilogue::Shape;
 use crate::loops::interpret::{numbers, run};
 use crate::loops::lanes::Registers;
 use crate::loops::memory::store;
@@ -31,8 +31,7 @@ pub(super) struct Finish<'f, T: Kind> {
     has_rows: bool,
     /// Totals one behind the other.
     row: Vec<T::Total>,
-    /// What is computed from totals, if one pass does it, and room for numbers of columns.
-    epilogue: Option<Epilogue>,
+    /// Room for numbers of columns.
     numbers: [Vec<f32>; 2],
     /// How far apart rows are in the result, if equally far.
     row_stride: Option<usize>,
@@ -63,10 +62,8 @@ impl<'f, T: Kind> Finish<'f, T> {
         let before = contraction.dims.len() - axes.len();
         let rows = &contraction.a.axes;
         let has_rows = has_planes && rows.iter().copied().eq(before.saturating_sub(rows.len())..before);
-        let Contraction { dims, a, b, then, elem, .. } = contraction;
-        let shape = Shape { dims, rows: &a.axes, columns: &b.axes };
-        let epilogue = Epilogue::of(then.as_ref(), *elem, T::CLASS, shape).filter(|_| has_planes);
-        let row_stride = shape.row_stride();
+        let Contraction { dims, a, b, .. } = contraction;
+        let row_stride = Shape { dims, rows: &a.axes, columns: &b.axes }.row_stride();
         let (row, numbers) = (Vec::new(), Default::default());
         Finish {
             contraction,
@@ -78,7 +75,6 @@ impl<'f, T: Kind> Finish<'f, T> {
             has_planes,
             has_rows,
             row,
-            epilogue,
             numbers,
             row_stride,
         }
@@ -98,7 +94,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         at[dims.len()..].fill(0);
         let (Some(first), Some(end)) = (runs.first(), runs.last()) else { return Ok(()) };
         let columns = first.columns.start..end.columns.end;
-        if self.epilogue.is_some() {
+        if self.contraction.epilogue.is_some() {
             return self.store_at_once(operands, at, rows, runs, totals, result);
         }
         let is_whole = columns == (0..b.count(self.extents));
@@ -138,8 +134,8 @@ impl<'f, T: Kind> Finish<'f, T> {
         totals: &[T::Total],
         result: &mut [u8],
     ) -> Result<(), Failure> {
-        let Contraction { a, b, .. } = self.contraction;
-        let Some(epilogue) = &self.epilogue else { return Ok(()) };
+        let Contraction { a, b, epilogue, .. } = self.contraction;
+        let Some(epilogue) = epilogue else { return Ok(()) };
         // Rows that are equally far apart at once.
         let (together, of_out) = match self.row_stride {
             Some(stride) => (rows.len(), stride),

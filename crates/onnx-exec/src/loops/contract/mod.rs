@@ -35,6 +35,7 @@ mod rows;
 mod stretches;
 mod zeros;
 
+use super::epilogue::{Epilogue, Shape};
 use super::micro::{Factor, Micro};
 use super::program::{Instr, Program};
 use super::view::Operands;
@@ -69,7 +70,9 @@ pub(super) struct Contraction {
     /// The axes that both depend on, or neither.
     pub(super) both: Vec<usize>,
     /// The element computed from the total, along the last axis of the result.
-    pub(super) then: Option<Program>,
+    then: Option<Program>,
+    /// The same in one pass, if that is possible.
+    epilogue: Option<Epilogue>,
 }
 
 /// One of the factors.
@@ -166,6 +169,27 @@ fn place(at: &mut [usize], axes: &[usize], extents: &[usize], mut index: usize) 
 }
 
 impl Contraction {
+    /// A sum of products of two sides, some axes being of both or neither.
+    pub(super) fn new(
+        elem: ElemType,
+        (dims, over): (Vec<usize>, Vec<usize>),
+        (a, b): (Side, Side),
+        both: Vec<usize>,
+    ) -> Contraction {
+        Contraction { elem, dims, over, a, b, both, then: None, epilogue: None }
+    }
+
+    /// Says what is computed from totals.
+    pub(super) fn followed_by(&mut self, then: Option<&Program>) {
+        self.then = then.cloned();
+        let (class, Contraction { dims, a, b, .. }) =
+            (if self.is_float() { f32::CLASS } else { u8::CLASS }, &*self);
+        // Columns that lie one behind the other.
+        let is_row = b.axes.iter().copied().eq(dims.len() - b.axes.len()..dims.len());
+        let shape = Shape { dims, rows: &a.axes, columns: &b.axes };
+        self.epilogue = is_row.then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+    }
+
     /// Whether it is one of single floats, and not of bytes.
     pub(super) fn is_float(&self) -> bool {
         self.a.bytes.is_none()
@@ -260,6 +284,9 @@ impl Contraction {
         }
         if let Some(then) = &mut part.then {
             then.shift(0, first);
+        }
+        if let Some(epilogue) = &mut part.epilogue {
+            epilogue.shift(0, first);
         }
         part.part::<T>(operands, first, out)
     }

@@ -1,0 +1,379 @@
+//! What follows most reductions, computed from totals in one pass: a linear function within limits, an activation, or bytes.
+//!
+//! ```text
+//! y = min(max(total * scale[column] + bias[column] + other[row, column], least), most)
+//! y = activation(total * scale[column] + bias[column])
+//! y = table[uint8(min(max(round((total + sum[column]) * scale[column] + bias[column]) + zero, least), most))]
+//! ```
+//! A batch normalization, a bias, the other side of a residual connection, a `Relu` or `Clip`, a sigmoid, and a quantization are
+//! such; any of these may be missing. Totals are single floats, or integers of 32 bits, which the last form may compute with in
+//! doubles. What is computed of a byte and of numbers alone is a table of 256 bytes, which the program fills in once.
+
+mod recognize;
+
+use super::interpret::{numbers, run};
+use super::lanes::Registers;
+use super::memory::store;
+use super::program::Program;
+use super::strip::Strip;
+use super::view::{Operands, View};
+use super::widest::{Job, widest};
+use super::{Linear, math};
+use crate::failure::{Failure, fail};
+use crate::tensor::strides;
+use onnx_ir::ElemType;
+use std::sync::{Arc, OnceLock};
+
+/// Such a function.
+#[derive(Clone, Debug)]
+pub(super) struct Epilogue {
+    /// An operand of integers of 32 bits, one for each column, that are added to totals.
+    sum: Option<(usize, Linear)>,
+    scale: Term,
+    bias: Term,
+    /// The operand that is added, whose elements are those of the result.
+    other: Option<(usize, Linear)>,
+    least: f32,
+    most: f32,
+    is_double: bool,
+    /// What is added behind a rounding, if there is one.
+    zero: Option<f32>,
+    activation: Activation,
+    /// What becomes of the byte.
+    tail: Option<Arc<Tail>>,
+}
+
+/// A function of a linear one; the slope and the height of the steep part of a hard one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Activation {
+    Identity,
+    Sigmoid,
+    /// The argument times its sigmoid.
+    Silu,
+    HardSigmoid(f32, f32),
+    HardSwish(f32, f32),
+}
+
+/// A program that computes bytes from bytes.
+#[derive(Debug)]
+struct Tail {
+    program: Program,
+    /// The types of the byte, and of the result.
+    from: ElemType,
+    to: ElemType,
+    table: OnceLock<Option<Box<[u8; 256]>>>,
+}
+
+impl Tail {
+    /// The result for each byte.
+    fn table(&self) -> Option<&[u8; 256]> {
+        let made = self.table.get_or_init(|| {
+            let mut regs = Registers::new(self.program.counts, 256);
+            numbers(&self.program, &mut regs);
+            let (Some(total), Some(result)) = (self.program.total, self.program.result) else { return None };
+            for (bits, lane) in (0..=u8::MAX).zip(regs.own(total)) {
+                let is_signed = self.from == ElemType::INT8;
+                *lane = if is_signed { f32::from(bits.cast_signed()) } else { f32::from(bits) };
+            }
+            let strip = Strip::line(0, 256);
+            run(&self.program, &mut regs, &[], strip, &[0], None).ok()?;
+            regs.settle(256, result, &[]);
+            let mut table = Box::new([0; 256]);
+            store(&mut table[..], self.to, &regs, result);
+            Some(table)
+        });
+        made.as_deref()
+    }
+}
+
+/// A number for each column.
+#[derive(Clone, Debug)]
+enum Term {
+    All(f32),
+    Each(usize, Linear),
+}
+
+/// The axes of a result whose positions are its rows and its columns; the columns lie one behind the other.
+#[derive(Clone, Copy)]
+pub(super) struct Shape<'s> {
+    pub(super) dims: &'s [usize],
+    pub(super) rows: &'s [usize],
+    pub(super) columns: &'s [usize],
+}
+
+impl Shape<'_> {
+    /// How far apart rows are in the result, if all are equally far apart.
+    pub(super) fn row_stride(&self) -> Option<usize> {
+        let strides = strides(self.dims);
+        let is_next = |pair: &[usize]| strides[pair[0]] == strides[pair[1]] * self.dims[pair[1]];
+        let last = self.rows.last().map_or(1, |axis| strides[*axis]);
+        self.rows.windows(2).all(is_next).then_some(last)
+    }
+}
+
+impl Epilogue {
+    /// Makes what it was at a position of an axis what it is at the first one.
+    pub(super) fn shift(&mut self, axis: usize, position: usize) {
+        let terms = [&mut self.scale, &mut self.bias].into_iter().filter_map(|term| match term {
+            Term::Each(_, place) => Some(place),
+            Term::All(_) => None,
+        });
+        let others = [&mut self.sum, &mut self.other].into_iter().flatten().map(|(_, place)| place);
+        terms.chain(others).for_each(|place| place.base += place.by[axis] * position as i64);
+    }
+
+    /// Computes some rows from totals that are `of_totals` apart; results are `of_out` apart, of which the first is given. The
+    /// function of the first column, at a position, is for the first total.
+    pub(super) fn store<A: Total>(
+        &self,
+        operands: &Operands<'_>,
+        at: &[usize],
+        (totals, of_totals): (&[A], usize),
+        (out, of_out, first): (&mut [u8], usize, usize),
+        [rows, columns]: [usize; 2],
+        scratch: &mut [Vec<f32>; 2],
+    ) -> Result<(), Failure> {
+        let [for_scale, for_bias] = scratch;
+        let scale = self.scale.numbers(operands, at, columns, for_scale)?;
+        let bias = self.bias.numbers(operands, at, columns, for_bias)?;
+        let Epilogue { least, most, is_double, .. } = *self;
+        let it = Rows { totals, of_totals, of_out, rows, scale, bias, least, most };
+        let is_done = match self.zero {
+            Some(zero) => {
+                let sum = match &self.sum {
+                    Some((operand, place)) => Some(columns_of(operands, *operand, place, at, columns)?),
+                    None => None,
+                };
+                let Some(table) =
+                    self.tail.as_ref().map(|tail| tail.table()).map_or(Some(None), |t| t.map(Some))
+                else {
+                    fail!("a table of bytes cannot be computed")
+                };
+                let out = &mut out[first..];
+                match is_double {
+                    true => widest(Bytes::<A, true> { it, out, sum, zero, table }),
+                    false => widest(Bytes::<A, false> { it, out, sum, zero, table }),
+                }
+            }
+            None => {
+                let other = match &self.other {
+                    None => None,
+                    Some((operand, place)) => {
+                        let view = view(operands, *operand)?;
+                        let from = usize::try_from(place.at(at) - view.first).ok();
+                        let Some(from) = from.and_then(|from| view.words().get(from..)) else {
+                            fail!("an index is out of bounds")
+                        };
+                        Some(from)
+                    }
+                };
+                let Ok(out) = bytemuck::try_cast_slice_mut(out) else { fail!("results are not aligned") };
+                widest(Singles { it, out: &mut out[first..], other, activation: self.activation })
+            }
+        };
+        if is_done.is_some() { Ok(()) } else { fail!("a result has fewer elements than are computed") }
+    }
+}
+
+fn view<'v>(operands: &Operands<'v>, operand: usize) -> Result<View<'v>, Failure> {
+    match operands.get(operand).copied().flatten() {
+        Some(view) => Ok(view),
+        None => fail!("an input is left out"),
+    }
+}
+
+/// The words of an operand for columns from a position on.
+fn columns_of<'v, T: bytemuck::Pod>(
+    operands: &Operands<'v>,
+    operand: usize,
+    place: &Linear,
+    at: &[usize],
+    columns: usize,
+) -> Result<&'v [T], Failure> {
+    let view = view(operands, operand)?;
+    let first = usize::try_from(place.at(at) - view.first).ok();
+    let words = first.and_then(|first| view.words().get(first..)?.get(..columns));
+    words.ok_or_else(|| Failure::new("an index is out of bounds"))
+}
+
+impl Term {
+    /// The numbers of columns from a position on.
+    fn numbers<'n>(
+        &self,
+        operands: &Operands<'n>,
+        at: &[usize],
+        columns: usize,
+        scratch: &'n mut Vec<f32>,
+    ) -> Result<&'n [f32], Failure> {
+        match self {
+            Term::All(number) => {
+                scratch.clear();
+                scratch.resize(columns, *number);
+                Ok(scratch)
+            }
+            Term::Each(operand, place) => columns_of(operands, *operand, place, at, columns),
+        }
+    }
+}
+
+/// A total of a reduction.
+pub(super) trait Total: Copy {
+    /// As a single float.
+    fn single(self) -> f32;
+
+    /// As a float, with an integer of 32 bits added before.
+    fn double_with(self, sum: i32) -> f64;
+}
+
+impl Total for f32 {
+    #[inline(always)]
+    fn single(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn double_with(self, sum: i32) -> f64 {
+        f64::from(self) + f64::from(sum)
+    }
+}
+
+impl Total for i32 {
+    #[inline(always)]
+    fn single(self) -> f32 {
+        self as f32
+    }
+
+    #[inline(always)]
+    fn double_with(self, sum: i32) -> f64 {
+        f64::from(self.wrapping_add(sum))
+    }
+}
+
+/// Rows of totals, and what is computed of them.
+#[derive(Clone, Copy)]
+struct Rows<'r, A> {
+    totals: &'r [A],
+    of_totals: usize,
+    of_out: usize,
+    rows: usize,
+    scale: &'r [f32],
+    bias: &'r [f32],
+    least: f32,
+    most: f32,
+}
+
+struct Singles<'r, A> {
+    it: Rows<'r, A>,
+    out: &'r mut [f32],
+    /// As far apart as results.
+    other: Option<&'r [f32]>,
+    activation: Activation,
+}
+
+impl<A: Total> Job for Singles<'_, A> {
+    /// Nothing if not all is there.
+    type Out = Option<()>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> Option<()> {
+        let (least, most) = (self.it.least, self.it.most);
+        let sigmoid = |y: f32| 1.0 / (1.0 + math::exp::<FUSED>(-y));
+        let hard = |y: f32, a: f32, b: f32| {
+            let y = y * a + b;
+            let y = if y > 1.0 { 1.0 } else { y };
+            if y < 0.0 { 0.0 } else { y }
+        };
+        match self.activation {
+            Activation::Identity => self.each::<FUSED>(|y| {
+                let y = if y < least { least } else { y };
+                if y > most { most } else { y }
+            }),
+            Activation::Sigmoid => self.each::<FUSED>(sigmoid),
+            Activation::Silu => self.each::<FUSED>(|y| y * sigmoid(y)),
+            Activation::HardSigmoid(a, b) => self.each::<FUSED>(|y| hard(y, a, b)),
+            Activation::HardSwish(a, b) => self.each::<FUSED>(|y| y * hard(y, a, b)),
+        }
+    }
+}
+
+impl<A: Total> Singles<'_, A> {
+    #[inline(always)]
+    fn each<const FUSED: bool>(self, of: impl Fn(f32) -> f32) -> Option<()> {
+        let Singles { it: Rows { totals, of_totals, of_out, rows, scale, bias, .. }, out, other, .. } = self;
+        let columns = scale.len();
+        let line = |x: A, scale: f32, bias: f32| {
+            if FUSED { x.single().mul_add(scale, bias) } else { x.single() * scale + bias }
+        };
+        for row in 0..rows {
+            let totals = totals.get(row * of_totals..)?.get(..columns)?;
+            let out = out.get_mut(row * of_out..)?.get_mut(..columns)?;
+            let lanes = out.iter_mut().zip(totals).zip(scale.iter().zip(bias));
+            match other {
+                None => lanes.for_each(|((out, x), (scale, bias))| *out = of(line(*x, *scale, *bias))),
+                Some(other) => {
+                    let other = other.get(row * of_out..)?.get(..columns)?;
+                    lanes.zip(other).for_each(|(((out, x), (scale, bias)), other)| {
+                        *out = of(line(*x, *scale, *bias) + other);
+                    });
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+struct Bytes<'r, A, const DOUBLE: bool> {
+    it: Rows<'r, A>,
+    out: &'r mut [u8],
+    sum: Option<&'r [i32]>,
+    zero: f32,
+    table: Option<&'r [u8; 256]>,
+}
+
+impl<A: Total, const DOUBLE: bool> Job for Bytes<'_, A, DOUBLE> {
+    /// Nothing if not all is there.
+    type Out = Option<()>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> Option<()> {
+        // Added to a small integer, its last bits are those of the integer.
+        const SINGLE: f32 = 12_582_912.0;
+        const BOTH: f64 = 6_755_399_441_055_744.0;
+        let Bytes {
+            it: Rows { totals, of_totals, of_out, rows, scale, bias, least, most },
+            out,
+            sum,
+            zero,
+            table,
+        } = self;
+        let columns = scale.len();
+        let byte = |x: A, sum: i32, scale: f32, bias: f32| {
+            if DOUBLE {
+                let y = x.double_with(sum) * f64::from(scale) + f64::from(bias);
+                let y = y.round_ties_even() + f64::from(zero);
+                let y = if y > f64::from(least) { y } else { f64::from(least) };
+                let y = if y < f64::from(most) { y } else { f64::from(most) };
+                return (y + BOTH).to_bits() as u8;
+            }
+            let y = (x.single() * scale + bias).round_ties_even() + zero;
+            let y = if y > least { y } else { least };
+            let y = if y < most { y } else { most };
+            (y + SINGLE).to_bits() as u8
+        };
+        for row in 0..rows {
+            let totals = totals.get(row * of_totals..)?.get(..columns)?;
+            let out = out.get_mut(row * of_out..)?.get_mut(..columns)?;
+            let of = out.iter_mut().zip(totals).zip(scale.iter().zip(bias));
+            match sum.filter(|_| DOUBLE) {
+                None => of.for_each(|((out, x), (scale, bias))| *out = byte(*x, 0, *scale, *bias)),
+                Some(sum) => of.zip(sum.get(..columns)?).for_each(|(((out, x), (scale, bias)), sum)| {
+                    *out = byte(*x, *sum, *scale, *bias);
+                }),
+            }
+            if let Some(table) = table {
+                out.iter_mut().for_each(|byte| *byte = table[usize::from(*byte)]);
+            }
+        }
+        Some(())
+    }
+}
