@@ -143,9 +143,13 @@ impl Job for Pixels<'_> {
                 }
             }
             let of = Line { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
+            // No closures: what is in one is compiled for every processor.
             let is_there = match x {
                 Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
-                _ => of.widen(x, &mut reach, lines).and_then(|()| of.all::<FUSED>(lines, &reach, out)),
+                _ => match of.widen(x, &mut reach, lines) {
+                    Some(()) => of.all::<FUSED>(lines, &reach, out),
+                    None => None,
+                },
             };
             if is_there.is_none() {
                 return false;
@@ -267,7 +271,7 @@ impl Line<'_> {
         Some(())
     }
 
-    /// The totals of all lanes of some pixels.
+    /// The totals of all lanes of four pixels, or of one.
     #[inline(always)]
     fn lanes<C: Combining, const FUSED: bool, const N: usize>(
         &self,
@@ -276,33 +280,70 @@ impl Line<'_> {
         steps: &[(i64, usize)],
         out: &mut [f32],
     ) -> Option<()> {
-        if self.lanes < WIDE {
+        let Some(last) = self.lanes.checked_sub(WIDE) else {
             return self.few::<C, FUSED>(x, before, steps, out);
-        }
+        };
         let mut lane = 0;
         while lane < self.lanes {
-            // The last register begins where it ends with the lanes.
-            let at = lane.min(self.lanes - WIDE);
-            let mut totals: [Stretch; N] = [[C::NEUTRAL; WIDE]; N];
-            for (place, factors) in steps {
-                let first = usize::try_from(place + before).ok()? + at;
-                let factor = match self.factors {
-                    Some(weights) => *weights.numbers.get(factors + at..)?.first_chunk::<WIDE>()?,
-                    None => [1.0; WIDE],
-                };
-                for (n, totals) in totals.iter_mut().enumerate() {
-                    let x = x.get(first + n * self.of_pixel..)?.first_chunk::<WIDE>()?;
-                    for lane in 0..WIDE {
-                        totals[lane] = C::combine::<FUSED>(totals[lane], x[lane], factor[lane]);
-                    }
-                }
+            // The last registers begin where they end with the lanes.
+            let (places, factors) = if N == PIXELS {
+                let at = lane.min(last);
+                ([0, 1, 2, 3].map(|pixel| pixel * self.of_pixel + at), [at; PIXELS])
+            } else {
+                let at = [0, 1, 2, 3].map(|register| (lane + register * WIDE).min(last));
+                (at, at)
+            };
+            let totals = match N {
+                PIXELS => self.totals::<C, FUSED, true>(x, before, steps, places, factors)?,
+                _ => self.totals::<C, FUSED, false>(x, before, steps, places, factors)?,
+            };
+            for (n, (totals, at)) in totals.iter().zip(factors).enumerate() {
+                let pixel = if N == PIXELS { n } else { 0 };
+                *out.get_mut(pixel * self.lanes + at..)?.first_chunk_mut::<WIDE>()? = *totals;
             }
-            for (n, totals) in totals.iter().enumerate() {
-                *out.get_mut(n * self.lanes + at..)?.first_chunk_mut::<WIDE>()? = *totals;
-            }
-            lane += WIDE;
+            lane += if N == PIXELS { WIDE } else { PIXELS * WIDE };
         }
         Some(())
+    }
+
+    /// The totals of four registers, of which each reads from a place on and has factors from another on: the same, or not.
+    // Names rather than an array of registers: then they become some.
+    #[inline(always)]
+    fn totals<C: Combining, const FUSED: bool, const SAME: bool>(
+        &self,
+        x: &[f32],
+        before: i64,
+        steps: &[(i64, usize)],
+        places: [usize; PIXELS],
+        factors: [usize; PIXELS],
+    ) -> Option<[Stretch; PIXELS]> {
+        let [mut a, mut b, mut c, mut d] = [[C::NEUTRAL; WIDE]; PIXELS];
+        for (place, of) in steps {
+            let first = usize::try_from(place + before).ok()?;
+            let x = x.get(first..)?;
+            let f = self.weights(of + factors[0])?;
+            let [g, h, i] = match SAME {
+                true => [f; 3],
+                false => [
+                    self.weights(of + factors[1])?,
+                    self.weights(of + factors[2])?,
+                    self.weights(of + factors[3])?,
+                ],
+            };
+            a = combined::<C, FUSED>(a, stretch(x, places[0])?, f);
+            b = combined::<C, FUSED>(b, stretch(x, places[1])?, g);
+            c = combined::<C, FUSED>(c, stretch(x, places[2])?, h);
+            d = combined::<C, FUSED>(d, stretch(x, places[3])?, i);
+        }
+        Some([a, b, c, d])
+    }
+
+    #[inline(always)]
+    fn weights(&self, at: usize) -> Option<Stretch> {
+        match self.factors {
+            Some(weights) => stretch(weights.numbers, at),
+            None => Some([1.0; WIDE]),
+        }
     }
 
     /// The same of fewer lanes than a register has.
@@ -330,4 +371,18 @@ impl Line<'_> {
         }
         Some(())
     }
+}
+
+#[inline(always)]
+fn stretch(from: &[f32], at: usize) -> Option<Stretch> {
+    from.get(at..)?.first_chunk::<WIDE>().copied()
+}
+
+#[inline(always)]
+fn combined<C: Combining, const FUSED: bool>(total: Stretch, x: Stretch, factor: Stretch) -> Stretch {
+    let mut combined = total;
+    for lane in 0..WIDE {
+        combined[lane] = C::combine::<FUSED>(total[lane], x[lane], factor[lane]);
+    }
+    combined
 }

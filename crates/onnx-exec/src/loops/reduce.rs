@@ -184,7 +184,7 @@ impl<'l> Strips<'l> {
         }
     }
 
-    fn part(self, lanes: Range<usize>) -> Self {
+    pub(super) fn part(self, lanes: Range<usize>) -> Self {
         match self {
             Strips::Single(x) => Strips::Single(&x[lanes]),
             Strips::Double(x) => Strips::Double(&x[lanes]),

@@ -299,9 +299,19 @@ impl<'n> Loops<'n> {
             self.along(operands, strip, at, result)?;
         } else {
             totals.clear(n);
+            // Of few lanes in a row, several steps at once.
+            let (inner, last) = (nest.over.len() - 1, nest.dims.len() - 1);
+            let is_line = strip.lanes() == n && strip.is_along(last);
+            let most = if is_line { (LANES / n.max(1)).max(1) } else { 1 };
             loop {
-                run(&nest.body, &mut self.body, operands, strip, at, None)?;
-                totals.push(n, Strips::of(&mut self.body, n, result, operands));
+                let steps = most.min(nest.over[inner] - at[split + inner]);
+                let these = if steps > 1 { Strip::rows(split + inner, last, steps, n) } else { strip };
+                run(&nest.body, &mut self.body, operands, these, at, None)?;
+                let x = Strips::of(&mut self.body, steps * n, result, operands);
+                for step in 0..steps {
+                    totals.push(n, x.part(step * n..(step + 1) * n));
+                }
+                at[split + inner] += steps - 1;
                 if !advance(&mut at[split..], &nest.over) {
                     break;
                 }

@@ -59,6 +59,11 @@ impl Strip {
         Strip::line(self.axes[2], self.extents[2])
     }
 
+    /// Whether lanes lie along an axis.
+    pub(super) fn is_along(&self, axis: usize) -> bool {
+        self.axes[2] == axis
+    }
+
     /// How many lanes there are.
     pub(super) fn n(&self) -> usize {
         self.extents.iter().product()

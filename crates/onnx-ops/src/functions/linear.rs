@@ -78,6 +78,18 @@ pub(super) fn mean(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
+/// The mean of each channel over the axes of an image.
+pub(super) fn global_average_pool(site: &Site<'_>) -> Option<Draft> {
+    let rank = i64::try_from(site.rank(0)?).ok().filter(|rank| *rank > 2)?;
+    let first = if site.int("channels_last")? == 0 { 2 } else { 1 };
+    let axes: Vec<i64> = (first..first + rank - 2).collect();
+    let mut draft = Draft::new();
+    dequantized(&mut draft, site, "x", &site.schema.inputs[0].name, 1);
+    draft.with_axes("y = ReduceMean", ("x", &axes), "keepdims = 1", true);
+    quantized(&mut draft, site, "y", 3)?;
+    Some(draft)
+}
+
 /// EmbedLayerNormalization of what the tables stand for.
 pub(super) fn embeddings(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();

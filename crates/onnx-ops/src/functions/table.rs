@@ -45,6 +45,7 @@ pub(super) const ROWS: &[Row] = &[
     of_runtime("QLinearAdd", linear::add),
     of_runtime("QLinearAveragePool", fused::average_pool),
     of_runtime("QLinearConv", fused::quantized_conv),
+    of_runtime("QLinearGlobalAveragePool", linear::global_average_pool),
     of_runtime("QLinearLeakyRelu", linear::leaky_relu),
     of_runtime("QLinearMul", linear::mul),
     of_runtime("QLinearReduceMean", linear::mean),

@@ -1,4 +1,4 @@
-//! Quantized operators: QGemm, QLinearGlobalAveragePool, QLinearConcat, DynamicQuantizeMatMul, MatMulIntegerToFloat.
+//! Quantized operators: QGemm, QLinearConcat, DynamicQuantizeMatMul, MatMulIntegerToFloat.
 
 use super::super::around::Around;
 use super::super::real::Real;
@@ -17,7 +17,6 @@ pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "MatMulIntegerToFloat", mat_mul_integer_to_float),
     ("com.microsoft", "QGemm", q_gemm),
     ("com.microsoft", "QLinearConcat", q_linear_concat),
-    ("com.microsoft", "QLinearGlobalAveragePool", q_linear_global_average_pool),
 ];
 
 /// One number, or this if it is left out.
@@ -245,29 +244,4 @@ fn q_linear_concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         }
     }
     Ok(vec![quantized(elem, &dims, &y, scale, zero)?.into()])
-}
-
-fn q_linear_global_average_pool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let x = call.tensor(0)?;
-    let (&[n, ref rest @ ..], true) = (x.dims(), x.rank() > 2) else {
-        fail!("the shape {:?} is not one of images", x.dims())
-    };
-    let is_last = call.attrs.flag("channels_last");
-    let (channels, spatial) = match (is_last, rest) {
-        (true, [spatial @ .., c]) | (false, [c, spatial @ ..]) => (*c, count_of(spatial)?),
-        (_, []) => fail!("the shape {:?} has no channels", x.dims()),
-    };
-    let mut dims = vec![1; x.rank()];
-    dims[0] = n;
-    dims[if is_last { x.rank() - 1 } else { 1 }] = channels;
-    let (zero, scale) = (number(call, 2, 0.0)?, number(call, 1, 1.0)?);
-    let mut sums = filled(count_of(&dims)?, 0.0)?;
-    for (i, x) in x.floats()?.into_iter().enumerate() {
-        let image = i / (channels * spatial);
-        let channel = if is_last { i % channels } else { i / spatial % channels };
-        sums[image * channels + channel] += x - zero;
-    }
-    sums.iter_mut().for_each(|sum| *sum *= scale / spatial as f64);
-    let y = quantized(call.tensor(4)?.elem(), &dims, &sums, number(call, 3, 1.0)?, number(call, 4, 0.0)?)?;
-    Ok(vec![y.into()])
 }

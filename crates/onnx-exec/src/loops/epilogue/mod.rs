@@ -18,7 +18,7 @@ use super::program::Program;
 use super::strip::Strip;
 use super::view::{Operands, View};
 use super::widest::{Job, widest};
-use super::{Linear, math};
+use super::{Class, Linear, math};
 use crate::failure::{Failure, fail};
 use crate::tensor::strides;
 use onnx_ir::ElemType;
@@ -71,9 +71,18 @@ impl Tail {
             let mut regs = Registers::new(self.program.counts, 256);
             numbers(&self.program, &mut regs);
             let (Some(total), Some(result)) = (self.program.total, self.program.result) else { return None };
-            for (bits, lane) in (0..=u8::MAX).zip(regs.own(total)) {
-                let is_signed = self.from == ElemType::INT8;
-                *lane = if is_signed { f32::from(bits.cast_signed()) } else { f32::from(bits) };
+            let is_signed = self.from == ElemType::INT8;
+            let number = |bits: u8| if is_signed { bits.cast_signed().into() } else { i16::from(bits) };
+            match total.class {
+                Class::Int => {
+                    let lanes = regs.int[total.at].iter_mut().zip(0..=u8::MAX);
+                    lanes.for_each(|(lane, bits)| *lane = number(bits).into());
+                }
+                Class::Single => {
+                    let lanes = regs.own(total).iter_mut().zip(0..=u8::MAX);
+                    lanes.for_each(|(lane, bits)| *lane = number(bits).into());
+                }
+                Class::Double => return None,
             }
             let strip = Strip::line(0, 256);
             run(&self.program, &mut regs, &[], strip, &[0], None).ok()?;

@@ -165,7 +165,7 @@ impl Epilogue {
         from: ElemType,
         to: ElemType,
     ) -> Option<Epilogue> {
-        let is_it = byte.class == Class::Single && matches!(to, ElemType::UINT8 | ElemType::INT8);
+        let is_it = byte.class != Class::Double && matches!(to, ElemType::UINT8 | ElemType::INT8);
         is_it.then_some(())?;
         let mut known: Vec<Reg> = then.numbers.iter().map(|(reg, ..)| *reg).chain([byte]).collect();
         let mut instrs = then.instrs[at + 1..].to_vec();
