@@ -4,7 +4,7 @@ use crate::budget::{self, Charge};
 use crate::compile::Executable;
 use crate::failure::{Failure, fail};
 use crate::list::Strings;
-use crate::loops::{self, Nest, Packed, View};
+use crate::loops::{self, Nest, Packed, View, Workers};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use onnx_ir::{ElemType, EntityId, NodeId};
@@ -125,7 +125,7 @@ impl Elements for Tensor {
 pub(crate) struct Prepared {
     definition: Definition,
     /// The loops of each formula, where there are any.
-    nests: Vec<Option<Nest>>,
+    nests: Vec<Option<(Nest, Workers)>>,
 }
 
 /// What a definition depends on: the node, the types of its inputs, and the elements of those that say what shapes are.
@@ -184,7 +184,7 @@ impl Prepared {
                 // Without the memory for it, they are prepared in each run.
                 _ = nest.pack_constants(&constants, packed);
             }
-            nests.push(nest);
+            nests.push(nest.map(|nest| (nest, Workers::default())));
             let (elem, dims) = (formula.elem, &formula.dims[..]);
             operands.push(Some(loops::Operand { elem, dims, is_constant: false }));
         }
@@ -203,12 +203,12 @@ impl Prepared {
         for (formula, nest) in definition.formulas.iter().zip(nests) {
             budget::spend(effort(formula))?;
             let result = match nest {
-                Some(nest) => {
+                Some((nest, workers)) => {
                     // What is too large is refused before it is computed.
                     let mut result = Tensor::zeros(formula.elem, &formula.dims)?;
                     let loads: Vec<Option<View<'_>>> =
                         tensors.iter().map(|t| t.as_ref().map(View::of)).collect();
-                    nest.run_all(&loads, result.bytes_mut()?)?;
+                    nest.run_all(&loads, result.bytes_mut()?, workers)?;
                     if is_checked && effort(formula) <= MOST_CHECKED {
                         loops::agree(&result, &evaluated(formula, &tensors)?)?;
                     }

@@ -59,7 +59,7 @@ use pieces::Pieces;
 pub(crate) use pieces::{is_padding, settled};
 pub(crate) use product::MOST_EXACT;
 use program::Program;
-pub(crate) use run::Worker;
+pub(crate) use run::{Worker, Workers};
 use smallvec::SmallVec;
 use taps::Taps;
 pub(crate) use view::View;

@@ -3,6 +3,7 @@
 //! Parts begin where strips begin, and a strip is computed in the same way whatever part it is in: so results do not depend on
 //! the number of threads.
 
+use super::run::Workers;
 use super::view::Operands;
 use super::{LANES, Nest};
 use crate::budget::Budget;
@@ -21,13 +22,18 @@ const TILE: usize = 12;
 
 impl Nest {
     /// Computes all elements of the result, on the threads that there are.
-    pub(crate) fn run_all(&self, operands: &Operands<'_>, out: &mut [u8]) -> Result<(), Failure> {
+    pub(crate) fn run_all(
+        &self,
+        operands: &Operands<'_>,
+        out: &mut [u8],
+        workers: &Workers,
+    ) -> Result<(), Failure> {
         let count: usize = self.dims.iter().product();
         let threads = pool::threads();
         let unit = self.unit(threads);
         let units = count.div_ceil(unit);
         if threads < 2 || units < 2 || self.is_little() {
-            return self.run(operands, 0..count, out);
+            return self.run(operands, 0..count, out, workers);
         }
         let width = width(self.elem).unwrap_or(1);
         let threads = threads.min(units);
@@ -39,7 +45,7 @@ impl Nest {
             parts.push((first..last, now));
             (rest, first) = (later, last);
         }
-        parallel(parts, |(elements, out)| self.run(operands, elements, out))
+        parallel(parts, |(elements, out)| self.run(operands, elements, out, workers))
     }
 
     /// The elements of which a part has a whole number.

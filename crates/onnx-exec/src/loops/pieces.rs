@@ -77,7 +77,7 @@ impl Pieces {
     /// Some elements of the result, in row-major order.
     pub(super) fn run(
         &self,
-        workers: &mut [Worker<'_>],
+        workers: &mut [Worker],
         operands: &Operands<'_>,
         width: usize,
         elements: Range<usize>,
@@ -113,7 +113,7 @@ impl Pieces {
     fn put(
         &self,
         piece: &Piece,
-        (worker, operands): (&mut Worker<'_>, &Operands<'_>),
+        (worker, operands): (&mut Worker, &Operands<'_>),
         rows: Range<usize>,
         width: usize,
         out: &mut [u8],
@@ -122,7 +122,7 @@ impl Pieces {
         // As words, so that all types are aligned.
         let mut together = filled((rows.len() * each * width).div_ceil(size_of::<u64>()), 0u64)?;
         let together = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut together)[..rows.len() * each * width];
-        worker.run(operands, rows.start * each..rows.end * each, together)?;
+        worker.run(&piece.nest, operands, rows.start * each..rows.end * each, together)?;
         let places = out.chunks_exact_mut(self.row * width);
         for (to, from) in places.zip(together.chunks_exact(each * width)) {
             to[piece.of_row.start * width..piece.of_row.end * width].copy_from_slice(from);
@@ -155,7 +155,7 @@ impl Piece {
     /// What it has of a stretch of one row.
     fn part(
         &self,
-        (worker, operands): (&mut Worker<'_>, &Operands<'_>),
+        (worker, operands): (&mut Worker, &Operands<'_>),
         row: usize,
         stretch: Range<usize>,
         width: usize,
@@ -168,7 +168,7 @@ impl Piece {
         }
         let out = &mut out[(mine.start - stretch.start) * width..(mine.end - stretch.start) * width];
         let first = row * self.of_row.len();
-        worker.run(operands, first + mine.start - start..first + mine.end - start, out)
+        worker.run(&self.nest, operands, first + mine.start - start..first + mine.end - start, out)
     }
 }
 
@@ -376,7 +376,8 @@ mod tests {
             let pieces = nest.pieces.as_ref().expect("pieces");
             assert!(pieces.pieces.len() == 2 && pieces.pieces[0].nest.moved.is_some(), "{nest:?}");
             let mut result = Tensor::zeros(ElemType::FLOAT, &formula.dims).expect("small");
-            nest.run_all(&operands, result.bytes_mut().expect("memory")).expect("it runs");
+            nest.run_all(&operands, result.bytes_mut().expect("memory"), &Workers::default())
+                .expect("it runs");
             let loads: [Option<&dyn Elements>; 2] = [Some(&a), Some(&b)];
             let dense = formula.evaluate(&loads, Mode::Reference, usize::MAX).expect("numbers");
             let numbers: Vec<f32> = dense.numbers.iter().map(|n| n.as_float() as f32).collect();

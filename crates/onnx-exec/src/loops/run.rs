@@ -1,11 +1,8 @@
 //! Runs a nest.
 
-use super::contract::Contraction;
 use super::interpret::{numbers, run};
 use super::lanes::{Registers, SLACK, short_of, wrap};
 use super::memory::store;
-use super::moved::Moved;
-use super::pieces::Pieces;
 use super::program::Reg;
 use super::reduce::{Strips, Totals};
 use super::strip::Strip;
@@ -20,6 +17,7 @@ use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 impl Nest {
     /// Computes some elements of the result, which stand in row-major order; of a matrix product, all at some positions of the
@@ -29,51 +27,93 @@ impl Nest {
         operands: &Operands<'_>,
         elements: Range<usize>,
         out: &mut [u8],
+        workers: &Workers,
     ) -> Result<(), Failure> {
         if elements.is_empty() {
             return Ok(());
         }
-        Worker::new(self).run(operands, elements, out)
+        let mut worker = workers.take(self);
+        let done = worker.run(self, operands, elements, out);
+        workers.give_back(self, worker);
+        done
     }
 }
 
-/// A nest with what it takes to run it, made once for any number of runs.
-pub(crate) struct Worker<'n>(Way<'n>);
+/// What it takes to run a nest: registers, totals, room. It is made once, and serves any number of runs, one at a time.
+pub(crate) struct Worker(Room);
 
-/// How a nest is run.
-enum Way<'n> {
-    Product(&'n Contraction),
-    Moved(&'n Moved),
-    Pieces(&'n Pieces, usize, Vec<Worker<'n>>),
-    Loops(Box<Loops<'n>>),
+enum Room {
+    /// Products and copies take memory while they run.
+    None,
+    Pieces(Vec<Worker>),
+    Loops(Box<Loops>),
 }
 
-impl<'n> Worker<'n> {
-    pub(crate) fn new(nest: &'n Nest) -> Self {
+impl Worker {
+    pub(crate) fn new(nest: &Nest) -> Self {
         Worker(match nest {
-            Nest { contraction: Some(contraction), .. } => Way::Product(contraction),
-            Nest { moved: Some(moved), .. } => Way::Moved(moved),
+            Nest { contraction: Some(_), .. } | Nest { moved: Some(_), .. } => Room::None,
             Nest { pieces: Some(pieces), .. } => {
-                let each = pieces.pieces.iter().map(|piece| Worker::new(&piece.nest)).collect();
-                Way::Pieces(pieces, width(nest.elem).unwrap_or(1), each)
+                Room::Pieces(pieces.pieces.iter().map(|piece| Worker::new(&piece.nest)).collect())
             }
-            nest => Way::Loops(Box::new(Loops::new(nest))),
+            nest => Room::Loops(Box::new(Loops::new(nest))),
         })
     }
 
-    /// [`Nest::run`].
+    /// [`Nest::run`] of the nest that it was made for.
     pub(crate) fn run(
         &mut self,
+        nest: &Nest,
         operands: &Operands<'_>,
         elements: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        match &mut self.0 {
+        match (nest, &mut self.0) {
             _ if elements.is_empty() => Ok(()),
-            Way::Product(contraction) => contraction.run(operands, elements, out),
-            Way::Moved(moved) => moved.run(operands, elements, out),
-            Way::Pieces(pieces, width, each) => pieces.run(each, operands, *width, elements, out),
-            Way::Loops(loops) => loops.run(operands, elements, out),
+            (Nest { contraction: Some(contraction), .. }, _) => contraction.run(operands, elements, out),
+            (Nest { moved: Some(moved), .. }, _) => moved.run(operands, elements, out),
+            (Nest { pieces: Some(pieces), .. }, Room::Pieces(each)) => {
+                pieces.run(each, operands, width(nest.elem).unwrap_or(1), elements, out)
+            }
+            (nest, Room::Loops(loops)) => loops.run(nest, operands, elements, out),
+            (_, Room::None | Room::Pieces(_)) => fail!("a worker of another nest"),
+        }
+    }
+}
+
+/// Workers of a nest that nobody uses now.
+#[derive(Default)]
+pub(crate) struct Workers(Mutex<Vec<Worker>>);
+
+/// A nest of more steps takes so long that a worker is made anew, and its memory is not kept.
+const MOST_STEPS: usize = 1 << 15;
+/// So many are kept.
+const MOST_KEPT: usize = 4;
+
+impl std::fmt::Debug for Workers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Workers")
+    }
+}
+
+impl Workers {
+    fn lock(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One of them, or a new one.
+    pub(crate) fn take(&self, nest: &Nest) -> Worker {
+        let kept = self.lock().pop();
+        kept.unwrap_or_else(|| Worker::new(nest))
+    }
+
+    /// Keeps a worker for the next run.
+    pub(crate) fn give_back(&self, nest: &Nest, worker: Worker) {
+        if nest.steps() <= MOST_STEPS {
+            let mut kept = self.lock();
+            if kept.len() < MOST_KEPT {
+                kept.push(worker);
+            }
         }
     }
 }
@@ -82,8 +122,7 @@ impl<'n> Worker<'n> {
 const OF_PIXELS: usize = 4 * LANES;
 
 /// A nest of loops that is being run.
-struct Loops<'n> {
-    nest: &'n Nest,
+struct Loops {
     body: Registers,
     then: Registers,
     totals: Option<Totals>,
@@ -117,8 +156,8 @@ impl Job for ToInts<'_> {
     }
 }
 
-impl<'n> Loops<'n> {
-    fn new(nest: &'n Nest) -> Self {
+impl Loops {
+    fn new(nest: &Nest) -> Self {
         // Of nothing, there may be totals.
         let lanes = LANES.min(nest.steps().max(nest.dims.iter().product()));
         let class = nest.body.result.map_or(Class::Single, |result| result.class);
@@ -130,7 +169,7 @@ impl<'n> Loops<'n> {
         let total = nest.then.as_ref().and_then(|then| then.total).unwrap_or(own);
         let (body, then) = (Registers::new(nest.body.counts, lanes), Registers::new(counts, lanes));
         let (laid, sums) = (Laid::default(), Vec::new());
-        let mut loops = Loops { nest, body, then, totals, total, laid, sums, numbers: Default::default() };
+        let mut loops = Loops { body, then, totals, total, laid, sums, numbers: Default::default() };
         numbers(&nest.body, &mut loops.body);
         if let Some(then) = &nest.then {
             numbers(then, &mut loops.then);
@@ -140,11 +179,11 @@ impl<'n> Loops<'n> {
 
     fn run(
         &mut self,
+        nest: &Nest,
         operands: &Operands<'_>,
         elements: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let nest = self.nest;
         let Some(width) = width(nest.elem) else { return Ok(()) };
         let mut at = vec![0; nest.dims.len() + nest.over.len()];
         let split = nest.dims.len();
@@ -167,7 +206,7 @@ impl<'n> Loops<'n> {
             let Some((out, behind)) = rest.split_at_mut_checked(n * width) else {
                 fail!("the result has fewer elements than are computed")
             };
-            self.strip(operands, strip, &mut at, out)?;
+            self.strip(nest, operands, strip, &mut at, out)?;
             (rest, left) = (behind, left - n);
             strip.pass(&mut at[..split], &nest.dims);
         }
@@ -177,12 +216,12 @@ impl<'n> Loops<'n> {
     /// Computes the elements of a strip.
     fn strip(
         &mut self,
+        nest: &Nest,
         operands: &Operands<'_>,
         strip: Strip,
         at: &mut [usize],
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let nest = self.nest;
         let n = strip.n();
         if let Some(taps) = nest.taps.as_ref().filter(|taps| nest.epilogue.is_some() || taps.are_channels())
             && !nest.over.contains(&0)
@@ -190,23 +229,24 @@ impl<'n> Loops<'n> {
             at[nest.dims.len()..].fill(0);
             self.sums.resize(n + SLACK, 0.0);
             taps.run_windows(operands, at, strip, &mut self.laid, &mut self.sums)?;
-            return self.totals_of_stencil(operands, strip, at, out);
+            return self.totals_of_stencil(nest, operands, strip, at, out);
         }
         if let Some(reduction) = nest.reduction {
-            self.reduce(reduction, operands, strip, at)?;
+            self.reduce(nest, reduction, operands, strip, at)?;
         }
-        self.finish(operands, strip, at, out)
+        self.finish(nest, operands, strip, at, out)
     }
 
     /// From the totals of a stencil to results.
     fn totals_of_stencil(
         &mut self,
+        nest: &Nest,
         operands: &Operands<'_>,
         strip: Strip,
         at: &[usize],
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let (nest, n) = (self.nest, strip.n());
+        let n = strip.n();
         if let Some(epilogue) = &nest.epilogue {
             let size = [n / strip.lanes(), strip.lanes()];
             let (from, to) = ((&self.sums[..n], size[1]), (out, size[1], 0));
@@ -224,7 +264,7 @@ impl<'n> Loops<'n> {
                 Class::Single => self.then.own(self.total)[..part.n()].copy_from_slice(sums),
                 Class::Double => fail!("the total of a stencil is no double"),
             }
-            self.finish(operands, part, &at, now)?;
+            self.finish(nest, operands, part, &at, now)?;
             part.pass(&mut at[..split], &nest.dims);
             (done, out) = (done + part.n(), later);
         }
@@ -234,12 +274,12 @@ impl<'n> Loops<'n> {
     /// Computes the elements of a strip, of a reduction from its totals.
     fn finish(
         &mut self,
+        nest: &Nest,
         operands: &Operands<'_>,
         strip: Strip,
         at: &[usize],
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let nest = self.nest;
         let n = strip.n();
         let (program, regs, result) = match nest.reduction {
             None => (Some(&nest.body), &mut self.body, nest.body.result),
@@ -266,12 +306,13 @@ impl<'n> Loops<'n> {
     /// Combines what a strip has to combine.
     fn reduce(
         &mut self,
+        nest: &Nest,
         reduction: Reduction,
         operands: &Operands<'_>,
         strip: Strip,
         at: &mut [usize],
     ) -> Result<(), Failure> {
-        let (nest, total, n) = (self.nest, self.total, strip.n());
+        let (total, n) = (self.total, strip.n());
         let Some(result) = nest.body.result else { fail!("a program has no result") };
         let Some(totals) = &mut self.totals else { fail!("a reduction has no totals") };
         let split = nest.dims.len();
@@ -281,7 +322,7 @@ impl<'n> Loops<'n> {
         }
         at[split..].fill(0);
         if is_empty {
-            self.nothing(n, total);
+            self.nothing(nest, n, total);
         } else if let Some(taps) = &nest.taps {
             if taps.has_windows() && total.class == Class::Int {
                 self.sums.resize(n + SLACK, 0.0);
@@ -296,7 +337,7 @@ impl<'n> Loops<'n> {
             }
             return Ok(());
         } else if reduction.is_inner {
-            self.along(operands, strip, at, result)?;
+            self.along(nest, operands, strip, at, result)?;
         } else {
             totals.clear(n);
             // Of few lanes in a row, several steps at once.
@@ -330,12 +371,13 @@ impl<'n> Loops<'n> {
     /// Combines along the last axis that is reduced, for each lane of a strip.
     fn along(
         &mut self,
+        nest: &Nest,
         operands: &Operands<'_>,
         strip: Strip,
         at: &mut [usize],
         result: Reg,
     ) -> Result<(), Failure> {
-        let (nest, total) = (self.nest, self.total);
+        let total = self.total;
         let Some(totals) = &mut self.totals else { fail!("a reduction has no totals") };
         let split = nest.dims.len();
         let (outer, inner) = nest.over.split_at(nest.over.len() - 1);
@@ -383,8 +425,8 @@ impl<'n> Loops<'n> {
     }
 
     /// The totals of no elements.
-    fn nothing(&mut self, n: usize, total: Reg) {
-        let Some(reduction) = self.nest.reduction else { return };
+    fn nothing(&mut self, nest: &Nest, n: usize, total: Reg) {
+        let Some(reduction) = nest.reduction else { return };
         let neutral = reduction.combine.neutral(reduction.elem);
         let (float, int) = match neutral {
             Some(onnx_ops::meaning::Number::Float(x)) => (x, 0),

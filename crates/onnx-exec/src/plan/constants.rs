@@ -15,7 +15,7 @@ use super::{Assignment, Slot, Source, Step, root, types};
 use crate::budget::spend;
 use crate::compile::{Executable, lock_of};
 use crate::failure::Failure;
-use crate::loops::{Nest, View};
+use crate::loops::{Nest, View, Workers};
 use crate::tensor::Tensor;
 use foldhash::HashMap;
 use onnx_ir::ElemType;
@@ -79,7 +79,8 @@ pub(super) fn evaluated(formula: &Formula, slots: &[Slot]) -> Result<Option<Tens
     let Some((nest, views)) = prepared(formula, slots) else { return Ok(None) };
     spend(nest.steps())?;
     let Ok(mut result) = Tensor::zeros(formula.elem, &formula.dims) else { return Ok(None) };
-    let is_done = result.bytes_mut().and_then(|bytes| nest.run_all(&views, bytes)).is_ok();
+    let is_done =
+        result.bytes_mut().and_then(|bytes| nest.run_all(&views, bytes, &Workers::default())).is_ok();
     Ok(is_done.then_some(result))
 }
 

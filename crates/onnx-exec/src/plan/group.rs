@@ -19,7 +19,7 @@ use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
 use super::split::split;
 use super::{Assignment, Kernel, Member, Refusals, Refused, Slot, Source, Step, root, types};
-use crate::loops::Nest;
+use crate::loops::{Nest, Workers};
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
 
@@ -190,7 +190,8 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
         let inner = inner.collect();
         let is_local = !is_alone && is_local(assignment.slot);
         let each = slots[assignment.slot].count() / rows.max(1);
-        made.push(Member { assignment: Assignment { formula, ..assignment }, nest, each, is_local, inner });
+        let (assignment, workers) = (Assignment { formula, ..assignment }, Workers::default());
+        made.push(Member { assignment, nest, workers, each, is_local, inner });
     }
     let of_row: usize = made.iter().map(|member| member.bytes(1)).sum();
     let block = match (is_alone, products.is_empty()) {

@@ -48,7 +48,7 @@ use crate::budget::Charge;
 use crate::compile::Executable;
 use crate::facts::type_of;
 use crate::failure::Failure;
-use crate::loops::{self, Nest};
+use crate::loops::{self, Nest, Workers};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use foldhash::HashMap;
@@ -165,6 +165,7 @@ struct Kernel {
 struct Member {
     assignment: Assignment,
     nest: Nest,
+    workers: Workers,
     /// How many elements of the result a row has.
     each: usize,
     /// Whether only this kernel reads it, so that there is never more than a block of it.

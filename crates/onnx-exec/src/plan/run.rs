@@ -121,7 +121,7 @@ impl Plan {
         own: &mut [Option<Tensor>],
     ) -> Result<(), Failure> {
         // What it computes, apart from what it reads.
-        let mut mine: Vec<Option<Tensor>> = Vec::with_capacity(kernel.members.len());
+        let mut mine: SmallVec<[Option<Tensor>; 4]> = SmallVec::new();
         for member in &kernel.members {
             let slot = member.assignment.slot;
             mine.push(match self.places[slot] {
@@ -133,7 +133,7 @@ impl Plan {
             });
         }
         let mut regions = Regions::of(self, kernel, arena)?;
-        let mut outs: Vec<Option<&mut [u8]>> = Vec::with_capacity(kernel.members.len());
+        let mut outs: Outs<'_> = SmallVec::new();
         for (member, mine) in kernel.members.iter().zip(&mut mine) {
             outs.push(match (mine, member.is_local) {
                 (Some(tensor), _) => Some(tensor.bytes_mut()?),
@@ -141,7 +141,7 @@ impl Plan {
                 (None, false) => Some(regions.take(member.assignment.slot)?),
             });
         }
-        let mut around: Vec<Option<View<'_>>> = Vec::with_capacity(kernel.loads.len());
+        let mut around: SmallVec<[Option<View<'_>>; 8]> = SmallVec::new();
         for &slot in &kernel.loads {
             let of = root(&self.slots, slot);
             let elem = self.slots[slot].elem;
@@ -154,6 +154,7 @@ impl Plan {
             });
         }
         kernel.run(&around, outs)?;
+        drop(around);
         for (member, mine) in kernel.members.iter().zip(mine) {
             if let Some(tensor) = mine {
                 own[member.assignment.slot] = Some(tensor);
@@ -187,19 +188,22 @@ impl Kernel {
     }
 
     /// Computes all rows, on the threads that there are.
-    fn run(&self, around: &[Option<View<'_>>], outs: Vec<Option<&mut [u8]>>) -> Result<(), Failure> {
+    fn run(&self, around: &[Option<View<'_>>], outs: Outs<'_>) -> Result<(), Failure> {
         if let ([member], [Some(_)]) = (&self.members[..], &outs[..]) {
             let mut out = outs.into_iter().flatten();
-            return out.next().map_or(Ok(()), |out| member.nest.run_all(around, out));
+            return out.next().map_or(Ok(()), |out| member.nest.run_all(around, out, &member.workers));
         }
         let blocks = self.rows.div_ceil(self.block.max(1));
         let threads = if self.is_parallel() { pool::threads().min(blocks).max(1) } else { 1 };
+        if threads == 1 {
+            return self.rows(around, 0..self.rows, outs);
+        }
         let mut rest = outs;
         let mut parts = Vec::with_capacity(threads);
         let mut first = 0;
         for thread in 1..=threads {
             let last = (blocks * thread / threads).saturating_mul(self.block).min(self.rows);
-            let (mut now, mut later) = (Vec::with_capacity(rest.len()), Vec::with_capacity(rest.len()));
+            let (mut now, mut later) = (Outs::new(), Outs::new());
             for (member, out) in self.members.iter().zip(rest) {
                 let (a, b) = match out {
                     Some(out) => {
@@ -218,17 +222,12 @@ impl Kernel {
     }
 
     /// Computes some rows, block by block.
-    fn rows(
-        &self,
-        around: &[Option<View<'_>>],
-        rows: Range<usize>,
-        outs: Vec<Option<&mut [u8]>>,
-    ) -> Result<(), Failure> {
+    fn rows(&self, around: &[Option<View<'_>>], rows: Range<usize>, outs: Outs<'_>) -> Result<(), Failure> {
         let local: usize =
             self.members.iter().filter(|m| m.is_local).map(|m| words(m.bytes(self.block))).sum();
         let mut local = filled(local, 0u128)?;
         let mut local: &mut [u128] = &mut local;
-        let mut outs: Vec<&mut [u8]> = (self.members.iter().zip(outs))
+        let mut outs: SmallVec<[&mut [u8]; 8]> = (self.members.iter().zip(outs))
             .map(|(member, out)| match out {
                 Some(out) => out,
                 None => {
@@ -239,14 +238,29 @@ impl Kernel {
                 }
             })
             .collect();
-        let mut workers: Vec<Worker<'_>> =
-            self.members.iter().map(|member| Worker::new(&member.nest)).collect();
+        let mut workers: SmallVec<[Worker; 4]> =
+            self.members.iter().map(|member| member.workers.take(&member.nest)).collect();
+        let done = self.blocks(around, rows, &mut outs, &mut workers);
+        for (member, worker) in self.members.iter().zip(workers) {
+            member.workers.give_back(&member.nest, worker);
+        }
+        done
+    }
+
+    /// The same with memory for all members: what only this kernel reads has a block.
+    fn blocks(
+        &self,
+        around: &[Option<View<'_>>],
+        rows: Range<usize>,
+        outs: &mut [&mut [u8]],
+        workers: &mut [Worker],
+    ) -> Result<(), Failure> {
         let mut first = rows.start;
         while first < rows.end {
             let block = first..rows.end.min(first.saturating_add(self.block.max(1)));
             // The row that the memory of a member begins with.
             let begin = |member: &Member| if member.is_local { block.start } else { rows.start };
-            for (i, (member, worker)) in self.members.iter().zip(&mut workers).enumerate() {
+            for (i, (member, worker)) in self.members.iter().zip(&mut *workers).enumerate() {
                 let (before, rest) = outs.split_at_mut(i);
                 let mut operands: SmallVec<[Option<View<'_>>; 8]> = SmallVec::from_slice(around);
                 for &(at, by) in &member.inner {
@@ -262,7 +276,12 @@ impl Kernel {
                 let Some(out) = out.get_mut(from..from + member.bytes(block.len())) else {
                     fail!("a result has fewer elements than are computed")
                 };
-                worker.run(&operands, block.start * member.each..block.end * member.each, out)?;
+                worker.run(
+                    &member.nest,
+                    &operands,
+                    block.start * member.each..block.end * member.each,
+                    out,
+                )?;
             }
             first = block.end;
         }
@@ -284,9 +303,12 @@ fn words(bytes: usize) -> usize {
     bytes.div_ceil(size_of::<u128>())
 }
 
+/// The memory of the results of a kernel that are not local.
+type Outs<'o> = SmallVec<[Option<&'o mut [u8]>; 4]>;
+
 /// The parts of the arena that a kernel reads and writes.
 struct Regions<'a> {
-    parts: Vec<(usize, Part<'a>)>,
+    parts: SmallVec<[(usize, Part<'a>); 8]>,
 }
 
 enum Part<'a> {
@@ -296,7 +318,7 @@ enum Part<'a> {
 
 impl<'a> Regions<'a> {
     fn of(plan: &Plan, kernel: &Kernel, arena: &'a mut [u8]) -> Result<Self, Failure> {
-        let mut wanted: Vec<(Range<usize>, usize, bool)> = Vec::new();
+        let mut wanted: SmallVec<[(Range<usize>, usize, bool); 8]> = SmallVec::new();
         let mut want = |slot: usize, is_written: bool| {
             if let Place::Arena(start) = plan.places[slot]
                 && wanted.iter().all(|(_, other, _)| *other != slot)
@@ -309,7 +331,7 @@ impl<'a> Regions<'a> {
         wanted.sort_by_key(|(range, slot, _)| (range.start, range.end, *slot));
         let mut rest = arena;
         let mut begin = 0;
-        let mut parts = Vec::with_capacity(wanted.len());
+        let mut parts = SmallVec::new();
         for (range, slot, is_written) in wanted {
             let Some(skipped) =
                 range.start.checked_sub(begin).filter(|skipped| skipped + range.len() <= rest.len())
