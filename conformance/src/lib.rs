@@ -8,6 +8,7 @@
 //! - [`trial`]: models that are changed and have to compute the same.
 //! - [`formulas`]: nodes evaluated by their formulas.
 //! - [`graphs`]: models of many nodes, regular and random.
+//! - [`images`]: random networks over images.
 //! - [`inferred`]: what inference says, held against what is computed.
 //! - [`results`]: what models compute, held against each other.
 //! - [`rewrites`]: models that are tidied and converted.
@@ -26,6 +27,7 @@ pub mod corpus;
 pub mod formulas;
 pub mod fuzz;
 pub mod graphs;
+pub mod images;
 pub mod inferred;
 pub mod oracle;
 pub mod random;

@@ -180,6 +180,8 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 pack_rows(&mut self.packer, operands, at, self.rows, self.count, &mut self.memory)
             }
             Access::InPlace(lying) => {
+                // Tiles say where rows are from the first one on.
+                self.side.axes.iter().for_each(|&axis| at[axis] = 0);
                 self.there = lying.numbers(self.side, operands, at, self.step_axes).unwrap_or(&[]);
                 Ok(())
             }
