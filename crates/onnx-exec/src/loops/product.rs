@@ -17,8 +17,10 @@ use std::sync::Arc;
 /// Fewer rows, columns or steps are no matrix; of rows, unless what they are multiplied by is packed before.
 const LEAST_ROWS: usize = 4;
 const LEAST_COLUMNS: usize = 8;
-/// As many are worth it where the rows are packed before: the convolutions of short signals.
+/// As many are worth it where the rows are packed before, as in the convolutions of short signals, or where the columns are and there
+/// are many rows.
 const FEW_COLUMNS: usize = 2;
+const MANY_ROWS: usize = 64;
 const LEAST_STEPS: usize = 4;
 /// Products of two numbers of 9 bits, of which so many are added up without an overflow of 32 bits.
 pub(crate) const MOST_EXACT: usize = 1 << 15;
@@ -231,6 +233,7 @@ pub(super) fn contraction(
     // A row or a column of bytes, too, is multiplied four steps at a time.
     let (least_rows, least_columns) = match a.bytes {
         Some(_) => (1, 1),
+        None if both.is_empty() && b.is_constant(operands) && count(&own_a) >= MANY_ROWS => (1, FEW_COLUMNS),
         None if both.is_empty() && b.is_constant(operands) => (1, LEAST_COLUMNS),
         None if both.is_empty() && a.is_constant(operands) => (LEAST_ROWS, FEW_COLUMNS),
         None => (LEAST_ROWS, LEAST_COLUMNS),

@@ -31,6 +31,8 @@ use smallvec::SmallVec;
 const CHANNELS: usize = 1;
 /// Ranks of images and signals: a batch, channels, and one to three axes.
 const RANKS: std::ops::RangeInclusive<usize> = 3..=5;
+/// A result of the plan is computed with its channels last, and copied, if so many elements are combined for each.
+const LEAST_STEPS: usize = 64;
 /// Steps of the run that planning takes for a formula that is looked at.
 const STEPS_OF_FORMULA: usize = 1 << 12;
 
@@ -101,15 +103,27 @@ fn chosen(stretch: &Stretch) -> Vec<bool> {
             may[it.slot] = RANKS.contains(&dims.len()) && slots[it.slot].count() > 0;
         }
     }
+    let mut is_published = vec![false; slots.len()];
     for (_, slot) in &stretch.published {
-        may[root(slots, *slot)] = false;
+        is_published[root(slots, *slot)] = true;
     }
+    // Results of the plan keep their layout, but a convolution of many steps is worth a copy.
+    let mut copied = Vec::new();
     let mut groups = Groups((0..slots.len()).collect());
     let mut votes = Vec::new();
     for item in &stretch.items {
         let Item::Formula(it) = item else { continue };
-        let read: Vec<usize> =
-            distinct(&it.formula, slots).into_iter().filter(|s| may[*s] && is_alike(it, *s, slots)).collect();
+        let read: Vec<usize> = distinct(&it.formula, slots)
+            .into_iter()
+            .filter(|s| may[*s] && !is_published[*s] && is_alike(it, *s, slots))
+            .collect();
+        if is_published[it.slot] {
+            let steps: usize = it.formula.over.iter().flat_map(|over| &over.dims).product();
+            let is_long = may[it.slot] && steps >= LEAST_STEPS && vote(&it.formula, slots) > Some(0);
+            copied.extend(is_long.then(|| (it.slot, read)));
+            may[it.slot] = false;
+            continue;
+        }
         if may[it.slot] {
             read.iter().for_each(|slot| groups.join(*slot, it.slot));
         }
@@ -121,7 +135,12 @@ fn chosen(stretch: &Stretch) -> Vec<bool> {
     for (slot, vote) in votes {
         sums[groups.of(slot)] += vote;
     }
-    (0..slots.len()).map(|slot| may[slot] && sums[groups.of(slot)] > 0).collect()
+    let mut is_last: Vec<bool> =
+        (0..slots.len()).map(|slot| may[slot] && sums[groups.of(slot)] > 0).collect();
+    for (slot, read) in copied {
+        is_last[slot] = read.iter().any(|read| is_last[*read]);
+    }
+    is_last
 }
 
 /// Slots that are decided together: for each, one that is nearer to the one that stands for all.
@@ -216,8 +235,18 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
     for (slot, _) in now.iter_mut().zip(&*is_last).filter(|(_, is)| **is) {
         slot.dims = order(slot.dims.len()).map(|axis| slot.dims[axis]).collect();
     }
+    let mut results = HashMap::default();
+    for (_, slot) in &stretch.published {
+        let slot = root(&stretch.slots, *slot);
+        if is_last[slot] && !results.contains_key(&slot) {
+            results.insert(slot, now.len());
+            now.push(now[slot].clone());
+            now[slot].dims.clone_from(&stretch.slots[slot].dims);
+        }
+    }
     let (copies, weights) = (HashMap::default(), HashMap::default());
-    let mut change = Change { before: &stretch.slots, now, is_last: is_last.to_vec(), copies, weights };
+    let is_chosen = is_last.to_vec();
+    let mut change = Change { before: &stretch.slots, now, is_last: is_chosen, results, copies, weights };
     let mut items = Vec::with_capacity(stretch.items.len());
     for item in &stretch.items {
         let it = match item {
@@ -230,7 +259,7 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
         let read = distinct(&it.formula, &stretch.slots);
         let is_touched = |slot: &usize| is_last[*slot];
         let formula = if is_touched(&it.slot) || read.iter().any(is_touched) {
-            match change.formula(it).filter(|formula| change.is_as_good(it, formula)) {
+            match change.formula(it, false).filter(|formula| change.is_as_good(it, formula)) {
                 Some(formula) => change.with_weights(formula),
                 None if is_last[it.slot] => {
                     is_last[it.slot] = false;
@@ -240,13 +269,17 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
                     for slot in read {
                         items.extend(change.copy(slot, &it.nodes));
                     }
-                    change.formula(it)?
+                    change.formula(it, true)?
                 }
             }
         } else {
             it.formula.clone()
         };
-        items.push(Item::Formula(Box::new(Assignment { formula, ..(**it).clone() })));
+        let slot = *change.results.get(&it.slot).unwrap_or(&it.slot);
+        items.push(Item::Formula(Box::new(Assignment { slot, formula, nodes: it.nodes.clone() })));
+        if slot != it.slot {
+            items.extend(change.copy(it.slot, &it.nodes));
+        }
     }
     (change.is_last == *is_last).then_some((items, change.now))
 }
@@ -255,6 +288,8 @@ struct Change<'s> {
     before: &'s [Slot],
     now: Vec<Slot>,
     is_last: Vec<bool>,
+    /// The slots that have the elements of results of the plan with their channels last.
+    results: HashMap<usize, usize>,
     /// The slots that have the elements of others in the order before.
     copies: HashMap<usize, usize>,
     /// The slots that have the constants of others with their first axis, which is that of channels, last.
@@ -262,8 +297,8 @@ struct Change<'s> {
 }
 
 impl Change<'_> {
-    /// A formula in the layouts that are chosen.
-    fn formula(&self, it: &Assignment) -> Option<Formula> {
+    /// A formula in the layouts that are chosen; with all that it reads in the order before, where there is a copy.
+    fn formula(&self, it: &Assignment, is_plain: bool) -> Option<Formula> {
         let formula = &it.formula;
         let rank = formula.dims.len();
         let result: SmallVec<[usize; 8]> =
@@ -287,7 +322,8 @@ impl Change<'_> {
             .for_each(|(index, _)| *index = Position::default());
         let to = Formula { dims, over, ..formula.clone() };
         let extents = extents(&to);
-        let load = |operand: usize, position: Vec<Position>| self.load(operand, position, &extents);
+        let load =
+            |operand: usize, position: Vec<Position>| self.load(operand, position, &extents, is_plain);
         Rewrite { indices: &indices, extents: &extents, total: None, load: &load }.formula(formula, to)
     }
 
@@ -309,9 +345,15 @@ impl Change<'_> {
         first.into_iter().chain(last).collect()
     }
 
-    fn load(&self, operand: usize, position: Vec<Position>, extents: &[usize]) -> Option<Expr> {
+    fn load(
+        &self,
+        operand: usize,
+        position: Vec<Position>,
+        extents: &[usize],
+        is_plain: bool,
+    ) -> Option<Expr> {
         let slot = root(self.before, operand);
-        let copy = self.copies.get(&slot);
+        let copy = self.copies.get(&slot).filter(|_| is_plain);
         if copy.is_none() && !self.is_last[slot] {
             return Some(load(operand, position));
         }
@@ -323,7 +365,10 @@ impl Change<'_> {
         };
         Some(match copy {
             Some(copy) => load(*copy, position),
-            None => load(slot, order(position.len()).map(|axis| position[axis].clone()).collect()),
+            None => {
+                let slot = *self.results.get(&slot).unwrap_or(&slot);
+                load(slot, order(position.len()).map(|axis| position[axis].clone()).collect())
+            }
         })
     }
 
@@ -377,10 +422,12 @@ impl Change<'_> {
         }
         let Slot { elem, dims, .. } = &self.before[slot];
         let position: Vec<Position> = (0..dims.len()).map(Position::index).collect();
-        let expr = self.load(slot, position, dims)?;
+        let expr = self.load(slot, position, dims, false)?;
         let formula = Formula { elem: *elem, dims: dims.clone(), over: None, expr, then: None };
-        let copy = self.now.len();
-        self.now.push(Slot { elem: *elem, dims: dims.clone(), source: Source::Formula });
+        let copy = if self.results.contains_key(&slot) { slot } else { self.now.len() };
+        if copy != slot {
+            self.now.push(Slot { elem: *elem, dims: dims.clone(), source: Source::Formula });
+        }
         self.copies.insert(slot, copy);
         Some(Item::Formula(Box::new(Assignment { slot: copy, formula, nodes: nodes.clone() })))
     }

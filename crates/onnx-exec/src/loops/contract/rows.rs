@@ -11,7 +11,7 @@ use super::pack::{Packer, padding};
 use super::read::{Lying, are_listed, packed_steps, steps_of, sums};
 use super::{Contraction, Flip, Side, pack_rows};
 use crate::failure::Failure;
-use crate::loops::micro::{Micro, Rows, Steps};
+use crate::loops::micro::{Micro, Rows, StepList};
 use crate::loops::program::Instr;
 use crate::loops::scratch::{Scratch, scratch};
 use crate::loops::view::Operands;
@@ -106,7 +106,7 @@ pub(super) struct RowSource<'r, 'v, T: Kind> {
     /// What is read in place.
     there: &'v [T],
     /// Where groups of steps begin, and how far apart rows are.
-    steps: Vec<usize>,
+    steps: StepList,
     apart: usize,
     /// The tiles of the band.
     pub(super) tiles: Vec<RowTile>,
@@ -144,6 +144,7 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
                 room = image.len(image.band::<T>());
             }
         }
+        let steps = StepList::of(steps, T::STEPS / T::GROUP);
         let before = if matches!(access, Access::Prepacked(_)) { before } else { 0 };
         let packer = Packer::new(side, extents, step_axes, micro.rows);
         Ok(RowSource {
@@ -251,8 +252,8 @@ impl<'r, 'v, T: Kind> RowSource<'r, 'v, T> {
             let n = steps.len().next_multiple_of(T::GROUP);
             steps.start * self.whole + (self.before + tile.first) * n..numbers.len()
         };
-        let of_packed = || Steps::of(&self.steps[..steps.len().div_ceil(T::GROUP)]);
-        let listed = || Steps::of(&self.steps[steps.start / T::GROUP..steps.end.div_ceil(T::GROUP)]);
+        let of_packed = || self.steps.block(0..steps.len().div_ceil(T::GROUP));
+        let listed = || self.steps.block(steps.start / T::GROUP..steps.end.div_ceil(T::GROUP));
         let (numbers, steps) = match &self.access {
             Access::Prepacked(known) => {
                 let numbers = known.numbers::<T>(self.batch);

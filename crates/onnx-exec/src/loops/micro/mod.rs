@@ -123,6 +123,34 @@ impl<'s> Steps<'s> {
     }
 }
 
+/// Where all groups of steps begin, block after block.
+pub(super) struct StepList {
+    at: Vec<usize>,
+    /// The greatest of those of the block up to each.
+    last: Vec<usize>,
+}
+
+impl StepList {
+    /// Groups of steps, in blocks of so many.
+    pub(super) fn of(at: Vec<usize>, block: usize) -> Self {
+        let mut last: Vec<usize> = Vec::with_capacity(at.len());
+        for block in at.chunks(block.max(1)) {
+            let mut most = 0;
+            last.extend(block.iter().map(|at| {
+                most = most.max(*at);
+                most
+            }));
+        }
+        StepList { at, last }
+    }
+
+    /// Some groups of a block, from its first one on.
+    pub(super) fn block(&self, groups: std::ops::Range<usize>) -> Steps<'_> {
+        let last = groups.end.checked_sub(1).and_then(|at| self.last.get(at)).copied().unwrap_or(0);
+        Steps { at: &self.at[groups], last }
+    }
+}
+
 /// A tile that is computed. At least `size` rows and columns are, of rows no more than are asked for; `b` has all columns of a
 /// tile, and `c` at least that many rows, each of the columns of a whole tile.
 pub(super) struct Tile<'t, T: Factor> {
