@@ -40,7 +40,8 @@ pub fn random(seed: u64, layers: usize) -> Network {
     let extents: Vec<usize> = (0..axes).map(|_| 3 + random.below(if axes == 3 { 4 } else { 12 })).collect();
     let batch = 1 + random.below(2);
     let is_quantized = seed % 3 == 2;
-    let mut draw = Draw { random, count: 0, nodes: String::new(), weights: String::new(), is_quantized, batch };
+    let mut draw =
+        Draw { random, count: 0, nodes: String::new(), weights: String::new(), is_quantized, batch };
     let mut images = vec![Image { name: "x".to_owned(), channels, extents: extents.clone() }];
     if is_quantized {
         images[0] = draw.quantized("x", images[0].clone());
@@ -90,9 +91,11 @@ impl Draw {
     fn bytes(&mut self, dims: &[usize], channels: usize) -> String {
         let (w, y) = (self.name(), self.name());
         let count = dims.iter().product();
-        let numbers: Vec<String> = (0..count).map(|_| format!("{}", self.random.below(15) as i64 - 7)).collect();
+        let numbers: Vec<String> =
+            (0..count).map(|_| format!("{}", self.random.below(15) as i64 - 7)).collect();
         let shape: Vec<String> = dims.iter().map(usize::to_string).collect();
-        let scales: Vec<String> = (0..channels).map(|_| ["0.0625", "0.125"][self.random.below(2)].to_owned()).collect();
+        let scales: Vec<String> =
+            (0..channels).map(|_| ["0.0625", "0.125"][self.random.below(2)].to_owned()).collect();
         let is_even = self.random.below(3) > 0;
         let zeros: Vec<String> =
             (0..channels).map(|_| if is_even { 0 } else { self.random.below(3) }.to_string()).collect();
@@ -143,7 +146,7 @@ impl Draw {
 
     fn convolution(&mut self, image: &Image) -> Option<Image> {
         let channels = image.channels;
-        let divisors: Vec<usize> = (1..=channels).filter(|d| channels % d == 0).collect();
+        let divisors: Vec<usize> = (1..=channels).filter(|d| channels.is_multiple_of(*d)).collect();
         let groups = [1, 1, channels, divisors[self.random.below(divisors.len())]][self.random.below(4)];
         let out = match (groups, self.random.below(4)) {
             (1, n) => [4, 8, 12, 16][n],
@@ -169,7 +172,8 @@ impl Draw {
         pads.0.extend(pads.1);
         let dims: Vec<usize> = [out, channels / groups].into_iter().chain(kernel).collect();
         let w = if self.is_quantized { self.bytes(&dims, out) } else { self.floats(&dims) };
-        let bias = if self.random.below(3) > 0 { format!(", {}", self.floats(&[out])) } else { String::new() };
+        let bias =
+            if self.random.below(3) > 0 { format!(", {}", self.floats(&[out])) } else { String::new() };
         let y = self.name();
         self.node(&format!(
             "{y} = Conv <group = {groups}, strides = {strides:?}, dilations = {dilations:?}, pads = {:?}> ({}, {w}{bias})",
@@ -177,7 +181,8 @@ impl Draw {
         ));
         let made = Image { name: y, channels: out, extents };
         // What follows is fused.
-        let mut made = if !self.is_quantized && self.random.below(4) == 0 { self.scaled(&made) } else { made };
+        let mut made =
+            if !self.is_quantized && self.random.below(4) == 0 { self.scaled(&made) } else { made };
         if self.random.below(2) == 0 {
             made = self.activation(&made);
         }
@@ -237,8 +242,9 @@ impl Draw {
     }
 
     fn residual(&mut self, image: &Image, all: &[Image]) -> Option<Image> {
-        let is_alike =
-            |other: &&Image| other.extents == image.extents && other.channels == image.channels && other.name != "x";
+        let is_alike = |other: &&Image| {
+            other.extents == image.extents && other.channels == image.channels && other.name != "x"
+        };
         let alike: Vec<&Image> = all.iter().filter(is_alike).collect();
         let other = alike.get(self.random.below(alike.len()))?.name.clone();
         let (s, y) = (self.name(), self.name());
@@ -265,7 +271,7 @@ impl Draw {
 
     /// The channels of groups in turn.
     fn shuffled(&mut self, image: &Image) -> Option<Image> {
-        let groups = (2..image.channels).find(|d| image.channels % d == 0)?;
+        let groups = (2..image.channels).find(|d| image.channels.is_multiple_of(*d))?;
         let Image { name, channels, extents } = image;
         let dims = |front: &[usize]| -> Vec<usize> { front.iter().chain(extents).copied().collect() };
         let apart = self.list(&dims(&[self.batch, groups, channels / groups]));

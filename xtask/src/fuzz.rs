@@ -41,7 +41,7 @@ const BORROWED: &[(&str, &[&str])] = &[
     ("fixes", &["tests/suite"]),
     ("lexer", &["fuzz/seeds/text"]),
     ("passes", &["crates/onnx-ops/docs", "tests/suite"]),
-    ("run", &["crates/onnx-ops/docs", "tests/suite/run"]),
+    ("run", &["crates/onnx-ops/docs", "tests/suite/schedule"]),
 ];
 /// One input may take this long, in seconds by the clock: slower is a finding, everything is meant to be linear. The worst
 /// that is known, a bomb of functions that every pass works on to its limits, takes about 3 s where nothing else runs.
@@ -128,7 +128,10 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Result<()> {
         command.arg(seeds);
     }
     let (_, others) = BORROWED.iter().find(|(name, _)| *name == target).unwrap_or(&("", &[]));
-    command.args(others.iter().map(|folder| dirs::root().join(folder)));
+    for folder in others.iter().map(|folder| dirs::root().join(folder)) {
+        ensure!(folder.is_dir(), "there is no folder {} with seeds for `{target}`", folder.display());
+        command.arg(folder);
+    }
     let mut words = fuzz.join(format!("{target}.dict"));
     if !words.is_file() && !others.is_empty() {
         words = fuzz.join("text.dict");

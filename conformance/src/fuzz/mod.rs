@@ -41,7 +41,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lexer", run: syntax::lexer, borrowed: &["fuzz/seeds/text"] },
     Target { name: "opset", run: files::opset, borrowed: &[] },
     Target { name: "passes", run: models::passes, borrowed: MODELS },
-    Target { name: "run", run: exec::run, borrowed: &["crates/onnx-ops/docs", "tests/suite/run"] },
+    Target { name: "run", run: exec::run, borrowed: &["crates/onnx-ops/docs", "tests/suite/schedule"] },
     Target { name: "text", run: syntax::text, borrowed: &[] },
     Target { name: "textproto", run: files::textproto, borrowed: &[] },
     Target { name: "wire", run: files::wire, borrowed: &[] },

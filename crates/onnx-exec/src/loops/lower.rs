@@ -8,6 +8,7 @@ use super::pieces::Pieces;
 use super::product::{Codes, Factor, contraction};
 use super::program::{Bound, Instr, Program, Reg};
 use super::taps::{MOST_OF_STENCIL, Taps};
+use super::total::{are_totals_floats, total_class};
 use super::{Class, LANES, Linear, Nest, Reduction};
 use foldhash::HashMap;
 use onnx_ir::ElemType;
@@ -166,30 +167,6 @@ impl Nest {
         };
         nest.moved = nest.moves();
         Some(nest)
-    }
-}
-
-/// Whether all that an expression does with totals is to cast them to single floats.
-fn are_totals_floats(expr: &Expr) -> bool {
-    match expr {
-        Expr::Total => false,
-        Expr::Cast(cast, x) if **x == Expr::Total => cast.to == ElemType::FLOAT,
-        Expr::Cast(_, x) | Expr::Unary(_, x) | Expr::Bits(_, _, x) => are_totals_floats(x),
-        Expr::Binary(_, a, b) => are_totals_floats(a) && are_totals_floats(b),
-        Expr::Select(parts) => parts.iter().all(are_totals_floats),
-        // Positions do not depend on totals.
-        Expr::Load(..) | Expr::Number(_) | Expr::Index(_) => true,
-    }
-}
-
-/// What the total of a reduction is.
-fn total_class(combine: Combine, class: Class) -> Class {
-    match combine {
-        Combine::ArgMax(_) | Combine::ArgMin(_) => Class::Int,
-        Combine::Max | Combine::Min => class,
-        Combine::Sum | Combine::Product if class == Class::Int => Class::Int,
-        // Single floats are added up in doubles.
-        Combine::Sum | Combine::Product => Class::Double,
     }
 }
 

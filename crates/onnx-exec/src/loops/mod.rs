@@ -41,6 +41,7 @@ mod scratch;
 mod strip;
 mod taps;
 mod tiles;
+mod total;
 mod view;
 mod widest;
 mod windows;

@@ -328,6 +328,7 @@ mod tests {
     use super::super::view::View;
     use super::super::{Operand, agree};
     use super::*;
+    use crate::loops::Workers;
     use crate::tensor::Tensor;
     use onnx_ir::ElemType;
     use onnx_ops::meaning::{Elements, Mode};
@@ -386,7 +387,8 @@ mod tests {
             // Any stretch of it is the same as in the whole.
             for stretch in [1..17, 3..formula.dims[2] * 3 + 2, result.len() - 9..result.len()] {
                 let mut out = vec![0f32; stretch.len()];
-                nest.run(&operands, stretch.clone(), bytemuck::cast_slice_mut(&mut out)).expect("it runs");
+                let bytes = bytemuck::cast_slice_mut(&mut out);
+                nest.run(&operands, stretch.clone(), bytes, &Workers::default()).expect("it runs");
                 assert_eq!(out, numbers[stretch], "{nest:?}");
             }
         }

@@ -120,7 +120,7 @@ fn chosen(stretch: &Stretch) -> Vec<bool> {
         if is_published[it.slot] {
             let steps: usize = it.formula.over.iter().flat_map(|over| &over.dims).product();
             let is_long = may[it.slot] && steps >= LEAST_STEPS && vote(&it.formula, slots) > Some(0);
-            copied.extend(is_long.then(|| (it.slot, read)));
+            copied.extend(is_long.then_some((it.slot, read)));
             may[it.slot] = false;
             continue;
         }
@@ -322,8 +322,7 @@ impl Change<'_> {
             .for_each(|(index, _)| *index = Position::default());
         let to = Formula { dims, over, ..formula.clone() };
         let extents = extents(&to);
-        let load =
-            |operand: usize, position: Vec<Position>| self.load(operand, position, &extents, is_plain);
+        let load = |operand: usize, position: Vec<Position>| self.load(operand, position, &extents, is_plain);
         Rewrite { indices: &indices, extents: &extents, total: None, load: &load }.formula(formula, to)
     }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 /// What a register holds.
 #[derive(Clone)]
 enum Held {
-    Total(Epilogue),
+    Total(Box<Epilogue>),
     /// A function of the total that was computed at some step: its first part, or all of it.
     Of(usize, Partial),
     Number(f32),
@@ -97,7 +97,7 @@ impl Epilogue {
         };
         let mut follow = Follow { held: Vec::new(), totals: Vec::new() };
         let first = then.total.filter(|reg| reg.class != Class::Double)?;
-        follow.held.push((first, Held::Total(identity), 0));
+        follow.held.push((first, Held::Total(Box::new(identity)), 0));
         let is_single =
             |(reg, x, _): &&(Reg, f64, i64)| reg.class != Class::Int && f64::from(*x as f32) == *x;
         let singles = then.numbers.iter().filter(is_single);
@@ -107,7 +107,7 @@ impl Epilogue {
             let (to, result) = match instr {
                 Instr::Load { to, operand, elem, place } => (to, shape.loaded(*operand, *elem, place)?),
                 Instr::Binary { to, op, a, b } => (to, with(*op, of(a)?, of(b)?, &mut follow.totals)?),
-                Instr::Unary { to, op: Unary::Round, x } => (to, Held::Total(of(x)?.0.rounded()?)),
+                Instr::Unary { to, op: Unary::Round, x } => (to, Held::Total(Box::new(of(x)?.0.rounded()?))),
                 Instr::Unary { to, op, x } => (to, unary(*op, of(x)?, &mut follow.totals)?),
                 Instr::Widen { to, x } => (to, of(x)?.0.cast(to.class)?),
                 Instr::Cast { to, cast, x } if matches!(cast.to, ElemType::FLOAT | ElemType::DOUBLE) => {
@@ -117,7 +117,7 @@ impl Epilogue {
                     let Held::Total(it) = of(x)?.0 else { return None };
                     it.is_byte(cast.to).then_some(())?;
                     if then.result == Some(*to) && at + 1 == then.instrs.len() && cast.to == elem {
-                        return Some(it);
+                        return Some(*it);
                     }
                     return it.with_tail(then, at, *to, cast.to, elem);
                 }
@@ -128,10 +128,10 @@ impl Epilogue {
         let (held, _) = follow.of(&then.result?)?;
         match held {
             Held::Total(it) if elem == ElemType::FLOAT => {
-                (it.zero.is_none() && !it.is_double && it.sum.is_none()).then_some(it)
+                (it.zero.is_none() && !it.is_double && it.sum.is_none()).then_some(*it)
             }
             // What is a byte is one before it is stored.
-            Held::Total(it) => it.is_byte(elem).then_some(it),
+            Held::Total(it) => it.is_byte(elem).then_some(*it),
             Held::Of(at, partial) if elem == ElemType::FLOAT => {
                 let (_, it) = follow.totals.into_iter().find(|(other, _)| *other == at)?;
                 let activation = match partial {
@@ -224,7 +224,7 @@ impl Held {
         let Held::Total(mut it) = self else { return None };
         (it.is_free() && it.zero.is_none()).then_some(())?;
         it.zero = Some(0.0);
-        Some(it)
+        Some(*it)
     }
 }
 
@@ -232,7 +232,7 @@ impl Held {
 fn unary(op: Unary, (x, at): (Held, usize), totals: &mut Vec<(usize, Epilogue)>) -> Option<Held> {
     Some(match (op, x) {
         (Unary::Neg, Held::Total(it)) => {
-            totals.push((at, it));
+            totals.push((at, *it));
             Held::Of(at, Partial::Negative)
         }
         (Unary::Exp, Held::Of(of, Partial::Negative)) => Held::Of(of, Partial::Exp),
@@ -264,10 +264,10 @@ fn with(
             return Some(Held::Of(*of, line));
         }
         (Binary::Mul, Held::Total(it), Held::Of(of, partial)) if *of == of_a => {
-            return activated(it, *partial).map(Held::Total);
+            return activated(it, *partial).map(|it| Held::Total(Box::new(it)));
         }
         (Binary::Mul, Held::Of(of, partial), Held::Total(it)) if *of == of_b => {
-            return activated(it, *partial).map(Held::Total);
+            return activated(it, *partial).map(|it| Held::Total(Box::new(it)));
         }
         _ => {}
     }
@@ -290,7 +290,7 @@ fn activated(it: &Epilogue, partial: Partial) -> Option<Epilogue> {
 /// An operation on a total and something else.
 fn linear(
     op: Binary,
-    mut it: Epilogue,
+    mut it: Box<Epilogue>,
     with: Held,
     at: usize,
     totals: &mut Vec<(usize, Epilogue)>,
@@ -315,7 +315,7 @@ fn linear(
             it.sum = Some((operand, place));
         }
         (Binary::Mul, Held::Number(x)) if is_free && has_bias => {
-            totals.push((at, it));
+            totals.push((at, *it));
             return Some(Held::Of(at, Partial::Line(x, 0.0, [false, false])));
         }
         (Binary::Mul, Held::Number(x)) if is_free && !has_scale => it.scale = Term::All(x),

@@ -1,0 +1,29 @@
+//! What totals of reductions are, and how they are used.
+
+use super::Class;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Combine, Expr};
+
+/// Whether all that an expression does with totals is to cast them to single floats.
+pub(super) fn are_totals_floats(expr: &Expr) -> bool {
+    match expr {
+        Expr::Total => false,
+        Expr::Cast(cast, x) if **x == Expr::Total => cast.to == ElemType::FLOAT,
+        Expr::Cast(_, x) | Expr::Unary(_, x) | Expr::Bits(_, _, x) => are_totals_floats(x),
+        Expr::Binary(_, a, b) => are_totals_floats(a) && are_totals_floats(b),
+        Expr::Select(parts) => parts.iter().all(are_totals_floats),
+        // Positions do not depend on totals.
+        Expr::Load(..) | Expr::Number(_) | Expr::Index(_) => true,
+    }
+}
+
+/// What the total of a reduction is.
+pub(super) fn total_class(combine: Combine, class: Class) -> Class {
+    match combine {
+        Combine::ArgMax(_) | Combine::ArgMin(_) => Class::Int,
+        Combine::Max | Combine::Min => class,
+        Combine::Sum | Combine::Product if class == Class::Int => Class::Int,
+        // Single floats are added up in doubles.
+        Combine::Sum | Combine::Product => Class::Double,
+    }
+}
