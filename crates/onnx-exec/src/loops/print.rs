@@ -1,5 +1,7 @@
 //! The loops of nests as text.
 
+use super::contract::Contraction;
+use super::epilogue::Epilogue;
 use super::program::{Instr, Program, Reg};
 use super::{Class, Linear, Nest};
 use onnx_ir::ElemType;
@@ -57,9 +59,9 @@ impl Nest {
     ///
     /// ```text
     /// for i0 < 64 in parallel, i1 < 10: sum over i2 < 128 as a matrix product in tiles, 256 steps at a time
-    ///   rows i0: f0 = X[128*i0 + i2], where they lie
+    ///   rows i0: f0 = X[128*i0 + i2], in place
     ///   columns i1: f0 = W[i1 + 10*i2], packed before the run
-    ///   then f2 = total; f0 = B[i1]; f1 = Add f2 f0
+    ///   then f2 = total; f0 = B[i1]; f1 = Add f2 f0, in one pass
     /// ```
     pub(crate) fn outline(&self, is_parallel: bool, names: Names<'_>) -> Vec<String> {
         if let Some(pieces) = &self.pieces {
@@ -98,9 +100,11 @@ impl Nest {
                 }
             }
             None => {
-                let how = match (self.moved.is_some(), self.taps.is_some(), self.reduction.is_some()) {
+                let how = match (self.moved.is_some(), &self.taps, self.reduction.is_some()) {
                     (true, _, _) => "moved as they are: ",
-                    (_, true, _) => "in single floats, of ",
+                    (_, Some(taps), _) if taps.are_channels() => "as a stencil of channels, of ",
+                    (_, Some(taps), _) if taps.has_windows() => "as a stencil, of ",
+                    (_, Some(_), _) => "in single floats, of ",
                     (_, _, true) => "of ",
                     (_, _, false) => "",
                 };
@@ -111,7 +115,9 @@ impl Nest {
         }
         if let Some(then) = &self.then {
             let total = then.total.map_or(String::new(), |total| format!("{total} = total; "));
-            lines.push(format!("  then {total}{}{}", then.line(names), self.narrowed(then)));
+            let product = self.contraction.as_ref().and_then(Contraction::epilogue);
+            let how = product.or(self.epilogue.as_ref()).map_or("", Epilogue::how);
+            lines.push(format!("  then {total}{}{}{how}", then.line(names), self.narrowed(then)));
         }
         lines
     }

@@ -6,12 +6,15 @@
 //! (int32(x[…, i2 - 1]) - int32(zero)) if 0 < i2 else 0        =        int32(x[…, i2 - 1] if 0 < i2 else zero) - int32(zero)
 //! ```
 
+use super::Linear;
 use super::axes::Axes;
 use super::contract::{Bytes, Contraction, Flip, Side, depends};
 use super::lower::{Types, cost};
-use super::program::{Instr, Program};
+use super::micro::Factor as _;
+use super::program::{Bound, Instr, Program};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Combine, Expr, Formula, Number};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Fewer rows, columns or steps are no matrix; of rows, unless what they are multiplied by is packed before.
@@ -240,7 +243,58 @@ pub(super) fn contraction(
     };
     let is_one = count(&own_a) >= least_rows && count(&own_b) >= least_columns && steps >= LEAST_STEPS;
     is_one.then(|| {
-        let sides = (a.side(own_a, &extents, false), b.side(own_b, &extents, true));
-        Contraction::new(elem, (axes.dims.clone(), axes.over.clone()), sides, both)
+        let is_known = b.is_constant(operands);
+        let (mut a, mut b) = (a.side(own_a, &extents, false), b.side(own_b, &extents, true));
+        let mut over = axes.over.clone();
+        if is_known {
+            in_groups(&mut a, &mut b, &mut over, split);
+        }
+        Contraction::new(elem, (axes.dims.clone(), over), (a, b), both)
     })
+}
+
+/// More steps of images than this along the last axis are not padded.
+const MOST_PADDED: usize = 16;
+
+/// Pads the channels of an image of bytes to a whole number of groups, whose factors are 0, so that it is read from a copy with a
+/// border and not packed for each step.
+fn in_groups(a: &mut Side, b: &mut Side, over: &mut [usize], split: usize) {
+    let last = split + over.len() - 1;
+    let [.., _, channels] = over else { return };
+    let is_even = b.bytes.as_ref().is_some_and(|bytes| bytes.flip == Flip::None && bytes.zero.is_none());
+    if !is_even || *channels > MOST_PADDED || channels.is_multiple_of(u8::GROUP) {
+        return;
+    }
+    let (Some(image), Some(weights)) =
+        (padded(&a.program, last, *channels), padded(&b.program, last, *channels))
+    else {
+        return;
+    };
+    if let [Instr::LoadWhere { bounds, .. }] = &image.instrs[..]
+        && bounds.len() > 1
+    {
+        (a.program, b.program) = (image, weights);
+        *channels = channels.next_multiple_of(u8::GROUP);
+    }
+}
+
+/// A load that gives 0, or what it gives out of bounds, behind so many positions of an axis.
+fn padded(program: &Program, axis: usize, count: usize) -> Option<Program> {
+    let (instr, mut bounds) = match &program.instrs[..] {
+        [instr @ Instr::Load { .. }] => (instr, Vec::new()),
+        [instr @ Instr::LoadWhere { bounds, .. }] => (instr, bounds.clone()),
+        _ => return None,
+    };
+    let (to, operand, elem, place, otherwise) = match instr {
+        Instr::Load { to, operand, elem, place } => (*to, *operand, *elem, place.clone(), (0.0, 0)),
+        Instr::LoadWhere { to, operand, elem, place, otherwise, .. } => {
+            (*to, *operand, *elem, place.clone(), *otherwise)
+        }
+        _ => return None,
+    };
+    let mut function = Linear { base: 0, by: SmallVec::from_elem(0, place.by.len()) };
+    function.by[axis] = 1;
+    bounds.push(Bound { function, from: 0, to: i64::try_from(count).ok()? });
+    let instrs = vec![Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }];
+    Some(Program { instrs, ..program.clone() })
 }

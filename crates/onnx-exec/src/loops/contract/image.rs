@@ -35,8 +35,8 @@ pub(super) struct Image<'i> {
     /// The axes that are summed over and shift no pixel: channels.
     channels: Vec<usize>,
     extents: &'i [usize],
-    /// How many numbers a pixel has, and how far apart pixels and lines are.
-    of_pixel: usize,
+    /// How many numbers of a pixel are read, and how far apart pixels and lines are in the copy.
+    of_source: usize,
     pixel: usize,
     line: usize,
 }
@@ -52,8 +52,21 @@ impl<'i> Image<'i> {
         let (along, before) = side.axes.split_last()?;
         let (down, outer) = before.split_last().map_or((None, before), |(down, outer)| (Some(*down), outer));
         let asks = |bound: &Bound, axis: usize| bound.function.by[axis] != 0;
-        let is_of_one = |bound: &Bound| down.is_some_and(|axis| asks(bound, axis)) != asks(bound, *along);
-        bounds.iter().all(is_of_one).then_some(())?;
+        let is_of_image = |bound: &Bound| {
+            let of = [down.is_some_and(|axis| asks(bound, axis)), asks(bound, *along)];
+            match of {
+                [true, true] => None,
+                [false, false] => Some(false),
+                [_, _] => Some(true),
+            }
+        };
+        // What is not of the image says how many channels there are.
+        let mut limit = None;
+        for bound in bounds {
+            if !is_of_image(bound)? && limit.replace(bound).is_some() {
+                return None;
+            }
+        }
         let along = Coordinate::of(Some(*along), place, bounds, steps, extents)?;
         let down = Coordinate::of(down, place, bounds, steps, extents)?;
         let shifts = |it: &Coordinate<'_>, step: usize| it.shifts.iter().any(|(axis, _)| *axis == step);
@@ -61,6 +74,16 @@ impl<'i> Image<'i> {
         let is_channel = |step: &usize| !shifts(&down, *step) && !shifts(&along, *step);
         let channels: Vec<usize> = steps.iter().copied().filter(is_channel).collect();
         let of_pixel = channels.iter().fold(1usize, |n, axis| n.saturating_mul(extents[*axis]));
+        let of_source = match (limit, &channels[..]) {
+            (None, _) => of_pixel,
+            (Some(bound), [channel]) => {
+                let Linear { base: 0, by } = &bound.function else { return None };
+                let is_it = (0..by.len()).all(|axis| by[axis] == i64::from(axis == *channel));
+                (is_it && bound.from == 0).then_some(())?;
+                usize::try_from(bound.to).ok().filter(|count| *count <= of_pixel)?
+            }
+            (Some(_), _) => return None,
+        };
         let mut pixel = of_pixel;
         let is_alike = |pixel: usize| (pixel * along.stride as usize * size_of::<T>()).is_multiple_of(ALIKE);
         if is_alike(pixel) {
@@ -77,7 +100,7 @@ impl<'i> Image<'i> {
             outer,
             channels,
             extents,
-            of_pixel,
+            of_source,
             pixel,
             line,
         })
@@ -146,13 +169,15 @@ impl<'i> Image<'i> {
         let own = self.down.axis.iter().chain(&self.along.axis).chain(&self.channels);
         own.chain(self.down.shifts.iter().chain(&self.along.shifts).map(|(axis, _)| axis))
             .for_each(|&axis| at[axis] = 0);
-        let Image { down, along, pixel, of_pixel, .. } = self;
+        let Image { down, along, pixel, of_source, .. } = self;
         let origin = |it: &Coordinate<'_>| it.function.map_or(0, |function| function.at(at));
         let first = self.place.at(at) - view.first;
         let in_down = down.values(origin(down));
         let reach = along.reach();
         let inside = Bound::lanes_of(along.values(origin(along)), origin(along) + along.least, 1, reach);
-        let channels = sums(self.extents, &self.channels, |axis| self.place.by[axis]);
+        let mut channels = sums(self.extents, &self.channels, |axis| self.place.by[axis]);
+        // What is left of a pixel is multiplied by 0.
+        channels.truncate(*of_source);
         let is_row = channels.iter().enumerate().all(|(i, at)| *at == i as i64);
         let value = down.stride * lines.start as i64 + down.least;
         for (i, line) in out.chunks_exact_mut(self.line).take(self.len(lines.len()) / self.line).enumerate() {
@@ -166,7 +191,7 @@ impl<'i> Image<'i> {
             let to = &mut line[inside.start * pixel..inside.end * pixel];
             let start = first + down.by * value + along.by * (along.least + inside.start as i64);
             let element = |at: i64| usize::try_from(start + at).ok().filter(|at| *at < from.len());
-            if is_row && along.by == *of_pixel as i64 && of_pixel == pixel {
+            if is_row && along.by == *of_source as i64 && of_source == pixel {
                 let row = element(0).and_then(|at| from.get(at..)?.get(..to.len()));
                 let Some(row) = row else { fail!("an index is out of bounds") };
                 to.copy_from_slice(row);
@@ -174,9 +199,9 @@ impl<'i> Image<'i> {
             }
             if is_row {
                 for (i, to) in to.chunks_exact_mut(*pixel).enumerate() {
-                    let pixel = element(along.by * i as i64).and_then(|at| from.get(at..)?.get(..*of_pixel));
+                    let pixel = element(along.by * i as i64).and_then(|at| from.get(at..)?.get(..*of_source));
                     let Some(pixel) = pixel else { fail!("an index is out of bounds") };
-                    to[..*of_pixel].copy_from_slice(pixel);
+                    to[..*of_source].copy_from_slice(pixel);
                 }
                 continue;
             }

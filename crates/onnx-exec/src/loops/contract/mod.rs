@@ -190,6 +190,11 @@ impl Contraction {
         self.epilogue = is_row.then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
     }
 
+    /// What is computed from totals in one pass, if that is possible.
+    pub(super) fn epilogue(&self) -> Option<&Epilogue> {
+        self.epilogue.as_ref()
+    }
+
     /// Whether it is one of single floats, and not of bytes.
     pub(super) fn is_float(&self) -> bool {
         self.a.bytes.is_none()

@@ -121,6 +121,11 @@ impl Shape<'_> {
 }
 
 impl Epilogue {
+    /// How it is computed, behind what is.
+    pub(super) fn how(&self) -> &'static str {
+        if self.tail.is_some() { ", in one pass and a table of bytes" } else { ", in one pass" }
+    }
+
     /// Makes what it was at a position of an axis what it is at the first one.
     pub(super) fn shift(&mut self, axis: usize, position: usize) {
         let terms = [&mut self.scale, &mut self.bias].into_iter().filter_map(|term| match term {
