@@ -27,6 +27,7 @@ mod liveness;
 mod loops;
 mod plan;
 mod pool;
+mod prepare;
 mod random;
 mod recycle;
 mod run;

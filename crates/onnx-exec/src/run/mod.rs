@@ -223,6 +223,16 @@ impl<'x, 'r> Run<'x, 'r> {
     /// The plan for the nodes of a graph from one of them on, for the values that there are; none if there have been too many
     /// different ones.
     pub(crate) fn plan(&mut self, graph: GraphId, at: usize) -> Result<Option<Arc<Plan>>, Box<Diagnostic>> {
+        self.plan_for(graph, at, true)
+    }
+
+    /// The same, where the elements of what is there may not be taken for granted.
+    pub(crate) fn plan_for(
+        &mut self,
+        graph: GraphId,
+        at: usize,
+        are_elements_known: bool,
+    ) -> Result<Option<Arc<Plan>>, Box<Diagnostic>> {
         let executable = self.executable;
         let lock = || lock_of(&executable.plans);
         let may_assume = {
@@ -234,7 +244,7 @@ impl<'x, 'r> Run<'x, 'r> {
             if known.len() >= MOST_PLANS {
                 return Ok(None);
             }
-            known.iter().filter(|plan| plan.is_special()).count() < MOST_SPECIAL
+            are_elements_known && known.iter().filter(|plan| plan.is_special()).count() < MOST_SPECIAL
         };
         let stretch = Stretch::of(self, graph, at, may_assume)?;
         let Some(&last) = executable.body().graphs[graph].nodes.get(stretch.last()) else { return Ok(None) };
