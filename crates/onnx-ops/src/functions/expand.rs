@@ -13,11 +13,11 @@
 //! It goes in rounds: a body may depend on types, and those of the nodes that a round brings are known after it. An
 //! operator of which too little is known stays.
 
-use super::body_of;
+use super::{FunctionBody, body_of};
 use crate::infer::{InferOptions, infer};
 use crate::schema::{Lookup, Registry, Schema};
 use foldhash::HashSet;
-use onnx_ir::pass::{self, Foreign, Inline, Report};
+use onnx_ir::pass::{self, Foreign, Inline, OpRef, Operators as _, Report};
 use onnx_ir::{BodyId, Model, NodeId, OpsetImport, normalize_domain};
 
 /// Bodies in bodies that are expanded; those that there are use each other less deep.
@@ -72,6 +72,7 @@ fn round(
     let mut others = |model: &Model, body: BodyId, node: NodeId| {
         let schema = schema_of(model, registry, body, node).filter(|schema| (options.select)(schema))?;
         let found = body_of(model, registry, &facts, body, node)?;
+        may_be_inlined(model, registry, body, &found).then_some(())?;
         domains.insert(normalize_domain(&schema.domain).to_owned());
         Some(Foreign { model: found.model, function: found.id })
     };
@@ -85,6 +86,18 @@ fn round(
     let calls = report.changes.iter().filter(|change| change.noun == "call").map(|change| change.count);
     let count = calls.sum();
     (report, count)
+}
+
+/// Whether the operators of a body that takes the place of a node mean the same where the function that the node is in is called,
+/// which may import other versions: a call that could be inlined still can be.
+fn may_be_inlined(model: &Model, registry: &Registry, body: BodyId, found: &FunctionBody) -> bool {
+    let Some(main) = model.main.filter(|main| *main != body) else { return true };
+    found.body().nodes.values().all(|node| {
+        let (domain, op) = (normalize_domain(found.model.text(node.domain)), found.model.text(node.op));
+        let version = model.newest_import(body, domain);
+        let there = model.newest_import(main, domain);
+        there.is_none_or(|there| registry.is_same(OpRef { domain, op, version }, there))
+    })
 }
 
 /// The schema of the operator that a node applies.
