@@ -169,7 +169,14 @@ fn differ(ours: &Tensor, expected: &Tensor, lines: &[Line]) -> Option<String> {
     // Half floats in between are rounded as results are.
     let is_half =
         lines.iter().any(|line| line.text.contains("to = 10")) || expected.elem() == ElemType::FLOAT16;
-    of_tensors(ours, expected, if is_half { 4e-3 } else { 2e-4 })
+    // Near a pole, a tangent of thousands has thousands of times the rounding error of its argument.
+    let is_steep = lines.iter().any(|line| line.text.starts_with("Tan "));
+    let part = match (is_half, is_steep) {
+        (true, _) => 4e-3,
+        (false, true) => 2e-3,
+        (false, false) => 2e-4,
+    };
+    of_tensors(ours, expected, part)
 }
 
 #[test]
