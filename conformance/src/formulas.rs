@@ -6,7 +6,7 @@ use onnx_ir::{Attr, AttrValue, ElemType, Model, Node, OpsetImport, ValueId, norm
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, InferOptions, Ty, infer};
 use onnx_ops::meaning::{
-    Attributes, Cx, Definition, Dense, Elements, Mode, Operand, Output, define, open_shape,
+    Attributes, Cx, Definition, Dense, Elements, Formula, Mode, Operand, Output, Reader, define, line, open_shape,
 };
 use onnx_ops::schema::{Lookup, Registry};
 
@@ -68,7 +68,23 @@ fn definition(model: &Model, node: &Node, inputs: &[Option<Dense>]) -> Option<De
         .collect::<Option<_>>()?;
     let outputs: Vec<Option<Output<'_>>> =
         types.iter().map(|ty| ty.as_ref().map(|(elem, dims)| Output { elem: *elem, dims })).collect();
-    define(&Cx { inputs: &operands, outputs: &outputs, attributes: &attributes })
+    let definition = define(&Cx { inputs: &operands, outputs: &outputs, attributes: &attributes })?;
+    definition.formulas.iter().for_each(is_read_back);
+    Some(definition)
+}
+
+/// The text of every formula that a test looks at is read back to an equal one.
+fn is_read_back(formula: &Formula) {
+    let text = line(formula, "y", &|operand| format!("%{operand}"));
+    let slot = |name: &str| name.strip_prefix('%').and_then(|number| number.parse().ok());
+    let read = Reader::new(&text).and_then(|mut reader| {
+        let (name, read) = reader.formula(&mut { slot })?;
+        assert!(reader.is_at_end() && name == "y", "{text}");
+        Ok(read)
+    });
+    // What is no number is equal to nothing.
+    let is_equal = read.as_ref().is_ok_and(|read| read == formula || text.contains("NaN"));
+    assert!(is_equal, "{text}\nis read as {read:#?}\nand was {formula:#?}");
 }
 
 /// The element type of a tensor, and the extents if they are known.

@@ -33,6 +33,21 @@ impl From<ElemType> for Cast {
 }
 
 impl Cast {
+    /// A cast with what attributes say, as far as the type depends on it.
+    pub fn new(to: ElemType, saturates: bool, rounding: Rounding) -> Cast {
+        let is_power = to == ElemType::FLOAT8E8M0;
+        let is_byte = is_power
+            || [
+                ElemType::FLOAT8E4M3FN,
+                ElemType::FLOAT8E4M3FNUZ,
+                ElemType::FLOAT8E5M2,
+                ElemType::FLOAT8E5M2FNUZ,
+            ]
+            .contains(&to);
+        let rounding = if is_power { rounding } else { Rounding::Nearest };
+        Cast { to, saturates: saturates && is_byte, rounding }
+    }
+
     /// The number as an element of the type, as the reference evaluator has it; `None` if its elements are no numbers.
     pub fn of(self, from: Number) -> Option<Number> {
         self.apply(from, Mode::Reference)

@@ -1,10 +1,11 @@
-//! Definitions as text, for who reviews them. Inputs are `x0`, `x1` …, outputs `y0`, `y1` …, and what is neither `r0`, `r1` ….
+//! Definitions as text. Inputs are `x0`, `x1` …, outputs `y0`, `y1` …, intermediate results `r0`, `r1` ….
 //!
 //! ```text
 //! float[2,1] r0[i0, i1] = max over i2 < 3 of x0[i0, i2]
 //! ```
+//! The text is read back to an equal formula (`read`); its grammar is in `grammar/schedule.md`.
 
-use super::number::is_float;
+use super::lex::is_plain_name;
 use super::{Binary, Cast, Combine, Definition, Expr, Formula, Index, Keep, Number, Rounding, Unary};
 use onnx_ir::ElemType;
 use std::fmt::{self, Display, Formatter, Write as _};
@@ -23,7 +24,25 @@ impl Display for Definition {
 
 /// A formula as a line of text, with names for what it computes and for what it loads.
 pub fn line(formula: &Formula, name: &str, operand: &dyn Fn(usize) -> String) -> String {
-    Names { operand }.line(name, formula)
+    Names { operand }.line(&quoted(name), formula)
+}
+
+/// A name as it stands in formulas: in quotes unless it is a plain identifier or the number of a slot (`%3`).
+pub fn quoted(name: &str) -> String {
+    if is_plain_name(name) {
+        return name.to_owned();
+    }
+    let mut text = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() || onnx_text::is_active(c) => {
+                let _ = write!(text, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+    }
+    text + "\""
 }
 
 /// Names of what is loaded.
@@ -44,7 +63,7 @@ impl Definition {
 
 impl Names<'_> {
     fn name(&self, operand: usize) -> String {
-        (self.operand)(operand)
+        quoted(&(self.operand)(operand))
     }
 
     fn line(&self, name: &str, formula: &Formula) -> String {
@@ -55,97 +74,96 @@ impl Names<'_> {
             false => (format!("[{}]", dims.join(",")), format!("[{}]", indices.join(", "))),
         };
         let begin = format!("{}{dims} {name}{indices} = ", elem(formula.elem));
-        let of = formula.over.as_ref().map_or(formula.elem, |over| over.elem);
-        let is_index = matches!(&formula.over, Some(over) if matches!(over.combine, Combine::ArgMax(_) | Combine::ArgMin(_)));
-        // What an index is taken of has a type of its own.
-        let element = self.text(&formula.expr, Some(of).filter(|_| !is_index), false);
+        let element = self.text(&formula.expr, false);
         let Some(over) = &formula.over else { return begin + &element };
         let first = formula.dims.len();
         let limits: Vec<String> =
             over.dims.iter().enumerate().map(|(i, d)| format!("i{} < {d}", first + i)).collect();
+        let limits = if limits.is_empty() { "nothing".to_owned() } else { limits.join(", ") };
         // The type of the total, where it is not that of the result.
         let ty = if over.elem == formula.elem { "" } else { elem(over.elem) };
         let space = if ty.is_empty() { "" } else { " " };
-        let total = format!("{ty}{space}{} over {} of {element}", over.combine.name(), limits.join(", "));
+        let total = format!("{ty}{space}{} over {limits} of {element}", over.combine.name());
         match &formula.then {
             None => begin + &total,
             Some(then) => {
-                format!("{begin}{} where total = {total}", self.text(then, Some(formula.elem), false))
+                format!("{begin}{} where total = {total}", self.text(then, false))
             }
         }
     }
 
-    /// `of` is the type that numbers have, where it is known.
-    fn text(&self, expr: &Expr, of: Option<ElemType>, is_inner: bool) -> String {
+    fn text(&self, expr: &Expr, is_inner: bool) -> String {
         match expr {
             Expr::Load(input, position) if position.is_empty() => self.name(*input),
             Expr::Load(input, position) => {
                 let position: Vec<String> = position.iter().map(|index| self.index(index)).collect();
                 format!("{}[{}]", self.name(*input), position.join(", "))
             }
-            Expr::Number(Number::Int(n)) => n.to_string(),
-            Expr::Number(Number::Float(x)) => float(*x, of),
-            Expr::Index(index) => {
-                let text = self.index(index);
-                if is_inner && text.contains(' ') { format!("({text})") } else { text }
-            }
+            Expr::Number(number) => self::number(*number),
+            Expr::Index(index @ Index::Affine(0, terms)) if matches!(terms[..], [(_, 1)]) => self.index(index),
+            Expr::Index(index) => format!("index({})", self.index(index)),
             Expr::Total => "total".to_owned(),
-            Expr::Unary(op, x) => match op {
-                Unary::Neg => format!("-{}", self.text(x, of, true)),
-                Unary::Not => format!("not {}", self.text(x, of, true)),
-                op => {
-                    let of = if op.is_test() { x.elem(&[], None) } else { of };
-                    format!("{}({})", format!("{op:?}").to_lowercase(), self.text(x, of, false))
-                }
+            Expr::Unary(Unary::Neg, x) => match &**x {
+                Expr::Number(_) | Expr::Unary(Unary::Neg, _) => format!("-({})", self.text(x, false)),
+                x => format!("-{}", self.text(x, true)),
             },
-            Expr::Binary(op, a, b) => {
-                // What is compared may be of any type.
-                let of = if op.is_test() { a.elem(&[], None).or_else(|| b.elem(&[], None)) } else { of };
-                let name = format!("{op:?}").to_lowercase();
-                match op.sign() {
-                    Some(sign) => {
-                        let text = format!("{} {sign} {}", self.text(a, of, true), self.text(b, of, true));
-                        if is_inner { format!("({text})") } else { text }
-                    }
-                    None => format!("{name}({}, {})", self.text(a, of, false), self.text(b, of, false)),
-                }
+            Expr::Unary(Unary::Not, x) => {
+                let text = format!("not {}", self.text(x, true));
+                if is_inner { format!("({text})") } else { text }
             }
+            Expr::Unary(op, x) => format!("{}({})", op.name(), self.text(x, false)),
+            Expr::Binary(op, a, b) => match op.sign() {
+                Some(sign) => {
+                    let text = format!("{} {sign} {}", self.text(a, true), self.text(b, true));
+                    if is_inner { format!("({text})") } else { text }
+                }
+                None => format!("{}({}, {})", op.name(), self.text(a, false), self.text(b, false)),
+            },
             Expr::Select(parts) => {
                 let [condition, yes, no] = &**parts;
-                let bool = Some(ElemType::BOOL);
-                let [yes, condition, no] =
-                    [(yes, of), (condition, bool), (no, of)].map(|(part, of)| self.text(part, of, true));
+                let [yes, condition, no] = [yes, condition, no].map(|part| self.text(part, true));
                 format!("({yes} if {condition} else {no})")
             }
-            Expr::Cast(cast, x) => {
-                format!("{}({}{})", elem(cast.to), self.text(x, x.elem(&[], None), false), cast.how())
+            Expr::Cast(cast, x) => format!("{}({}{})", elem(cast.to), self.text(x, false), cast.how()),
+            Expr::Bits(from, to, x) => {
+                format!("bits({}, {}, {})", elem(*from), elem(*to), self.text(x, false))
             }
-            Expr::Bits(from, to, x) => format!("{}(bits of {})", elem(*to), self.text(x, Some(*from), true)),
         }
     }
 
     fn index(&self, index: &Index) -> String {
-        let inner = |index: &Index| match self.index(index) {
-            text if text.contains(' ') => format!("({text})"),
-            text => text,
+        // A part of a sum is in parentheses, so that it is told from a multiple of an index.
+        let part = |index: &Index| format!("({})", self.index(index));
+        let inner = |index: &Index| match (index, self.index(index)) {
+            (Index::Affine(0, terms), text) if matches!(terms[..], [(_, 1)]) => text,
+            (_, text) => format!("({text})"),
         };
         match index {
             Index::Affine(offset, terms) => {
                 sum(terms.iter().map(|(index, by)| (format!("i{index}"), *by)), *offset)
             }
-            Index::Sum(parts) => sum(parts.iter().map(|(part, by)| (inner(part), *by)), 0),
+            Index::Sum(parts) => sum(parts.iter().map(|(of, by)| (part(of), *by)), 0),
             Index::Div(index, by) => format!("{} / {by}", inner(index)),
             Index::Rem(index, by) => format!("{} % {by}", inner(index)),
-            Index::Element(expr) => self.text(expr, None, false),
+            Index::Element(expr) => match &**expr {
+                Expr::Load(..) => self.text(expr, false),
+                expr => format!("{{{}}}", self.text(expr, false)),
+            },
         }
     }
 }
 
-/// The shortest text that reads back as the same element of a type; without a type, as the same `double`.
-fn float(x: f64, of: Option<ElemType>) -> String {
-    let of = of.filter(|of| is_float(*of) && x.is_finite());
-    let short = of.and_then(|of| onnx_text::number_text(of, x).parse::<f64>().ok());
-    format!("{:?}", short.unwrap_or(x))
+/// A number that reads back as the same: floats have a point or an exponent, those of `float` the digits of that type and an `f`
+/// if they are not the digits of the number.
+fn number(number: Number) -> String {
+    match number {
+        Number::Int(n) => n.to_string(),
+        Number::Float(x) => {
+            let (text, short) = (format!("{x:?}"), format!("{:?}", x as f32));
+            let is_float = !x.is_finite() || f64::from(x as f32).to_bits() == x.to_bits();
+            if is_float && text != short { short + "f" } else { text }
+        }
+    }
 }
 
 /// Multiples, and a number behind them.
@@ -177,7 +195,7 @@ fn elem(elem: ElemType) -> &'static str {
 }
 
 impl Combine {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Combine::Sum => "sum",
             Combine::Product => "product",
@@ -193,32 +211,104 @@ impl Combine {
 
 impl Cast {
     /// What an attribute says of it, where the type depends on that.
-    fn how(self) -> &'static str {
-        let is_byte = [
-            ElemType::FLOAT8E4M3FN,
-            ElemType::FLOAT8E4M3FNUZ,
-            ElemType::FLOAT8E5M2,
-            ElemType::FLOAT8E5M2FNUZ,
-        ];
-        match self.rounding {
-            _ if is_byte.contains(&self.to) => {
-                if self.saturates {
-                    ", saturated"
-                } else {
-                    ""
-                }
-            }
-            _ if self.to != ElemType::FLOAT8E8M0 => "",
+    fn how(self) -> String {
+        let saturated = if self.saturates { ", saturated" } else { "" };
+        let rounded = match self.rounding {
             Rounding::Up => ", up",
             Rounding::Down => ", down",
-            Rounding::Nearest => ", nearest",
-        }
+            Rounding::Nearest => "",
+        };
+        format!("{saturated}{rounded}")
     }
 }
 
+impl Unary {
+    /// The function of the name.
+    pub(super) fn named(name: &str) -> Option<Unary> {
+        UNARY.iter().copied().find(|op| op.name() == name)
+    }
+
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+}
+
+/// All operations on one element.
+const UNARY: [Unary; 28] = {
+    use Unary as U;
+    [
+        U::Neg,
+        U::Abs,
+        U::Sign,
+        U::Not,
+        U::BitwiseNot,
+        U::Floor,
+        U::Ceil,
+        U::Round,
+        U::Sqrt,
+        U::Reciprocal,
+        U::Exp,
+        U::Expm1,
+        U::Log,
+        U::Log1p,
+        U::Sin,
+        U::Cos,
+        U::Tan,
+        U::Asin,
+        U::Acos,
+        U::Atan,
+        U::Sinh,
+        U::Cosh,
+        U::Tanh,
+        U::Asinh,
+        U::Acosh,
+        U::Atanh,
+        U::Erf,
+        U::IsNaN,
+    ]
+};
+
+/// All operations on two elements.
+const BINARY: [Binary; 22] = {
+    use Binary as B;
+    [
+        B::Add,
+        B::Sub,
+        B::Mul,
+        B::Div,
+        B::Mod,
+        B::Remainder,
+        B::Pow,
+        B::Min,
+        B::Max,
+        B::And,
+        B::Or,
+        B::Xor,
+        B::Equal,
+        B::Less,
+        B::LessOrEqual,
+        B::Greater,
+        B::GreaterOrEqual,
+        B::BitwiseAnd,
+        B::BitwiseOr,
+        B::BitwiseXor,
+        B::ShiftLeft,
+        B::ShiftRight,
+    ]
+};
+
 impl Binary {
+    /// The operation of a sign, or the function of a name.
+    pub(super) fn named(name: &str) -> Option<Binary> {
+        BINARY.iter().copied().find(|op| op.sign().map_or_else(|| op.name() == name, |sign| sign == name))
+    }
+
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
     /// The sign that stands between both sides; the others are functions.
-    fn sign(self) -> Option<&'static str> {
+    pub(super) fn sign(self) -> Option<&'static str> {
         match self {
             Binary::Add => Some("+"),
             Binary::Sub => Some("-"),
@@ -248,19 +338,20 @@ mod tests {
 
     #[test]
     fn floats_have_the_digits_of_their_type() {
-        for (x, elem, text) in [
-            (f64::from(0.1f32), ElemType::FLOAT, "0.1"),
-            (f64::from(0.1f32), ElemType::DOUBLE, "0.10000000149011612"),
-            (0.1, ElemType::DOUBLE, "0.1"),
-            // As a loop shows it, though the number has more digits than the type.
-            (std::f64::consts::FRAC_1_SQRT_2, ElemType::FLOAT, "0.70710677"),
-            (f64::from(f32::MAX), ElemType::FLOAT, "3.4028235e38"),
-            (0.0999755859375, ElemType::FLOAT16, "0.1"),
-            (-0.0, ElemType::FLOAT, "-0.0"),
-            (f64::INFINITY, ElemType::FLOAT, "inf"),
+        for (x, text) in [
+            (f64::from(0.1f32), "0.1f"),
+            (0.1, "0.1"),
+            (0.5, "0.5"),
+            // More digits than a float has.
+            (std::f64::consts::FRAC_1_SQRT_2, "0.7071067811865476"),
+            (f64::from(f32::MAX), "3.4028235e38f"),
+            (1e300, "1e300"),
+            (-0.0, "-0.0"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "NaN"),
         ] {
-            assert_eq!(float(x, Some(elem)), text);
+            assert_eq!(number(Number::Float(x)), text);
         }
-        assert_eq!(float(f64::from(0.1f32), None), "0.10000000149011612");
+        assert_eq!(number(Number::Int(-3)), "-3");
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn cast(cx: &Cx<'_>) -> Option<Definition> {
         Some("nearest") => Rounding::Nearest,
         Some(_) => return None,
     };
-    cx.element(cx.broadcast(0)?.cast(Cast { to, saturates, rounding }))
+    cx.element(cx.broadcast(0)?.cast(Cast::new(to, saturates, rounding)))
 }
 
 pub(super) fn choose(cx: &Cx<'_>) -> Option<Definition> {

@@ -100,7 +100,7 @@ pub(super) fn quantize(cx: &Cx<'_>) -> Option<Definition> {
                 Some(zero) if !is_byte => (quotient + zero.to(common)).cast(common),
                 Some(_) | None => quotient,
             };
-            cx.element(quotient.cast(Cast { to: out, saturates, rounding: Rounding::Up }))
+            cx.element(quotient.cast(Cast::new(out, saturates, Rounding::Up)))
         }
         Kind::Bool => None,
     }
