@@ -1,7 +1,7 @@
 //! What a model computes, and how that differs from what another one computes that has to compute the same.
 
 use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
-use onnx_ir::{ElemType, Model, TypeKind};
+use onnx_ir::{Dim, DimValue, ElemType, Model, TypeKind};
 use onnx_ops::opset::registry_of;
 
 /// What a model computes, with these values for its first inputs and `None` where it stores one; or why nothing.
@@ -83,4 +83,31 @@ pub fn of_tensors(ours: &Tensor, expected: &Tensor, part: f64) -> Option<String>
     };
     let at = a.iter().zip(&b).position(|(a, b)| !is_same(*a, *b))?;
     Some(format!("element {at} is {:?}, not {:?}", a[at], b[at]))
+}
+
+/// Larger inputs are not made up.
+const MOST_ELEMENTS: usize = 1 << 12;
+
+/// Values for the inputs of a model, `None` for those that it stores; nothing where an input is no tensor of few numbers.
+pub fn made_up(model: &Model) -> Option<Vec<Option<Value>>> {
+    let executable = compile(model, registry_of(model), &CompileOptions::default()).ok()?;
+    let value = |port: &onnx_ir::Port| {
+        if executable.has_default(port) {
+            return Some(None);
+        }
+        let TypeKind::Tensor(ty) = &model.types[port.ty?].kind else { return None };
+        let extent = |dim: &Dim| match dim.value {
+            DimValue::Value(extent) => usize::try_from(extent).ok(),
+            DimValue::Param(_) | DimValue::Unknown => Some(3),
+        };
+        let dims: Vec<usize> = ty.shape.iter().flatten().map(extent).collect::<Option<_>>()?;
+        let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= MOST_ELEMENTS)?;
+        let elem = ty.elem?;
+        if elem == ElemType::BOOL {
+            return Some(Some(Value::Tensor(Tensor::of_bools(&dims, (0..count).map(|i| i % 2 == 0)).ok()?)));
+        }
+        let numbers: Vec<f64> = (0..count).map(|i| (i * 7 % 11) as f64 * 0.5 - 1.0).collect();
+        Some(Some(Value::Tensor(Tensor::of_floats(elem, &dims, &numbers).ok()?)))
+    };
+    executable.inputs().iter().map(value).collect()
 }

@@ -1,6 +1,6 @@
 //! Targets of what is done with models: judging, inference, passes, conversion.
 
-use super::exec::inputs;
+use crate::results::made_up;
 use crate::rewrites::rewritten;
 use crate::texts::places_are_sound;
 use onnx_exec::RunOptions;
@@ -56,7 +56,7 @@ pub(super) fn passes(data: &[u8]) {
         assert!(found.is_empty(), "{}: {found:?}\n{text}", done.join(" "));
     }
     let options = RunOptions { max_memory: 16 << 20, fuel: 40, ..RunOptions::default() };
-    if let Some(given) = inputs(&checked.model)
+    if let Some(given) = made_up(&checked.model)
         && let Some(how) = rewritten(&checked.model, &given, &options)
     {
         panic!("{how}\n{text}");

@@ -7,7 +7,7 @@ use crate::formula::{Prepared, Signature};
 use crate::kernels::{self, Attributes, Call, Keep, Kernel};
 use crate::liveness::Liveness;
 use crate::loops::Packed;
-use crate::plan::Plan;
+use crate::plan::{Given, Plan};
 use crate::random::Random;
 use crate::recycle::Recycler;
 use crate::tensor::Tensor;
@@ -65,6 +65,8 @@ pub struct Executable<'r> {
     keep: Keep,
     /// Plans of stretches of nodes, by their graph and first node.
     pub(crate) plans: Mutex<Plans>,
+    /// A schedule that somebody has written, which plans follow.
+    pub(crate) given: Mutex<Option<Arc<Given>>>,
     /// Memory that a run leaves for the next one.
     pub(crate) recycler: Arc<Recycler>,
 }
@@ -119,6 +121,7 @@ pub fn compile<'r>(
         packed: Mutex::default(),
         keep: Keep::default(),
         plans: Mutex::default(),
+        given: Mutex::default(),
         recycler: Arc::default(),
     };
     executable.store(&mut found);

@@ -1,6 +1,7 @@
 //! Makes a nest of a formula.
 
 use super::axes::{Axes, Extents};
+use super::choice::{Allowed, Choice, Form};
 use super::contract::Contraction;
 use super::epilogue::{Epilogue, Shape};
 use super::facts::{Around, FactTable, PartFacts};
@@ -29,7 +30,18 @@ pub(crate) type Types<'a> = dyn Fn(usize) -> Option<Operand<'a>> + 'a;
 impl Nest {
     /// The loops of a formula; `None` if there are none for its types.
     pub(crate) fn of<'a>(formula: &Formula, operands: &Types<'a>) -> Option<Nest> {
-        if let Some(pieces) = Pieces::of(formula, operands) {
+        Nest::build(formula, operands, Allowed::ALL)
+    }
+
+    /// The loops of a formula as somebody has chosen them; `None` if it cannot be run so.
+    pub(crate) fn chosen<'a>(formula: &Formula, operands: &Types<'a>, choice: Choice) -> Option<Nest> {
+        Nest::build(formula, operands, Allowed::only(choice)).filter(|nest| nest.choice() == choice)
+    }
+
+    fn build<'a>(formula: &Formula, operands: &Types<'a>, allowed: Allowed) -> Option<Nest> {
+        if allowed.has(Form::Pieces)
+            && let Some(pieces) = Pieces::of(formula, operands)
+        {
             return Nest::of_pieces(formula, pieces);
         }
         let extents = |at: usize| operands(at).map(|operand| operand.dims);
@@ -58,21 +70,22 @@ impl Nest {
         let mut is_inner = false;
         let over_count: usize = axes.over.iter().product();
         let stencil = over
-            .filter(|_| over_count <= MOST_OF_STENCIL)
+            .filter(|_| over_count <= MOST_OF_STENCIL && allowed.has(Form::Stencil))
             .and_then(|over| Taps::of(over.combine, &body, &axes.dims, &axes.over))
             .filter(|taps| taps.has_windows() && (taps.factor.is_some() || taps.combine != Combine::Sum));
         // Strips of a stencil cover whole planes, however short their rows are. Plain sums are more exact along their axes.
         if over.is_some() && stencil.is_none() {
             let other = Program { along: inner, ..body.clone() };
             let all = axes.extents();
-            if cost(&other, all[inner]) < cost(&body, all[last]) {
+            if allowed.along(cost(&other, all[inner]) < cost(&body, all[last])) {
                 (body, is_inner) = (other, true);
             }
         }
         let class = body.result?.class;
         let float = || {
             let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
-            let is_float = over?.elem == ElemType::FLOAT && class == Class::Single;
+            let is_float =
+                over?.elem == ElemType::FLOAT && class == Class::Single && allowed.has(Form::Product);
             (over?.combine == Combine::Sum && is_float).then_some(())?;
             let factor = |expr| builder(last).finish(expr, Some(Class::Single)).map(Factor::float);
             contraction(formula.elem, &axes, factor(&**a)?, factor(&**b)?, operands)
@@ -84,10 +97,10 @@ impl Nest {
                 let a = Factor::bytes(a, |expr| builder(last).finish(expr, Some(Class::Int)));
                 let b = Factor::bytes(b, |expr| builder(last).finish(expr, Some(Class::Int)));
                 a.zip(b).and_then(|(a, b)| {
-                    stencil_of_bytes = (over_count <= MOST_OF_STENCIL)
+                    stencil_of_bytes = (over_count <= MOST_OF_STENCIL && allowed.has(Form::Stencil))
                         .then(|| Taps::of_bytes([&a, &b], last, &axes.dims, &axes.over))
                         .flatten();
-                    contraction(formula.elem, &axes, a, b, operands)
+                    contraction(formula.elem, &axes, a, b, operands).filter(|_| allowed.has(Form::Product))
                 })
             }
         };
@@ -100,7 +113,11 @@ impl Nest {
         let is_of_bytes = stencil_of_bytes.is_some();
         let is_strip = contraction.is_none() && !is_inner;
         let taps = over.filter(|_| is_strip).and_then(|over| {
-            let of_floats = || stencil.or_else(|| Taps::of(over.combine, &body, &axes.dims, &axes.over));
+            let single = || Taps::of(over.combine, &body, &axes.dims, &axes.over);
+            let of_floats = || {
+                let other = || single().filter(|taps| !taps.has_windows() || allowed.has(Form::Stencil));
+                stencil.or_else(other).filter(|taps| taps.has_windows() || allowed.has(Form::Single))
+            };
             stencil_of_bytes.or_else(of_floats)
         });
         let reduction = match over {
@@ -143,13 +160,13 @@ impl Nest {
             None => {}
         }
         if let Some(contraction) = &mut contraction {
-            contraction.followed_by(then.as_ref());
+            contraction.followed_by(then.as_ref(), allowed.has_one_pass());
         }
         let (dims, over) = (axes.dims, axes.over);
         let rows: Vec<usize> = (0..last).collect();
         let shape = Shape { dims: &dims, rows: &rows, columns: &[last] };
         let is_stencil = taps.as_ref().is_some_and(Taps::has_windows);
-        let epilogue = then.as_ref().filter(|_| is_stencil).zip(total);
+        let epilogue = then.as_ref().filter(|_| is_stencil && allowed.has_one_pass()).zip(total);
         let epilogue =
             epilogue.and_then(|(then, total)| Epilogue::of(Some(then), formula.elem, total, shape));
         let mut nest = Nest {
@@ -165,7 +182,7 @@ impl Nest {
             moved: None,
             pieces: None,
         };
-        nest.moved = nest.moves();
+        nest.moved = nest.moves().filter(|_| allowed.has(Form::Copy));
         Some(nest)
     }
 }

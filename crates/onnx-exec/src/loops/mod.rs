@@ -18,6 +18,7 @@
 mod axes;
 mod channels;
 mod check;
+mod choice;
 mod contract;
 mod epilogue;
 mod facts;
@@ -47,10 +48,11 @@ mod widest;
 mod windows;
 
 pub(crate) use check::agree;
+pub(crate) use choice::{Choice, Form};
 use contract::Contraction;
 pub(crate) use contract::Packed;
 use epilogue::Epilogue;
-pub(crate) use lower::Operand;
+pub(crate) use lower::{Operand, Types};
 pub(crate) use matrix::Matrix;
 use moved::Moved;
 use onnx_ir::ElemType;

@@ -76,37 +76,35 @@ fn always<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
 }
 
 impl Plan {
-    /// Says what is wrong with a plan.
-    pub(super) fn mistake(&self) -> Option<String> {
+    /// Says what is wrong with a plan, and with which slot.
+    pub(super) fn mistake(&self) -> Option<(usize, String)> {
         let mut written: Vec<Option<usize>> = vec![None; self.slots.len()];
         let mut last_read = vec![0; self.slots.len()];
         for (at, step) in self.steps.iter().enumerate() {
             let Step::Kernel(kernel) = step else { continue };
             for member in &kernel.members {
-                let target = &self.slots[member.assignment.slot];
+                let slot = member.assignment.slot;
+                let target = &self.slots[slot];
                 let computed: usize = member.assignment.formula.dims.iter().product();
                 if computed != target.count()
                     || member.each * kernel.rows != target.count() && target.count() > 0
                 {
-                    return Some(format!(
-                        "slot {} has not as many elements as are computed",
-                        member.assignment.slot
-                    ));
+                    return Some((slot, "it has not as many elements as are computed".to_owned()));
                 }
                 for operand in super::rewrite::operands(&member.assignment.formula) {
                     let operand = root(&self.slots, operand);
                     last_read[operand] = at;
                     let is_made = matches!(self.slots[operand].source, Source::Formula);
                     if is_made && written[operand].is_none() {
-                        return Some(format!("slot {operand} is read before it is written"));
+                        return Some((slot, format!("it reads slot {operand} before that is computed")));
                     }
                     let is_other = written[operand].is_some_and(|by| by != at);
                     if self.places[operand] == Place::Local && is_other {
-                        return Some(format!("slot {operand} is of another kernel alone"));
+                        return Some((slot, format!("it reads slot {operand}, of which another kernel has a block")));
                     }
                 }
-                if written[member.assignment.slot].replace(at).is_some() {
-                    return Some(format!("slot {} is written twice", member.assignment.slot));
+                if written[slot].replace(at).is_some() {
+                    return Some((slot, "it is computed twice".to_owned()));
                 }
             }
         }
@@ -125,7 +123,7 @@ impl Plan {
         lives.sort_unstable_by_key(|(.., from, _, slot)| (*from, *slot));
         for (start, end, from, to, slot) in lives {
             if end > self.arena {
-                return Some(format!("slot {slot} lies outside of the arena"));
+                return Some((slot, "it lies outside of the arena".to_owned()));
             }
             while let Some((over, at)) = ends.first().copied().filter(|(over, _)| *over < from) {
                 ends.remove(&(over, at));
@@ -137,7 +135,8 @@ impl Plan {
             if let Some((_, (_, other))) =
                 now.range(..end).next_back().filter(|(_, (other, _))| *other > start)
             {
-                return Some(format!("slots {other} and {slot} overlap"));
+                let why = format!("its memory is that of slot {other}, which is needed at the same time");
+                return Some((slot, why));
             }
             now.insert(start, (end, slot));
             ends.insert((to, start));

@@ -34,7 +34,7 @@ pub(super) enum Which {
 
 /// Computes the formulas that load nothing but constants.
 pub(super) fn compute(stretch: &mut Stretch, which: Which) -> Result<(), Failure> {
-    let Stretch { items, slots, .. } = stretch;
+    let Stretch { items, slots, folded, .. } = stretch;
     let mut kept = Vec::with_capacity(items.len());
     for item in std::mem::take(items) {
         if let Item::Formula(assignment) = &item {
@@ -46,6 +46,7 @@ pub(super) fn compute(stretch: &mut Stretch, which: Which) -> Result<(), Failure
                 && let Ok(tensor) = tensor.reshaped(&slots[*slot].dims)
             {
                 slots[*slot].source = Source::Constant(tensor);
+                folded.push((*slot, formula.clone()));
                 continue;
             }
         }
@@ -152,7 +153,7 @@ const MOST_OF_PART: usize = 1 << 16;
 
 /// Computes the parts of formulas that depend on constants alone.
 pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
-    let Stretch { items, slots, .. } = stretch;
+    let Stretch { items, slots, folded, .. } = stretch;
     for item in items {
         let Item::Formula(assignment) = item else { continue };
         let formula = &mut assignment.formula;
@@ -161,7 +162,7 @@ pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
         for expr in [Some(&formula.expr), formula.then.as_ref()].into_iter().flatten() {
             note(expr, slots, total, &mut known);
         }
-        let mut parts = Parts { slots, extents: extents(formula), known, made: Vec::new() };
+        let mut parts = Parts { slots, folded, extents: extents(formula), known, made: Vec::new() };
         formula.expr = match &formula.expr {
             // A sum of products stays one.
             Expr::Binary(Binary::Mul, a, b) if formula.over.is_some() => {
@@ -194,6 +195,7 @@ type PartTable = HashMap<*const Expr, PartFacts>;
 
 struct Parts<'s> {
     slots: &'s mut Vec<Slot>,
+    folded: &'s mut Vec<(usize, Formula)>,
     extents: Vec<usize>,
     known: PartTable,
     /// What expressions of constants have become, so that equal ones stay equal.
@@ -450,7 +452,8 @@ impl Parts<'_> {
         if let [x] = values {
             return Some(Expr::Number(Number::Float((*x).into())));
         }
-        self.slots.push(Slot { elem: ElemType::FLOAT, dims, source: Source::Constant(tensor) });
+        self.folded.push((self.slots.len(), formula));
+        self.slots.push(Slot::new(ElemType::FLOAT, dims, Source::Constant(tensor)));
         let made = Expr::Load(self.slots.len() - 1, used.into_iter().map(Index::of).collect());
         self.made.push((expr.clone(), made.clone()));
         Some(made)

@@ -14,7 +14,7 @@ use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, Ty};
-use onnx_ops::meaning::{Expr, value_inputs};
+use onnx_ops::meaning::{Expr, Formula, value_inputs};
 use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
 
@@ -33,6 +33,8 @@ pub(crate) struct Stretch {
     pub(super) needs: Vec<(ValueId, Need)>,
     pub(super) slots: Vec<Slot>,
     pub(super) items: Vec<Item>,
+    /// The formulas of slots that are constants by now, in the order in which they were computed.
+    pub(super) folded: Vec<(usize, Formula)>,
     /// The values that are read elsewhere, and what they are.
     pub(super) published: Vec<(ValueId, usize)>,
     /// The slots of values.
@@ -76,6 +78,8 @@ pub(super) struct Define<'p, 'x, 'r> {
     needed: HashSet<ValueId>,
     /// Whether elements of what is there may be taken for granted.
     may_assume: bool,
+    /// The slots of stored values that formulas read.
+    stored: HashMap<ValueId, usize>,
     /// The node whose function body this is, and how many bodies that is in.
     pub(super) outer: Option<NodeId>,
     pub(super) depth: usize,
@@ -99,6 +103,7 @@ impl Stretch {
             known: HashMap::default(),
             needed: HashSet::default(),
             may_assume,
+            stored: HashMap::default(),
             outer: None,
             depth: 0,
         };
@@ -189,6 +194,7 @@ impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
             known: known.into_iter().collect(),
             needed: HashSet::default(),
             may_assume: false,
+            stored: HashMap::default(),
             outer: Some(outer),
             depth,
         }
@@ -282,7 +288,7 @@ impl<'x> Define<'_, 'x, '_> {
     }
 
     fn slot(&mut self, elem: ElemType, dims: Vec<usize>, source: Source) -> usize {
-        self.stretch.slots.push(Slot { elem, dims, source });
+        self.stretch.slots.push(Slot::new(elem, dims, source));
         self.stretch.slots.len() - 1
     }
 
@@ -429,11 +435,18 @@ impl<'x> Define<'_, 'x, '_> {
             numbers.push(match (known, operand) {
                 (Some(Known::Slot(slot)), _) => *slot,
                 (Some(Known::Constant(Value::Tensor(tensor))), Some((elem, dims, _))) => {
-                    let slot = self.slot(*elem, dims.clone(), Source::Constant(tensor.clone()));
-                    if self.outer.is_none() {
-                        self.stretch.named.extend(value.map(|value| (value, slot)));
+                    let known = value.and_then(|value| self.stored.get(&value));
+                    match (known, value) {
+                        (Some(slot), _) => *slot,
+                        (None, value) => {
+                            let slot = self.slot(*elem, dims.clone(), Source::Constant(tensor.clone()));
+                            self.stored.extend(value.map(|value| (value, slot)));
+                            if self.outer.is_none() {
+                                self.stretch.named.extend(value.map(|value| (value, slot)));
+                            }
+                            slot
+                        }
                     }
-                    slot
                 }
                 // Nothing loads what is left out.
                 (_, _) => usize::MAX,

@@ -19,7 +19,7 @@ use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
 use super::split::split;
 use super::{Assignment, Kernel, Member, Refusals, Refused, Slot, Source, Step, root, types};
-use crate::loops::{Nest, Workers};
+use crate::loops::{self, Nest, Workers};
 use onnx_ir::NodeId;
 use onnx_ops::meaning::{Expr, Formula};
 
@@ -171,6 +171,30 @@ fn sibling(
 fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Option<Step> {
     let Draft { rows, members, products, .. } = draft;
     let is_alone = members.len() == 1;
+    let is_local: Vec<bool> = members.iter().map(|m| !is_alone && is_local(m.slot)).collect();
+    let members = members.into_iter().map(|it| Some(Assignment { formula: split(&it.formula)?, ..it }));
+    let members: Vec<Assignment> = members.collect::<Option<_>>()?;
+    let mut kernel = assembled(members, rows, &is_local, slots, &|_, formula, types| Nest::of(formula, types))?;
+    let of_row: usize = kernel.members.iter().map(|member| member.bytes(1)).sum();
+    kernel.block = match (is_alone, products.is_empty()) {
+        (true, _) => rows,
+        (false, true) => (BLOCK / of_row.max(1)).clamp(1, rows),
+        (false, false) => (BLOCK_OF_MATRICES / of_row.max(1)).clamp(1, rows.div_ceil(LEAST_ROWS)),
+    };
+    Some(Step::Kernel(Box::new(kernel)))
+}
+
+/// Makes the loops of a member, whose number and formula these are.
+type MakeNest<'m> = &'m dyn Fn(usize, &Formula, &loops::Types<'_>) -> Option<Nest>;
+
+/// A kernel of formulas in order; `None` if one of them has no loops. Its block is all rows.
+pub(super) fn assembled(
+    members: Vec<Assignment>,
+    rows: usize,
+    is_local: &[bool],
+    slots: &[Slot],
+    nest: MakeNest<'_>,
+) -> Option<Kernel> {
     let mut loads: Vec<usize> = members.iter().flat_map(|m| operands(&m.formula)).collect();
     loads.sort_unstable();
     loads.dedup();
@@ -178,31 +202,24 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
     let mut numbers = vec![usize::MAX; loads.last().map_or(0, |most| most + 1)];
     loads.iter().enumerate().for_each(|(number, slot)| numbers[*slot] = number);
     let mut made: Vec<Member> = Vec::with_capacity(members.len());
-    for assignment in members {
-        let formula = split(&assignment.formula)?;
-        let mut local = formula.clone();
+    for (at, assignment) in members.into_iter().enumerate() {
+        let mut local = assignment.formula.clone();
         renumber(&mut local, &numbers);
-        let nest = Nest::of(&local, &|number| types(slots)(*loads.get(number)?))?;
-        let inner = operands(&formula).into_iter().filter_map(|operand| {
+        let nest = nest(at, &local, &|number| types(slots)(*loads.get(number)?))?;
+        let inner = operands(&assignment.formula).into_iter().filter_map(|operand| {
             let by = makers.iter().position(|slot| *slot == root(slots, operand))?;
             Some((numbers[operand], by))
         });
         let inner = inner.collect();
-        let is_local = !is_alone && is_local(assignment.slot);
+        let is_local = is_local[at];
         let each = slots[assignment.slot].count() / rows.max(1);
-        let (assignment, workers) = (Assignment { formula, ..assignment }, Workers::default());
+        let workers = Workers::default();
         made.push(Member { assignment, nest, workers, each, is_local, inner });
     }
-    let of_row: usize = made.iter().map(|member| member.bytes(1)).sum();
-    let block = match (is_alone, products.is_empty()) {
-        (true, _) => rows,
-        (false, true) => (BLOCK / of_row.max(1)).clamp(1, rows),
-        (false, false) => (BLOCK_OF_MATRICES / of_row.max(1)).clamp(1, rows.div_ceil(LEAST_ROWS)),
-    };
     let mut nodes: Vec<NodeId> = made.iter().flat_map(|m| m.assignment.nodes.iter().copied()).collect();
     nodes.sort_unstable();
     nodes.dedup();
-    Some(Step::Kernel(Box::new(Kernel { rows, block, members: made, nodes, loads })))
+    Some(Kernel { rows, block: rows, members: made, nodes, loads })
 }
 
 /// How many rows a kernel has with another formula, or why there are none in common.
@@ -226,6 +243,7 @@ fn joined(
         return Err(Some("the kernel has enough formulas"));
     }
     let formula = split(&with.formula).ok_or(Some("positions cannot be split"))?;
+    let is_made = |slot: usize| draft.members.iter().any(|m| m.slot == slot);
     let mut candidates: Vec<usize> = Vec::new();
     let mut rows = 1usize;
     candidates.push(1);
@@ -239,7 +257,7 @@ fn joined(
         if rows == 0
             || !are_whole(rows)
             || !draft.rows.is_multiple_of(rows)
-            || !is_by_row(draft, &formula, count / rows, rows, slots)
+            || !is_by_row(&is_made, &formula, count / rows, rows, slots)
         {
             continue;
         }
@@ -259,8 +277,14 @@ fn joined(
     Err(Some(why))
 }
 
-/// Whether each row of a formula reads from the same row only of what a kernel computes.
-fn is_by_row(draft: &Draft, formula: &Formula, each: usize, rows: usize, slots: &[Slot]) -> bool {
+/// Whether each row of a formula reads from the same row only of what its kernel computes.
+pub(super) fn is_by_row(
+    is_made: &dyn Fn(usize) -> bool,
+    formula: &Formula,
+    each: usize,
+    rows: usize,
+    slots: &[Slot],
+) -> bool {
     let all = extents(formula);
     let indices: Vec<Position> = (0..all.len()).map(Position::index).collect();
     let rewrite = Rewrite { indices: &indices, extents: &all, total: None, load: &|_, _| None };
@@ -276,7 +300,7 @@ fn is_by_row(draft: &Draft, formula: &Formula, each: usize, rows: usize, slots: 
     parts(formula, &mut |part, _| {
         let Expr::Load(operand, position) = part else { return };
         let of = root(slots, *operand);
-        if !draft.members.iter().any(|m| m.slot == of) {
+        if !is_made(of) {
             return;
         }
         let inner = slots[of].count() / rows;

@@ -43,8 +43,9 @@ pub(super) fn layout(stretch: &mut Stretch) -> Result<(), Failure> {
     // A formula may have worse loops than before; what it writes is then left as it was, and what it reads is copied.
     while is_last.contains(&true) {
         spend(STEPS_OF_FORMULA * stretch.items.len())?;
-        let Some((items, slots)) = applied(stretch, &mut is_last) else { continue };
+        let Some((items, slots, folded)) = applied(stretch, &mut is_last) else { continue };
         (stretch.items, stretch.slots) = (items, slots);
+        stretch.folded.extend(folded);
         break;
     }
     Ok(())
@@ -229,10 +230,14 @@ fn is_of(expr: &Expr, axis: usize) -> bool {
     is
 }
 
+/// Formulas of constants, by the slot that has what they give.
+type Folded = Vec<(usize, Formula)>;
+
 /// The formulas and slots in the layouts that are chosen, or nothing and fewer choices.
-fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Slot>)> {
+fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Slot>, Folded)> {
     let mut now = stretch.slots.clone();
     for (slot, _) in now.iter_mut().zip(&*is_last).filter(|(_, is)| **is) {
+        slot.axes = order(slot.dims.len()).map(|axis| axis as u8).collect();
         slot.dims = order(slot.dims.len()).map(|axis| slot.dims[axis]).collect();
     }
     let mut results = HashMap::default();
@@ -241,12 +246,13 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
         if is_last[slot] && !results.contains_key(&slot) {
             results.insert(slot, now.len());
             now.push(now[slot].clone());
-            now[slot].dims.clone_from(&stretch.slots[slot].dims);
+            now[slot].clone_from(&stretch.slots[slot]);
         }
     }
     let (copies, weights) = (HashMap::default(), HashMap::default());
     let is_chosen = is_last.to_vec();
-    let mut change = Change { before: &stretch.slots, now, is_last: is_chosen, results, copies, weights };
+    let (before, folded) = (&stretch.slots, Vec::new());
+    let mut change = Change { before, now, folded, is_last: is_chosen, results, copies, weights };
     let mut items = Vec::with_capacity(stretch.items.len());
     for item in &stretch.items {
         let it = match item {
@@ -281,12 +287,13 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
             items.extend(change.copy(it.slot, &it.nodes));
         }
     }
-    (change.is_last == *is_last).then_some((items, change.now))
+    (change.is_last == *is_last).then_some((items, change.now, change.folded))
 }
 
 struct Change<'s> {
     before: &'s [Slot],
     now: Vec<Slot>,
+    folded: Folded,
     is_last: Vec<bool>,
     /// The slots that have the elements of results of the plan with their channels last.
     results: HashMap<usize, usize>,
@@ -397,9 +404,10 @@ impl Change<'_> {
             let expr = load(slot, position);
             let moved = Formula { elem: *elem, dims: dims.clone(), over: None, expr, then: None };
             let Ok(Some(tensor)) = evaluated(&moved, &self.now) else { continue };
-            self.weights.insert(slot, self.now.len());
-            let source = Source::Constant(tensor);
-            self.now.push(Slot { elem: moved.elem, dims, source });
+            let slot_of_weights = self.now.len();
+            self.weights.insert(slot, slot_of_weights);
+            self.now.push(Slot::new(moved.elem, dims, Source::Constant(tensor)));
+            self.folded.push((slot_of_weights, moved));
         }
         let extents = extents(&formula);
         let indices: Vec<Position> = (0..extents.len()).map(Position::index).collect();
@@ -425,7 +433,7 @@ impl Change<'_> {
         let formula = Formula { elem: *elem, dims: dims.clone(), over: None, expr, then: None };
         let copy = if self.results.contains_key(&slot) { slot } else { self.now.len() };
         if copy != slot {
-            self.now.push(Slot { elem: *elem, dims: dims.clone(), source: Source::Formula });
+            self.now.push(Slot::new(*elem, dims.clone(), Source::Formula));
         }
         self.copies.insert(slot, copy);
         Some(Item::Formula(Box::new(Assignment { slot: copy, formula, nodes: nodes.clone() })))

@@ -29,11 +29,11 @@ mod group;
 mod index;
 mod layout;
 mod place;
-mod print;
 mod rewrite;
 mod run;
 mod schedule;
 mod split;
+mod text;
 mod views;
 mod weigh;
 
@@ -43,6 +43,7 @@ use index::Position;
 pub use schedule::{Schedule, Stats};
 
 pub(crate) use run::Stopped;
+pub(crate) use text::Given;
 
 use crate::budget::Charge;
 use crate::compile::Executable;
@@ -66,6 +67,8 @@ pub(crate) struct Plan {
     needs: Vec<(ValueId, Need)>,
     /// What kernels load and compute, by number.
     slots: Vec<Slot>,
+    /// The formulas of constants that were computed when it was made, in order.
+    folded: Vec<(usize, Formula)>,
     /// Where the slot of each tensor lies.
     places: Vec<Place>,
     steps: Vec<Step>,
@@ -94,9 +97,16 @@ struct Slot {
     elem: ElemType,
     dims: Vec<usize>,
     source: Source,
+    /// The order of its axes in memory, if it is another than that of the tensor: axis `n` of these extents is axis `axes[n]` of
+    /// the tensor.
+    axes: SmallVec<[u8; 8]>,
 }
 
 impl Slot {
+    fn new(elem: ElemType, dims: Vec<usize>, source: Source) -> Slot {
+        Slot { elem, dims, source, axes: SmallVec::new() }
+    }
+
     fn count(&self) -> usize {
         self.dims.iter().product()
     }
@@ -220,11 +230,12 @@ impl Plan {
         debug_assert_eq!(stretch.mistake(), None, "when layouts are chosen");
         let Some(mut kernels) = group::group(&mut stretch, &mut refused) else { return Ok(None) };
         constants::pack(&mut kernels, &stretch.slots, executable);
-        let Stretch { end, needs, slots, published, named, expected, .. } = stretch;
+        let Stretch { end, needs, slots, published, named, expected, folded, .. } = stretch;
         let (places, arena) = place::place(&kernels, &slots, &published);
         let nodes = &executable.body().graphs[graph].nodes[start..end];
         let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);
-        let plan = Plan { nodes: start..end, needs, slots, places, steps, arena, refused, expected, named };
+        let nodes = start..end;
+        let plan = Plan { nodes, needs, slots, folded, places, steps, arena, refused, expected, named };
         debug_assert_eq!(plan.mistake(), None);
         Ok(Some(plan))
     }

@@ -11,7 +11,7 @@ use onnx_ir::{NodeId, ValueId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Places begin at a multiple of this: a line of a cache.
-const ALIGN: usize = 64;
+pub(super) const ALIGN: usize = 64;
 
 /// Places for all slots, and the bytes of the arena.
 pub(super) fn place(steps: &[Step], slots: &[Slot], published: &[(ValueId, usize)]) -> (Vec<Place>, usize) {

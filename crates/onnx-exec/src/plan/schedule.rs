@@ -1,8 +1,8 @@
 //! How a model is run, as text.
 
 use super::define::Item;
-use super::print::Counts;
-use super::{Plan, Stretch};
+use super::text::Counts;
+use super::{Given, Plan, Stretch};
 use crate::compile::{Action, Executable, lock_of};
 use crate::run::{Run, RunOptions};
 use crate::value::Value;
@@ -81,7 +81,7 @@ impl Executable<'_> {
                 let _ = writeln!(text, "graph {}", names[graph]);
             }
             last = Some(graph);
-            let _ = plan.write(self, stats.kernels, &mut text);
+            let _ = plan.write(self, graph, stats.kernels, &mut text);
             let Counts { kernels, nodes, flops, bytes, arena } = plan.counts();
             stats.kernels += kernels;
             stats.nodes += nodes;
@@ -90,6 +90,61 @@ impl Executable<'_> {
             stats.arena = stats.arena.max(arena);
         }
         Ok(Schedule { text, formulas, stats })
+    }
+
+    /// Takes a schedule in the form that [`schedule`](Self::schedule) writes: runs with inputs of these types follow it from here
+    /// on, kernel by kernel, and those with other inputs are refused.
+    ///
+    /// The plans of the schedule are held against the definitions of the nodes first: what is read has to be there, memory that is
+    /// needed at the same time may not overlap, and samples of all results have to be what the nodes define. Where types depend on
+    /// what is computed, the model is run for it.
+    ///
+    /// ```
+    /// use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
+    /// use onnx_ops::schema::Registry;
+    ///
+    /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    ///     soft (float[2,3] x) => (float[2,3] y) { y = Softmax(x) }"#;
+    /// let model = onnx_text::read_model(text).model;
+    /// let options = CompileOptions::default();
+    /// let executable = compile(&model, Registry::builtin(), &options).expect("the model can be run");
+    ///
+    /// let x = Value::Tensor(Tensor::of(&[2, 3], &[1.0f32; 6]).expect("six elements"));
+    /// let options = RunOptions::default();
+    /// let schedule = executable.schedule(vec![Some(x.clone())], &options)?;
+    /// // One row at a time instead of two.
+    /// let edited = schedule.text.replace("of 2 rows, 2 at a time", "of 2 rows, 1 at a time");
+    /// executable.read_schedule(&edited, vec![Some(x)], &options)?;
+    /// # Ok::<(), Box<onnx_ir::Diagnostic>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The text breaks the grammar (`E1611`), cannot be carried out (`E1612`), belongs to something else (`E1613`) or gives other
+    /// results than the nodes (`E1614`). Places of these are bytes of the text. Or the run fails.
+    pub fn read_schedule(
+        &self,
+        text: &str,
+        inputs: Vec<Option<Value>>,
+        options: &RunOptions<'_>,
+    ) -> Result<(), Box<Diagnostic>> {
+        let given = Given::of(text)?;
+        let is_whole = given.is_of_one_plan();
+        lock_of(&self.plans).clear();
+        *lock_of(&self.given) = Some(Arc::new(given));
+        let done = Run::with(self, options, |run| {
+            run.take(inputs.clone())?;
+            run.plan(self.root, 0).map(|_| ())
+        });
+        let done = match done {
+            Ok(()) if !is_whole => self.run(inputs, options).map(|_| ()),
+            done => done,
+        };
+        if done.is_err() {
+            lock_of(&self.plans).clear();
+            *lock_of(&self.given) = None;
+        }
+        done
     }
 
     fn count(&self, graph: GraphId) -> usize {
@@ -112,7 +167,7 @@ impl Executable<'_> {
 
     /// The formulas of a stretch as text.
     fn formulas(&self, stretch: &Stretch) -> String {
-        let names = super::print::names(&stretch.slots, &stretch.named, self);
+        let names = super::text::names(&stretch.slots, &stretch.named, self);
         let mut text = String::new();
         for item in &stretch.items {
             let _ = match item {

@@ -246,6 +246,15 @@ impl<'x, 'r> Run<'x, 'r> {
             }
             are_elements_known && known.iter().filter(|plan| plan.is_special()).count() < MOST_SPECIAL
         };
+        let given = lock_of(&executable.given).clone();
+        let given = match &given {
+            Some(given) => given.plan(self, graph, at)?,
+            None => None,
+        };
+        if let Some(plan) = given.map(Arc::new) {
+            lock().entry((graph, at)).or_default().push(Arc::clone(&plan));
+            return Ok(Some(plan));
+        }
         let stretch = Stretch::of(self, graph, at, may_assume)?;
         let Some(&last) = executable.body().graphs[graph].nodes.get(stretch.last()) else { return Ok(None) };
         let plan = Plan::of(stretch, executable, graph, at).map_err(|why| {

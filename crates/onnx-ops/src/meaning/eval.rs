@@ -47,30 +47,47 @@ impl Formula {
         let mut numbers = Vec::new();
         numbers.try_reserve_exact(total).ok()?;
         for _ in 0..total {
-            point.total = None;
-            point.at[self.dims.len()..].fill(0);
-            let number = match &self.over {
-                None => self.expr.at(&point)?,
-                Some(reduction) => {
-                    let mut sum = Accumulator::new(reduction.combine, mode);
-                    for _ in 0..each {
-                        sum.push(self.expr.at(&point)?)?;
-                        advance(&mut point.at[self.dims.len()..], over);
-                    }
-                    sum.total(reduction.elem)?
-                }
-            };
-            let number = match &self.then {
-                None => number,
-                Some(then) => {
-                    point.total = Some(number);
-                    then.at(&point)?
-                }
-            };
-            numbers.push(number.wrap(self.elem));
+            numbers.push(self.at_point(&mut point, each)?);
             advance(&mut point.at[..self.dims.len()], &self.dims);
         }
         Some(Dense { elem: self.elem, dims: self.dims.clone(), numbers })
+    }
+
+    /// One element of the result, at a place in row-major order; `None` if there is none, or it is not defined.
+    pub fn element(&self, inputs: &[Option<&dyn Elements>], mode: Mode, place: usize) -> Option<Number> {
+        let over: &[usize] = self.over.as_ref().map_or(&[], |over| &over.dims);
+        let mut point = Point::new(self.dims.len() + over.len(), inputs, mode);
+        let mut rest = place;
+        for (at, d) in point.at[..self.dims.len()].iter_mut().zip(&self.dims).rev() {
+            (*at, rest) = (rest.checked_rem(*d)?, rest.checked_div(*d)?);
+        }
+        (rest == 0).then_some(())?;
+        self.at_point(&mut point, super::cx::count(over)?)
+    }
+
+    /// The element at a position, of which so many are combined.
+    fn at_point(&self, point: &mut Point<'_>, each: usize) -> Option<Number> {
+        point.total = None;
+        point.at[self.dims.len()..].fill(0);
+        let number = match &self.over {
+            None => self.expr.at(point)?,
+            Some(reduction) => {
+                let mut sum = Accumulator::new(reduction.combine, point.mode);
+                for _ in 0..each {
+                    sum.push(self.expr.at(point)?)?;
+                    advance(&mut point.at[self.dims.len()..], &reduction.dims);
+                }
+                sum.total(reduction.elem)?
+            }
+        };
+        let number = match &self.then {
+            None => number,
+            Some(then) => {
+                point.total = Some(number);
+                then.at(point)?
+            }
+        };
+        Some(number.wrap(self.elem))
     }
 }
 

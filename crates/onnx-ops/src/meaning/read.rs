@@ -84,6 +84,21 @@ impl<'t> Reader<'t> {
         from.start..end.max(from.start)
     }
 
+    /// Goes past a token, whatever it is.
+    pub fn skip(&mut self) {
+        self.at += usize::from(!self.is_at_end());
+    }
+
+    /// How far it has got, to [go back](Self::back_to) to.
+    pub fn mark(&self) -> usize {
+        self.at
+    }
+
+    /// Goes back to where it was.
+    pub fn back_to(&mut self, mark: usize) {
+        self.at = mark.min(self.at);
+    }
+
     /// Reads a token if it is this one.
     pub fn eat(&mut self, wanted: &str) -> bool {
         let is_it = self.peek() == wanted && !self.is_at_end();
@@ -328,6 +343,28 @@ impl<'t> Reader<'t> {
             return Err(Mistake::new(self.place(), why));
         }
         Ok(())
+    }
+
+    /// Reads a number with or without a sign.
+    ///
+    /// # Errors
+    ///
+    /// The next token is none.
+    pub fn number(&mut self) -> Result<Number, Mistake> {
+        match self.negative_or_number()? {
+            Expr::Number(number) => Ok(number),
+            _ => Err(self.unexpected("a number")),
+        }
+    }
+
+    fn negative_or_number(&mut self) -> Result<Expr, Mistake> {
+        let none: Slots<'_> = &mut |_| None;
+        let is_number = |token| matches!(token, Some(Token::Int | Token::Float));
+        match self.peek() {
+            "-" | "inf" | "NaN" => self.operand(none),
+            _ if is_number(self.token()) => self.operand(none),
+            _ => Err(self.unexpected("a number")),
+        }
     }
 
     fn float(&mut self) -> Result<f64, Mistake> {

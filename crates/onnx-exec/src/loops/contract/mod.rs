@@ -180,14 +180,14 @@ impl Contraction {
     }
 
     /// Says what is computed from totals.
-    pub(super) fn followed_by(&mut self, then: Option<&Program>) {
+    pub(super) fn followed_by(&mut self, then: Option<&Program>, is_one_pass: bool) {
         self.then = then.cloned();
         let (class, Contraction { dims, a, b, .. }) =
             (if self.is_float() { f32::CLASS } else { u8::CLASS }, &*self);
         // Columns that lie one behind the other.
         let is_row = b.axes.iter().copied().eq(dims.len() - b.axes.len()..dims.len());
         let shape = Shape { dims, rows: &a.axes, columns: &b.axes };
-        self.epilogue = is_row.then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+        self.epilogue = (is_row && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
     }
 
     /// What is computed from totals in one pass, if that is possible.

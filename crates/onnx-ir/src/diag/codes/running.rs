@@ -23,4 +23,27 @@ super::codes! { RUNNING, Types:
     /// Loops can run for ever and small nodes can ask for any amount of memory, so both are limited: `--fuel` says how many
     /// nodes may be run, `--max-memory` how many bytes tensors may take at a time.
     Error RUN_LIMIT = "E1604", "run-limit";
+
+    /// The text of a schedule breaks its grammar.
+    ///
+    /// `grammar/schedule.md` has the grammar; `onnxtxt lower` writes schedules that follow it.
+    Error SCHEDULE_SYNTAX = "E1611", "schedule-syntax";
+
+    /// A schedule cannot be carried out.
+    ///
+    /// Something is read before it is computed or out of bounds, results that are needed at the same time overlap, or a formula
+    /// has no loops of the form that is asked for.
+    Error SCHEDULE_ILLEGAL = "E1612", "schedule-illegal";
+
+    /// A schedule belongs to another model, or to inputs of other types.
+    ///
+    /// A schedule names values of the model and the types of what it reads. `onnxtxt lower` writes one for a model and the types
+    /// that are given with `-D` and `--shape`.
+    Error SCHEDULE_MISMATCH = "E1613", "schedule-mismatch";
+
+    /// A formula of a schedule does not give what the nodes define.
+    ///
+    /// Some elements are computed from the formula of the schedule and from the definitions of the operators, for made-up
+    /// operands, and are not the same.
+    Error SCHEDULE_RESULTS = "E1614", "schedule-results";
 }

@@ -1,0 +1,163 @@
+//! What a plan that somebody has written has to be, apart from what every plan has to be.
+
+use super::read::Clauses;
+use crate::compile::Executable;
+use crate::plan::rewrite::{extents, operands};
+use crate::plan::{Place, Slot, Source, Step, check, group, place, root};
+use foldhash::HashMap;
+use onnx_ir::ValueId;
+use onnx_ops::meaning::{Expr, Formula, Index};
+
+/// Whether a formula speaks of nothing that it has not.
+pub(super) fn formula(formula: &Formula, slots: &[Slot]) -> Result<(), String> {
+    let all = extents(formula);
+    if crate::tensor::count(&all).is_none() {
+        return Err("it has more elements than there can be".to_owned());
+    }
+    let rank = formula.dims.len();
+    let mut wrong = None;
+    for (expr, axes) in [(Some(&formula.expr), all.len()), (formula.then.as_ref(), rank)] {
+        let Some(expr) = expr else { continue };
+        let is_then = formula.then.as_ref().is_some_and(|then| std::ptr::eq(then, expr));
+        crate::plan::rewrite::walk(expr, &mut |part| {
+            let indices = match part {
+                Expr::Load(operand, position) => {
+                    if position.len() != slots[*operand].dims.len() {
+                        let rank = slots[*operand].dims.len();
+                        wrong.get_or_insert(format!("a tensor of rank {rank} is read at {} indices", position.len()));
+                    }
+                    &position[..]
+                }
+                Expr::Index(index) => std::slice::from_ref(index),
+                Expr::Total if !is_then => {
+                    wrong.get_or_insert("`total` stands before `where`".to_owned());
+                    return;
+                }
+                _ => return,
+            };
+            for index in indices {
+                if let Err(why) = axes_of(index, axes) {
+                    wrong.get_or_insert(why);
+                }
+            }
+        });
+    }
+    if let Some(why) = wrong {
+        return Err(why);
+    }
+    match check::outside(formula, slots) {
+        Some(_) => Err("it reads an operand out of bounds".to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// Whether an index has only axes that there are, and divides by numbers greater than 0.
+fn axes_of(index: &Index, axes: usize) -> Result<(), String> {
+    match index {
+        Index::Affine(_, terms) => match terms.iter().find(|(axis, _)| *axis >= axes) {
+            Some((axis, _)) => Err(format!("there is no index i{axis} here")),
+            None => Ok(()),
+        },
+        Index::Sum(of) => of.iter().try_for_each(|(part, _)| axes_of(part, axes)),
+        Index::Div(x, by) | Index::Rem(x, by) if *by > 0 => axes_of(x, axes),
+        Index::Div(..) | Index::Rem(..) => Err("indices are divided by numbers greater than 0".to_owned()),
+        // Its parts are visited by themselves.
+        Index::Element(_) => Ok(()),
+    }
+}
+
+/// Whether the formulas of a kernel can be computed row by row.
+pub(super) fn rows(members: &[Clauses], rows: usize, slots: &[Slot]) -> Result<(), (usize, String)> {
+    if members.len() == 1 {
+        return Ok(());
+    }
+    let mut made: Vec<usize> = Vec::new();
+    for (at, member) in members.iter().enumerate() {
+        let count = slots[member.slot].count();
+        if rows == 0 || count % rows != 0 {
+            return Err((at, format!("its {count} elements are not {rows} rows")));
+        }
+        let is_made = |slot: usize| made.contains(&slot);
+        if !group::is_by_row(&is_made, &member.formula, count / rows, rows, slots) {
+            let why = "its rows read other rows of what the same kernel computes".to_owned();
+            return Err((at, why));
+        }
+        made.push(member.slot);
+    }
+    Ok(())
+}
+
+/// Whether slots of the nodes have as many elements as these, in an order that there is.
+pub(super) fn layouts(definition: &[Slot], slots: &[Slot]) -> Result<(), (usize, String)> {
+    for (slot, of) in slots.iter().enumerate().filter(|(_, of)| !of.axes.is_empty()) {
+        let mut axes: Vec<usize> = of.axes.iter().map(|axis| usize::from(*axis)).collect();
+        axes.sort_unstable();
+        if !axes.iter().copied().eq(0..of.dims.len()) {
+            return Err((slot, format!("`axes` has each axis from 0 to {} once", of.dims.len().saturating_sub(1))));
+        }
+        if slot >= definition.len() {
+            return Err((slot, "only what nodes compute has axes in another order".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether results lie where those who read them from outside expect them, and every node finds what it reads.
+pub(super) fn order(
+    steps: &[Step],
+    slots: &[Slot],
+    published: &[(ValueId, usize)],
+    executable: &Executable<'_>,
+) -> Result<(), (usize, String)> {
+    let body = executable.body();
+    let mut made: HashMap<usize, usize> = HashMap::default();
+    let mut by_node: HashMap<ValueId, usize> = HashMap::default();
+    for (at, step) in steps.iter().enumerate() {
+        match step {
+            Step::Kernel(kernel) => {
+                made.extend(kernel.members.iter().map(|member| (member.assignment.slot, at)));
+            }
+            Step::Node(node) => by_node.extend(body.nodes[*node].outputs.iter().flatten().map(|v| (*v, at))),
+            Step::Publish(..) | Step::Release(..) => {}
+        }
+    }
+    let born = |slot: usize| match &slots[root(slots, slot)].source {
+        Source::Value(value) => by_node.get(value).copied(),
+        Source::Constant(_) | Source::Formula | Source::Alias(_) => made.get(&root(slots, slot)).copied(),
+    };
+    let slot_of: HashMap<ValueId, usize> = published.iter().copied().collect();
+    for (at, step) in steps.iter().enumerate() {
+        match step {
+            Step::Kernel(kernel) => {
+                for member in &kernel.members {
+                    let late = operands(&member.assignment.formula)
+                        .into_iter()
+                        .find(|slot| matches!(slots[root(slots, *slot)].source, Source::Value(_)) && born(*slot) > Some(at));
+                    if late.is_some() {
+                        return Err((at, "it reads what a later node gives".to_owned()));
+                    }
+                }
+            }
+            Step::Node(node) => {
+                for value in executable.liveness.reads(body, *node) {
+                    let when = slot_of.get(&value).map_or_else(|| by_node.get(&value).copied(), |slot| born(*slot));
+                    if when >= Some(at) && when.is_some() {
+                        let name = executable.value_name(value);
+                        return Err((at, format!("it reads `{name}`, which is computed later")));
+                    }
+                }
+            }
+            Step::Publish(..) | Step::Release(..) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of the arena.
+pub(super) fn arena(places: &[Place], slots: &[Slot]) -> usize {
+    let end = |(place, slot): (&Place, &Slot)| match place {
+        Place::Arena(at) => at.saturating_add(slot.bytes().next_multiple_of(place::ALIGN)),
+        Place::Elsewhere | Place::Own | Place::Local => 0,
+    };
+    places.iter().zip(slots).map(end).max().unwrap_or(0)
+}

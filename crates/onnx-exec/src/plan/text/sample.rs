@@ -1,0 +1,224 @@
+//! Whether a plan computes what its nodes define: looked at in samples.
+//!
+//! For each tensor that a plan computes and a node defines, some elements are computed twice, in doubles: by the formula of the
+//! plan, and by the formulas of the nodes. Whatever else both of them read that the plan computes is made up, the same for both.
+//! What somebody has changed in a formula by mistake shows in nearly all elements; what rounds differently shows in few.
+
+use crate::plan::rewrite::{operands, renumber};
+use crate::plan::{Plan, Slot, Source, Step};
+use foldhash::HashMap;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Elements, Formula, Mode, Number};
+use smallvec::SmallVec;
+use std::cell::{Cell, RefCell};
+use std::hash::{BuildHasher, Hasher};
+
+/// Elements of a tensor that are looked at.
+const SAMPLES: usize = 4;
+/// Elements that are loaded for one sample, and for all: what takes more is not looked at.
+const MOST_OF_SAMPLE: u64 = 1 << 18;
+const MOST_LOADS: u64 = 1 << 23;
+/// How far floats may be from one another, as a part of the larger one, or of 1.
+const TOLERANCE: f64 = 1e-3;
+
+/// A slot whose elements differ from what the nodes define, and how.
+pub(super) fn differs(
+    plan: &Plan,
+    definition: &[Slot],
+    formulas: &[(usize, Formula)],
+) -> Option<(usize, String)> {
+    let scheduled: Vec<(usize, &Formula)> = (plan.steps.iter())
+        .filter_map(|step| match step {
+            Step::Kernel(kernel) => Some(&kernel.members),
+            Step::Node(_) | Step::Publish(..) | Step::Release(..) => None,
+        })
+        .flatten()
+        .map(|member| (member.assignment.slot, &member.assignment.formula))
+        .collect();
+    let mut is_leaf = vec![false; plan.slots.len()];
+    for (slot, _) in scheduled.iter().filter(|(slot, _)| *slot < definition.len()) {
+        is_leaf[*slot] = true;
+    }
+    let left = Cell::new(MOST_LOADS);
+    let mine = Side::new(&plan.slots, scheduled.iter().map(|(slot, formula)| (*slot, *formula)), &is_leaf, &left);
+    let theirs = Side::new(definition, formulas.iter().map(|(slot, formula)| (*slot, formula)), &is_leaf, &left);
+    for (slot, formula) in scheduled.iter().filter(|(slot, _)| *slot < definition.len()) {
+        let count = plan.slots[*slot].count();
+        let (mut looked, mut found) = (0usize, Vec::new());
+        for at in samples(*slot, count) {
+            let logical = logical(&plan.slots[*slot], at);
+            let (a, b) = (mine.element(*slot, at), theirs.element(*slot, logical));
+            let (Some(a), Some(b)) = (a, b) else { continue };
+            looked += 1;
+            if !is_close(a, b, formula.elem) {
+                found.push((at, a, b));
+            }
+        }
+        if let Some((at, a, b)) = found.first().filter(|_| 2 * found.len() > looked) {
+            let shown = |number: &Number| match number {
+                Number::Int(n) => n.to_string(),
+                Number::Float(x) => format!("{:?}", *x as f32),
+            };
+            let (mine, theirs) = (shown(a), shown(b));
+            let why = format!(
+                "this is not what the nodes define: for made-up operands element {at} is {mine}, and should be {theirs}"
+            );
+            return Some((*slot, why));
+        }
+    }
+    None
+}
+
+/// The first, the last and some other elements.
+fn samples(slot: usize, count: usize) -> SmallVec<[usize; SAMPLES]> {
+    let mut places: SmallVec<[usize; SAMPLES]> = SmallVec::new();
+    let Some(last) = count.checked_sub(1) else { return places };
+    for sample in 0..SAMPLES {
+        let at = match sample {
+            0 => 0,
+            1 => last,
+            _ => (drawn(slot, sample) % count as u64) as usize,
+        };
+        if !places.contains(&at) {
+            places.push(at);
+        }
+    }
+    places
+}
+
+fn is_close(a: Number, b: Number, elem: ElemType) -> bool {
+    match (a, b) {
+        // Quantized values may be rounded to either side.
+        (Number::Int(a), Number::Int(b)) => a == b || elem != ElemType::BOOL && a.abs_diff(b) <= 1,
+        (Number::Float(a), Number::Float(b)) => {
+            let is_same = a == b || a.is_nan() && b.is_nan();
+            is_same || (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()).max(1.0)
+        }
+        (Number::Int(_), Number::Float(_)) | (Number::Float(_), Number::Int(_)) => false,
+    }
+}
+
+/// The place in the tensor of an element in the memory of a slot.
+fn logical(slot: &Slot, at: usize) -> usize {
+    if slot.axes.is_empty() {
+        return at;
+    }
+    let (mut position, mut extents) = (vec![0; slot.dims.len()], vec![1; slot.dims.len()]);
+    let mut rest = at;
+    for (axis, d) in slot.axes.iter().zip(&slot.dims).rev() {
+        let d = (*d).max(1);
+        (position[usize::from(*axis)], extents[usize::from(*axis)]) = (rest % d, d);
+        rest /= d;
+    }
+    position.iter().zip(&extents).fold(0, |place, (at, d)| place * d + at)
+}
+
+/// Formulas of either the plan or the nodes.
+struct Side<'s> {
+    slots: &'s [Slot],
+    /// Formulas whose operands are numbered by themselves, and these operands.
+    formulas: HashMap<usize, (Formula, Vec<usize>)>,
+    is_leaf: &'s [bool],
+    known: RefCell<HashMap<(usize, usize), Number>>,
+    /// Elements that may still be loaded for all samples, and for one.
+    left: &'s Cell<u64>,
+    sample: Cell<u64>,
+}
+
+impl<'s> Side<'s> {
+    fn new<'f>(
+        slots: &'s [Slot],
+        formulas: impl Iterator<Item = (usize, &'f Formula)>,
+        is_leaf: &'s [bool],
+        left: &'s Cell<u64>,
+    ) -> Side<'s> {
+        let local = |(slot, formula): (usize, &Formula)| {
+            let mut operands = operands(formula);
+            operands.sort_unstable();
+            operands.dedup();
+            let mut numbers = vec![usize::MAX; operands.last().map_or(0, |most| most + 1)];
+            operands.iter().enumerate().for_each(|(number, slot)| numbers[*slot] = number);
+            let mut formula = formula.clone();
+            renumber(&mut formula, &numbers);
+            (slot, (formula, operands))
+        };
+        let formulas = formulas.map(local).collect();
+        Side { slots, formulas, is_leaf, known: RefCell::default(), left, sample: Cell::new(0) }
+    }
+
+    /// An element of a slot by its formula.
+    fn element(&self, slot: usize, at: usize) -> Option<Number> {
+        self.sample.set(self.left.get().min(MOST_OF_SAMPLE));
+        let before = self.sample.get();
+        let number = self.computed(slot, at);
+        self.left.set(self.left.get().saturating_sub(before - self.sample.get()));
+        number
+    }
+
+    fn computed(&self, slot: usize, at: usize) -> Option<Number> {
+        let (formula, operands) = self.formulas.get(&slot)?;
+        let loads: SmallVec<[Loaded<'_, '_>; 8]> =
+            operands.iter().map(|slot| Loaded { side: self, slot: *slot }).collect();
+        let inputs: SmallVec<[Option<&dyn Elements>; 8]> =
+            loads.iter().map(|loaded| Some(loaded as &dyn Elements)).collect();
+        formula.element(&inputs, Mode::Reference, at)
+    }
+
+    /// An element that a formula loads.
+    fn loaded(&self, slot: usize, at: usize) -> Option<Number> {
+        self.sample.set(self.sample.get().checked_sub(1)?);
+        let of = &self.slots[slot];
+        match &of.source {
+            Source::Alias(of) => self.loaded(*of, at),
+            Source::Constant(tensor) => tensor.number(at),
+            Source::Value(_) => Some(made_up(slot, logical(of, at), of.elem)),
+            Source::Formula if self.is_leaf.get(slot) == Some(&true) => {
+                Some(made_up(slot, logical(of, at), of.elem))
+            }
+            Source::Formula => {
+                if let Some(known) = self.known.borrow().get(&(slot, at)) {
+                    return Some(*known);
+                }
+                let number = self.computed(slot, at)?;
+                self.known.borrow_mut().insert((slot, at), number);
+                Some(number)
+            }
+        }
+    }
+}
+
+/// An operand of a formula.
+struct Loaded<'l, 's> {
+    side: &'l Side<'s>,
+    slot: usize,
+}
+
+impl Elements for Loaded<'_, '_> {
+    fn dims(&self) -> &[usize] {
+        &self.side.slots[self.slot].dims
+    }
+
+    fn number(&self, offset: usize) -> Option<Number> {
+        self.side.loaded(self.slot, offset)
+    }
+}
+
+/// A number for an element, always the same one.
+fn made_up(slot: usize, at: usize, elem: ElemType) -> Number {
+    let drawn = drawn(slot, at) >> 8;
+    match elem {
+        ElemType::BOOL => Number::Int((drawn % 2).into()),
+        ElemType::UINT8 => Number::Int((drawn % 200).into()),
+        ElemType::INT8 => Number::Int(i128::from(drawn % 200) - 100),
+        // Positions, most often.
+        _ if elem.is_integer() => Number::Int((drawn % 2).into()),
+        _ => Number::Float((drawn % 48) as f64 / 16.0 - 1.0).wrap(elem),
+    }
+}
+
+fn drawn(slot: usize, at: usize) -> u64 {
+    let mut hasher = foldhash::quality::FixedState::with_seed(1).build_hasher();
+    hasher.write_usize(slot);
+    hasher.write_usize(at);
+    hasher.finish()
+}

@@ -1,0 +1,265 @@
+//! Plans written as text.
+
+use crate::compile::Executable;
+use crate::plan::rewrite::operands;
+use crate::plan::{Kernel, Need, Place, Plan, Slot, Source, Step, root};
+use crate::tensor::Tensor;
+use foldhash::{HashMap, HashSet};
+use onnx_ir::{EntityId as _, GraphId, NodeId, ValueId};
+use onnx_ops::meaning::{self, Elements as _, Formula, Number, quoted};
+use std::fmt::{self, Write as _};
+
+impl Slot {
+    /// The type as text.
+    pub(in crate::plan) fn ty(&self) -> String {
+        let name = self.elem.name().unwrap_or("?");
+        if self.dims.is_empty() { name.to_owned() } else { format!("{name}{}", extents(&self.dims)) }
+    }
+}
+
+impl Kernel {
+    /// The operators that it stands for.
+    pub(in crate::plan) fn label(&self, executable: &Executable<'_>) -> String {
+        let mut ops: Vec<&str> = self.nodes.iter().map(|node| executable.op(*node)).collect();
+        ops.dedup();
+        ops.join("+")
+    }
+}
+
+/// Counts of what a plan does.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Counts {
+    pub(crate) kernels: usize,
+    pub(crate) nodes: usize,
+    pub(crate) flops: u128,
+    pub(crate) bytes: u128,
+    pub(crate) arena: usize,
+}
+
+impl Plan {
+    /// Writes the plan of a graph, kernels numbered from `first` on.
+    pub(crate) fn write(
+        &self,
+        executable: &Executable<'_>,
+        graph: GraphId,
+        first: usize,
+        out: &mut String,
+    ) -> fmt::Result {
+        let names = names(&self.slots, &self.named, executable);
+        writeln!(out, "plan of nodes {}..{} in graph {}", self.nodes.start, self.nodes.end, graph.index())?;
+        self.write_needs(executable, out)?;
+        self.write_constants(&names, out)?;
+        for (slot, of) in self.slots.iter().enumerate() {
+            if let Source::Alias(of) = of.source {
+                writeln!(out, "  alias {} {} of {}", self.slots[slot].ty(), quoted(&names[slot]), quoted(&names[of]))?;
+            }
+        }
+        let nodes = &executable.body().graphs[graph].nodes[self.nodes.clone()];
+        let position: HashMap<NodeId, usize> =
+            nodes.iter().enumerate().map(|(at, node)| (*node, self.nodes.start + at)).collect();
+        let mut number = first;
+        for step in &self.steps {
+            match step {
+                Step::Kernel(kernel) => {
+                    self.write_kernel(kernel, executable, number, (&names, &position), out)?;
+                    number += 1;
+                }
+                Step::Node(node) => {
+                    let at = position.get(node).copied().unwrap_or_default();
+                    writeln!(out, "  node {at}    # {}", executable.op(*node))?;
+                }
+                Step::Publish(value, slot) => {
+                    let name = executable.value_name(*value);
+                    if names[*slot] != name {
+                        let of = &names[root(&self.slots, *slot)];
+                        writeln!(out, "  # {}: {} = {}", quoted(name), self.slots[*slot].ty(), quoted(of))?;
+                    }
+                }
+                Step::Release(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What the plan takes for granted.
+    fn write_needs(&self, executable: &Executable<'_>, out: &mut String) -> fmt::Result {
+        for (value, need) in &self.needs {
+            let name = quoted(executable.value_name(*value));
+            match need {
+                Need::Tensor(elem, dims) => {
+                    let ty = Slot::new(*elem, dims.to_vec(), Source::Formula).ty();
+                    writeln!(out, "  reads {ty} {name}")?;
+                }
+                Need::Elements(tensor) => writeln!(out, "  reads {} {name} = {}", ty_of(tensor), elements(tensor))?,
+                Need::Other(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The constants that are read: those of the model, and the formulas of others.
+    fn write_constants(&self, names: &[String], out: &mut String) -> fmt::Result {
+        let mut wanted: HashSet<usize> = HashSet::default();
+        let want = |wanted: &mut HashSet<usize>, formula: &Formula| {
+            for operand in operands(formula) {
+                let mut slot = operand;
+                wanted.insert(slot);
+                while let Source::Alias(of) = self.slots[slot].source {
+                    slot = of;
+                    wanted.insert(slot);
+                }
+            }
+        };
+        for step in &self.steps {
+            match step {
+                Step::Kernel(kernel) => {
+                    kernel.members.iter().for_each(|member| want(&mut wanted, &member.assignment.formula));
+                }
+                Step::Publish(_, slot) => {
+                    wanted.insert(root(&self.slots, *slot));
+                }
+                Step::Node(_) | Step::Release(..) => {}
+            }
+        }
+        for (slot, formula) in self.folded.iter().rev() {
+            if wanted.contains(slot) {
+                want(&mut wanted, formula);
+            }
+        }
+        let folded: HashSet<usize> = self.folded.iter().map(|(slot, _)| *slot).collect();
+        for (slot, of) in self.slots.iter().enumerate() {
+            let is_stored = matches!(of.source, Source::Constant(_)) && !folded.contains(&slot);
+            if is_stored && wanted.contains(&slot) {
+                let number = of.number().map_or(String::new(), |number| match number {
+                    Number::Int(n) => format!("    # {n}"),
+                    Number::Float(x) => format!("    # {:?}", x as f32),
+                });
+                writeln!(out, "  constant {} {}{number}", of.ty(), quoted(&names[slot]))?;
+            }
+        }
+        for (slot, formula) in self.folded.iter().filter(|(slot, _)| wanted.contains(slot)) {
+            let line = meaning::line(formula, &names[*slot], &|operand| names[operand].clone());
+            writeln!(out, "  constant {line}{}", self.shape_of(*slot, formula))?;
+        }
+        Ok(())
+    }
+
+    /// The extents of a slot where they are not those of its formula.
+    fn shape_of(&self, slot: usize, formula: &Formula) -> String {
+        let dims = &self.slots[slot].dims;
+        if *dims == formula.dims { String::new() } else { format!(" shape {}", extents(dims)) }
+    }
+
+    fn write_kernel(
+        &self,
+        kernel: &Kernel,
+        executable: &Executable<'_>,
+        number: usize,
+        (names, position): (&[String], &HashMap<NodeId, usize>),
+        out: &mut String,
+    ) -> fmt::Result {
+        let rows = match kernel.members.len() {
+            1 => String::new(),
+            _ => format!(" of {} rows, {} at a time", kernel.rows, kernel.block),
+        };
+        let parallel = if kernel.members.len() > 1 && kernel.is_parallel() { ", in parallel" } else { "" };
+        writeln!(out, "  kernel {number}{rows}    # {}{parallel}", kernel.label(executable))?;
+        for member in &kernel.members {
+            let slot = member.assignment.slot;
+            let formula = &member.assignment.formula;
+            let line = meaning::line(formula, &names[slot], &|operand| names[operand].clone());
+            writeln!(out, "    {line}")?;
+            let axes: Vec<usize> = self.slots[slot].axes.iter().map(|axis| usize::from(*axis)).collect();
+            let axes = if axes.is_empty() { String::new() } else { format!(" axes {}", extents(&axes)) };
+            let shape = self.shape_of(slot, formula);
+            let place = match self.places[slot] {
+                Place::Arena(at) => format!(" at {at}"),
+                Place::Local => " in block".to_owned(),
+                Place::Own | Place::Elsewhere => String::new(),
+            };
+            let nodes: Vec<String> =
+                member.assignment.nodes.iter().filter_map(|node| position.get(node)).map(usize::to_string).collect();
+            let nodes = nodes.join(", ");
+            writeln!(out, "      as {}{shape}{axes}{place} for nodes {nodes}", member.nest.choice())?;
+            if let Some(shape) = member.nest.product() {
+                writeln!(out, "      # {shape}")?;
+            }
+            let name = |operand: usize| names[kernel.loads[operand]].clone();
+            for line in member.nest.outline(kernel.members.len() == 1, &name) {
+                writeln!(out, "      # {line}")?;
+            }
+        }
+        let consumers = kernel.members.iter().map(|member| member.assignment.slot);
+        for refused in consumers.filter_map(|slot| self.refused.get(&slot)).flatten() {
+            writeln!(out, "    # apart from {}: {}", quoted(&names[refused.producer]), refused.why)?;
+        }
+        Ok(())
+    }
+
+    /// Counts of what the plan does.
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = Counts { arena: self.arena, ..Counts::default() };
+        for step in &self.steps {
+            match step {
+                Step::Kernel(kernel) => {
+                    counts.kernels += 1;
+                    let makes = |slot: usize| kernel.members.iter().any(|m| m.assignment.slot == slot);
+                    for member in &kernel.members {
+                        counts.flops += member.nest.flops();
+                        if !member.is_local {
+                            counts.bytes += self.slots[member.assignment.slot].bytes() as u128;
+                        }
+                    }
+                    for slot in kernel.loads.iter().filter(|slot| !makes(**slot)) {
+                        counts.bytes += self.slots[*slot].bytes() as u128;
+                    }
+                }
+                Step::Node(_) => counts.nodes += 1,
+                Step::Publish(..) | Step::Release(..) => {}
+            }
+        }
+        counts
+    }
+}
+
+/// Names of all slots, each of which is one slot: those of values, else numbers.
+pub(in crate::plan) fn names(
+    slots: &[Slot],
+    named: &[(ValueId, usize)],
+    executable: &Executable<'_>,
+) -> Vec<String> {
+    let mut names: Vec<String> = (0..slots.len()).map(|slot| format!("%{slot}")).collect();
+    let mut taken: HashSet<&str> = HashSet::default();
+    let of_values = slots.iter().enumerate().filter_map(|(slot, of)| match of.source {
+        Source::Value(value) => Some((value, slot)),
+        Source::Constant(_) | Source::Formula | Source::Alias(_) => None,
+    });
+    for (value, slot) in of_values.chain(named.iter().copied()) {
+        let name = executable.value_name(value);
+        // A name that looks like the number of a slot would be one.
+        if !name.is_empty() && !name.starts_with('%') && names[slot].starts_with('%') && taken.insert(name) {
+            name.clone_into(&mut names[slot]);
+        }
+    }
+    names
+}
+
+fn extents(dims: &[usize]) -> String {
+    let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
+    format!("[{}]", dims.join(","))
+}
+
+fn ty_of(tensor: &Tensor) -> String {
+    Slot::new(tensor.elem(), tensor.dims().to_vec(), Source::Formula).ty()
+}
+
+/// The elements of a tensor that is taken for granted.
+pub(super) fn elements(tensor: &Tensor) -> String {
+    let number = |at| match tensor.number(at) {
+        Some(Number::Int(n)) => n.to_string(),
+        Some(Number::Float(x)) => format!("{:?}", x as f32),
+        None => "?".to_owned(),
+    };
+    let numbers: Vec<String> = (0..tensor.len()).map(number).collect();
+    format!("{{{}}}", numbers.join(", "))
+}
