@@ -76,8 +76,8 @@ fn always<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
 }
 
 impl Plan {
-    /// Says what is wrong with a plan, and with which slot.
-    pub(super) fn mistake(&self) -> Option<(usize, String)> {
+    /// Says what is wrong with a plan, and with which slot; `name` says what a slot is called.
+    pub(super) fn mistake(&self, name: &dyn Fn(usize) -> String) -> Option<(usize, String)> {
         let mut written: Vec<Option<usize>> = vec![None; self.slots.len()];
         let mut last_read = vec![0; self.slots.len()];
         for (at, step) in self.steps.iter().enumerate() {
@@ -89,25 +89,31 @@ impl Plan {
                 if computed != target.count()
                     || member.each * kernel.rows != target.count() && target.count() > 0
                 {
-                    return Some((slot, "it has not as many elements as are computed".to_owned()));
+                    return Some((
+                        slot,
+                        format!("{} must have as many elements as are computed", name(slot)),
+                    ));
                 }
                 for operand in super::rewrite::operands(&member.assignment.formula) {
                     let operand = root(&self.slots, operand);
                     last_read[operand] = at;
                     let is_made = matches!(self.slots[operand].source, Source::Formula);
                     if is_made && written[operand].is_none() {
-                        return Some((slot, format!("it reads slot {operand} before that is computed")));
+                        return Some((slot, format!("{} is read before it is computed", name(operand))));
                     }
                     let is_other = written[operand].is_some_and(|by| by != at);
                     if self.places[operand] == Place::Local && is_other {
                         return Some((
                             slot,
-                            format!("it reads slot {operand}, of which another kernel has a block"),
+                            format!(
+                                "{} is `in block` of another kernel, so it cannot be read here",
+                                name(operand)
+                            ),
                         ));
                     }
                 }
                 if written[slot].replace(at).is_some() {
-                    return Some((slot, "it is computed twice".to_owned()));
+                    return Some((slot, format!("{} is computed twice", name(slot))));
                 }
             }
         }
@@ -126,7 +132,7 @@ impl Plan {
         lives.sort_unstable_by_key(|(.., from, _, slot)| (*from, *slot));
         for (start, end, from, to, slot) in lives {
             if end > self.arena {
-                return Some((slot, "it lies outside of the arena".to_owned()));
+                return Some((slot, format!("{} lies outside of the arena", name(slot))));
             }
             while let Some((over, at)) = ends.first().copied().filter(|(over, _)| *over < from) {
                 ends.remove(&(over, at));
@@ -138,7 +144,8 @@ impl Plan {
             if let Some((_, (_, other))) =
                 now.range(..end).next_back().filter(|(_, (other, _))| *other > start)
             {
-                let why = format!("its memory is that of slot {other}, which is needed at the same time");
+                let why =
+                    format!("{} and {} overlap in the arena while both are needed", name(slot), name(*other));
                 return Some((slot, why));
             }
             now.insert(start, (end, slot));

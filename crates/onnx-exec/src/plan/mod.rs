@@ -244,7 +244,7 @@ impl Plan {
         let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);
         let nodes = start..end;
         let plan = Plan { nodes, needs, slots, folded, places, steps, arena, refused, expected, named };
-        debug_assert_eq!(plan.mistake(), None);
+        debug_assert_eq!(plan.mistake(&|slot| format!("slot {slot}")), None);
         Ok(Some(plan))
     }
 

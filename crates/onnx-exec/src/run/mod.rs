@@ -211,6 +211,14 @@ impl<'x, 'r> Run<'x, 'r> {
                     if let Some(node) = taken {
                         return Err(self.failed(node, why.code(), &format!("a node behind it fails: {why}")));
                     }
+                    if !why.is_limit() && lock_of(&executable.given).is_some() {
+                        let why = format!(
+                            "the schedule of nodes {}..{} fails: {why}",
+                            plan.nodes.start, plan.nodes.end
+                        );
+                        let first = executable.body().graphs[graph].nodes[plan.nodes.start];
+                        return Err(executable.failed(first, &code::SCHEDULE_ILLEGAL, &why));
+                    }
                     self.plain(graph, plan.nodes.clone())?;
                     debug_assert!(why.is_limit(), "a plan has failed, its nodes have not: {why}");
                 }

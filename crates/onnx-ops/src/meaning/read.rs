@@ -28,6 +28,9 @@ impl Mistake {
 /// Expressions that are nested more deeply are refused.
 const MOST_DEPTH: usize = 400;
 
+/// Tensors have no more elements: their bytes can be counted on every machine.
+const MOST_ELEMENTS: usize = 1 << 48;
+
 /// A cursor over the tokens of a text.
 #[derive(Debug)]
 pub struct Reader<'t> {
@@ -199,8 +202,9 @@ impl<'t> Reader<'t> {
     ///
     /// # Errors
     ///
-    /// There are none.
+    /// There are none, or they have more elements than a tensor can have.
     pub fn extents(&mut self) -> Result<Vec<usize>, Mistake> {
+        let from = self.place();
         self.expect("[")?;
         let mut dims = Vec::new();
         while !self.eat("]") {
@@ -209,7 +213,12 @@ impl<'t> Reader<'t> {
             }
             dims.push(self.count()?);
         }
-        Ok(dims)
+        // Those of a tensor without elements as well: positions are computed from them.
+        let count = dims.iter().try_fold(1usize, |count, d| count.checked_mul((*d).max(1)));
+        match count.filter(|count| *count <= MOST_ELEMENTS) {
+            Some(_) => Ok(dims),
+            None => Err(Mistake::new(self.since(&from), "a tensor cannot have so many elements")),
+        }
     }
 
     /// Reads a formula: what it computes, and how.

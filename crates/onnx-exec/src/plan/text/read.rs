@@ -95,6 +95,14 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let end = self.reader.place();
         self.are_nodes_run(&end)?;
         for (value, slot) in &self.stretch.published {
+            let (there, defined) = (&self.stretch.slots[*slot], &self.definition[*slot]);
+            if there.dims != defined.dims || there.elem != defined.elem || !there.axes.is_empty() {
+                let name = shown(self.executable.value_name(*value));
+                let at = self.defined_at.get(slot).cloned().unwrap_or(0..0);
+                let why =
+                    format!("{name} is read elsewhere: it must be {} with its axes in order", defined.ty());
+                return Err(illegal(&at, why));
+            }
             let slot = root(&self.stretch.slots, *slot);
             if !self.is_defined[slot] {
                 let name = self.executable.value_name(*value);
@@ -136,6 +144,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let arena = legal::arena(&self.places, &slots);
         let nodes = &self.nodes[self.start..last];
         let steps = place::steps(self.steps, &slots, &self.places, &published, self.executable, nodes);
+        let names = names(&slots, &named, self.executable);
         let plan = Plan {
             nodes: self.start..last,
             needs,
@@ -149,7 +158,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             named,
         };
         let at = |slot: usize| self.defined_at.get(&slot).cloned().unwrap_or(0..0);
-        if let Some((slot, why)) = plan.mistake() {
+        if let Some((slot, why)) = plan.mistake(&|slot| shown(&names[slot])) {
             return Err(illegal(&at(slot), why));
         }
         match sample::differs(&plan, &self.definition, &self.formulas) {
