@@ -11,13 +11,17 @@ use std::ops::Range;
 /// Totals that a strip which is reduced itself is combined into, element after element in turn; these are combined in the end.
 const ALONG: usize = 64;
 
+/// Elements that are added up as single floats before the sum is added to a double.
+const BLOCK: usize = 8;
+
 /// Totals of a strip, a lane each; if the strip is reduced itself, the first are combined in the end.
 ///
-/// Single floats are added up in doubles. The order depends on the number of elements alone.
+/// Single floats are added up in doubles, [`BLOCK`] of them at once. The order depends on the number of elements alone.
 pub(super) struct Totals {
     combine: Combine,
-    /// The greatest or least of single floats.
+    /// The greatest or least of single floats, or sums that are not yet added to doubles: so many of each lane.
     single: Vec<f32>,
+    pending: usize,
     double: Vec<f64>,
     int: Vec<i64>,
     /// Where the best is, of positions.
@@ -34,6 +38,7 @@ impl Totals {
         Totals {
             combine,
             single: vec![0.0; count(class == Class::Single)],
+            pending: 0,
             double: vec![0.0; count(class == Class::Double || class == Class::Single && is_added)],
             int: vec![0; count(class == Class::Int)],
             at: vec![0; count(is_place(combine))],
@@ -44,7 +49,7 @@ impl Totals {
     /// Begins again, with so many totals, and at least those that strips are pushed along into.
     pub(super) fn clear(&mut self, n: usize) {
         let n = n.max(ALONG);
-        self.count = 0;
+        (self.count, self.pending) = (0, 0);
         let (float, int) = match self.combine {
             Combine::Sum => (0.0, 0),
             Combine::Product => (1.0, 1),
@@ -64,9 +69,12 @@ impl Totals {
 
     /// Adds a lane of `x` to each total.
     pub(super) fn push(&mut self, n: usize, x: Strips<'_>) {
-        let Totals { combine, single, double, int, at, count } = self;
+        let Totals { combine, single, pending, double, int, at, count } = self;
         let (combine, at, count_now) = (*combine, first(at, n), *count);
         match x {
+            Strips::Single(x) if combine == Combine::Sum => {
+                widest(AddPending { single: first(single, n), double: first(double, n), pending, x });
+            }
             Strips::Single(x) if matches!(combine, Combine::Sum | Combine::Product) => {
                 widest(Push { combine, totals: first(double, n), at, count: count_now, x });
             }
@@ -79,9 +87,13 @@ impl Totals {
 
     /// Adds lanes of `x` to the first totals, as one after the other. Positions go on where they were.
     pub(super) fn push_along(&mut self, x: Strips<'_>) {
-        let Totals { combine, single, double, int, at, count } = self;
+        let Totals { combine, single, double, int, at, count, .. } = self;
         let combine = *combine;
         *count = match x {
+            Strips::Single(x) if combine == Combine::Sum => {
+                widest(AddAlong { totals: double, x });
+                *count + x.len() as i64
+            }
             Strips::Single(x) if matches!(combine, Combine::Sum | Combine::Product) => {
                 widest(PushAlong { combine, totals: double, at, count: *count, x })
             }
@@ -102,6 +114,9 @@ impl Totals {
                     self.push_along(x.part(row * lanes..(row + 1) * lanes));
                     regs.int[total.at][to + row] = self.at.first().copied().unwrap_or(0);
                 }
+            }
+            (Strips::Single(x), Class::Double) if combine == Combine::Sum => {
+                widest(AddRows { lanes, x, totals: &mut regs.double[total.at][to..] });
             }
             (Strips::Single(x), Class::Double) if is_added => {
                 widest(Rows { combine, lanes, x, totals: &mut regs.double[total.at][to..] });
@@ -134,7 +149,11 @@ impl Totals {
     }
 
     /// Puts `n` totals into a register, from a lane on.
-    pub(super) fn put(&self, n: usize, regs: &mut Registers, total: Reg, first: usize) {
+    pub(super) fn put(&mut self, n: usize, regs: &mut Registers, total: Reg, first: usize) {
+        if self.pending > 0 {
+            self.pending = 0;
+            widest(AddSingles { double: &mut self.double[..n], single: &self.single[..n] });
+        }
         let lanes = first..first + n;
         match total.class {
             Class::Single => regs.own(total)[lanes].copy_from_slice(&self.single[..n]),
@@ -323,6 +342,121 @@ impl<A: Copy + Into<T>, T: Total> Job for PushAlong<'_, A, T> {
             (Combine::ArgMax(_) | Combine::ArgMin(_), _, _) => {}
         }
         count
+    }
+}
+
+/// Adds a lane to each total that is pending, and these to doubles when there are enough.
+struct AddPending<'p> {
+    single: &'p mut [f32],
+    double: &'p mut [f64],
+    pending: &'p mut usize,
+    x: &'p [f32],
+}
+
+impl Job for AddPending<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let AddPending { single, double, pending, x } = self;
+        *pending += 1;
+        match *pending {
+            1 => single.iter_mut().zip(x).for_each(|(total, x)| *total = *x),
+            BLOCK => {
+                *pending = 0;
+                let sums = single.iter().zip(x).map(|(total, x)| total + x);
+                double.iter_mut().zip(sums).for_each(|(total, sum)| *total += f64::from(sum));
+            }
+            _ => single.iter_mut().zip(x).for_each(|(total, x)| *total += x),
+        }
+    }
+}
+
+/// Adds single floats to doubles.
+struct AddSingles<'p> {
+    double: &'p mut [f64],
+    single: &'p [f32],
+}
+
+impl Job for AddSingles<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.double.iter_mut().zip(self.single).for_each(|(total, x)| *total += f64::from(*x));
+    }
+}
+
+/// Adds single floats to the first [`ALONG`] totals in turn.
+struct AddAlong<'p> {
+    totals: &'p mut [f64],
+    x: &'p [f32],
+}
+
+impl Job for AddAlong<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        if let Some(totals) = self.totals.first_chunk_mut::<ALONG>() {
+            add_along(totals, self.x);
+        }
+    }
+}
+
+/// Adds up each of some rows, in the order in which [`AddAlong`] and [`Fold`] do.
+struct AddRows<'p> {
+    lanes: usize,
+    x: &'p [f32],
+    totals: &'p mut [f64],
+}
+
+impl Job for AddRows<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for (total, row) in self.totals.iter_mut().zip(self.x.chunks_exact(self.lanes)) {
+            let mut all = [0.0; ALONG];
+            add_along(&mut all, row);
+            let mut n = ALONG;
+            while n > 1 {
+                n /= 2;
+                for i in 0..n {
+                    all[i] += all[i + n];
+                }
+            }
+            *total = all[0];
+        }
+    }
+}
+
+/// Adds elements to totals in turn: of [`BLOCK`] for each total the sum, then of fewer.
+#[inline(always)]
+fn add_along(totals: &mut [f64; ALONG], x: &[f32]) {
+    let (chunks, rest) = x.as_chunks::<ALONG>();
+    let (blocks, chunks) = chunks.as_chunks::<BLOCK>();
+    for block in blocks {
+        add_block(totals, |lane| {
+            let pair = |i: usize| block[i][lane] + block[i + 1][lane];
+            (pair(0) + pair(2)) + (pair(4) + pair(6))
+        });
+    }
+    let (blocks, chunks) = chunks.as_chunks::<2>();
+    for [a, b] in blocks {
+        add_block(totals, |lane| a[lane] + b[lane]);
+    }
+    for chunk in chunks {
+        add_block(totals, |lane| chunk[lane]);
+    }
+    totals.iter_mut().zip(rest).for_each(|(total, x)| *total += f64::from(*x));
+}
+
+/// Adds a sum to each total.
+#[inline(always)]
+fn add_block(totals: &mut [f64; ALONG], sum: impl Fn(usize) -> f32) {
+    for lane in 0..ALONG {
+        totals[lane] += f64::from(sum(lane));
     }
 }
 
