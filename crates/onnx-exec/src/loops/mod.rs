@@ -22,6 +22,7 @@ mod choice;
 mod contract;
 mod epilogue;
 mod facts;
+mod gathered;
 mod interpret;
 mod lanes;
 mod lower;
