@@ -34,6 +34,7 @@ mod moved;
 mod narrow;
 mod parallel;
 mod pieces;
+mod pipeline;
 mod print;
 mod product;
 mod program;
@@ -87,6 +88,8 @@ pub(crate) struct Nest {
     body: Program,
     /// The element computed from the total, along the last axis of the result.
     then: Option<Program>,
+    /// The same two in pipelines, as they are run, if they have any.
+    in_pipelines: [Option<Program>; 2],
     /// The matrix product that it is.
     contraction: Option<Contraction>,
     /// Its reduction, if it is one of single floats with places that are known before.
@@ -135,6 +138,16 @@ impl Nest {
     /// Whether it chooses by position, piece by piece.
     pub(crate) fn is_piecewise(&self) -> bool {
         self.pieces.is_some()
+    }
+
+    /// The body as it is run.
+    fn run_body(&self) -> &Program {
+        self.in_pipelines[0].as_ref().unwrap_or(&self.body)
+    }
+
+    /// What is done with totals, as it is run.
+    fn run_then(&self) -> Option<&Program> {
+        self.in_pipelines[1].as_ref().or(self.then.as_ref())
     }
 
     /// How many operations on elements there are.

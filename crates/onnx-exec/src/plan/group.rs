@@ -25,8 +25,9 @@ use onnx_ops::meaning::{Expr, Formula};
 
 /// What a row leaves for the kernel alone is no more than this.
 const MOST_OF_ROW: usize = 1 << 20;
-/// Bytes of a block that are computed by one formula and read by the next: they stay in the first caches.
-const BLOCK: usize = 1 << 15;
+/// Bytes of a block that are computed by one formula and read by the next: they stay in the second cache, and
+/// what it takes to begin a formula for a block is little beside what it computes.
+const BLOCK: usize = 1 << 17;
 /// The same of matrices, for which a block takes longer to begin: they stay in the second cache.
 const BLOCK_OF_MATRICES: usize = 1 << 18;
 /// Formulas of so many steps are worth several threads, which share rows: no fewer than these.
@@ -174,7 +175,8 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
     let is_local: Vec<bool> = members.iter().map(|m| !is_alone && is_local(m.slot)).collect();
     let members = members.into_iter().map(|it| Some(Assignment { formula: split(&it.formula)?, ..it }));
     let members: Vec<Assignment> = members.collect::<Option<_>>()?;
-    let mut kernel = assembled(members, rows, &is_local, slots, &|_, formula, types| Nest::of(formula, types))?;
+    let mut kernel =
+        assembled(members, rows, &is_local, slots, &|_, formula, types| Nest::of(formula, types))?;
     let of_row: usize = kernel.members.iter().map(|member| member.bytes(1)).sum();
     kernel.block = match (is_alone, products.is_empty()) {
         (true, _) => rows,
