@@ -431,7 +431,9 @@ impl From<'_> {
     /// A tile of elements that become single floats, in memory.
     fn widened(self, place: [usize; 3], to: &mut [f32; TILE]) -> Option<()> {
         match self {
-            From::Half(x, by) => tile(x, by, place)?.reinterpret_cast::<f16>().convert_to_f32_slice(to),
+            From::Half(x, by) => {
+                widest(Widened { from: tile(x, by, place)?, to, convert: half_to_single });
+            }
             From::Brain(x, by) => {
                 widest(Widened { from: tile(x, by, place)?, to, convert: brain_to_single });
             }
