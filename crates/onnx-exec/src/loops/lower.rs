@@ -184,12 +184,7 @@ impl Nest {
             pieces: None,
         };
         nest.moved = nest.moves().filter(|_| allowed.has(Form::Copy));
-        if nest.contraction.is_none() && nest.moved.is_none() {
-            let of_body = if nest.reduction.is_some() { ElemType::FLOAT } else { nest.elem };
-            let of_then =
-                |then: &Program| then.in_pipelines(nest.elem).filter(|then| !then.is_single_stage());
-            nest.in_pipelines = [nest.body.in_pipelines(of_body), nest.then.as_ref().and_then(of_then)];
-        }
+        nest.find_pipelines();
         Some(nest)
     }
 }

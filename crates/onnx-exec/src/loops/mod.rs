@@ -42,6 +42,7 @@ mod reduce;
 mod run;
 mod scratch;
 mod strip;
+mod sums;
 mod taps;
 mod tiles;
 mod total;

@@ -3,20 +3,18 @@
 use super::Class;
 use super::lanes::Registers;
 use super::program::Reg;
+use super::sums::{AddAlong, AddPending, AddRows, AddSingles};
 use super::view::Operands;
 use super::widest::{Job, widest};
 use onnx_ops::meaning::{Combine, Keep};
 use std::ops::Range;
 
 /// Totals that a strip which is reduced itself is combined into, element after element in turn; these are combined in the end.
-const ALONG: usize = 64;
-
-/// Elements that are added up as single floats before the sum is added to a double.
-const BLOCK: usize = 8;
+pub(super) const ALONG: usize = 64;
 
 /// Totals of a strip, a lane each; if the strip is reduced itself, the first are combined in the end.
 ///
-/// Single floats are added up in doubles, [`BLOCK`] of them at once. The order depends on the number of elements alone.
+/// Single floats are added up in doubles, as `sums` says. The order depends on the number of elements alone.
 pub(super) struct Totals {
     combine: Combine,
     /// The greatest or least of single floats, or sums that are not yet added to doubles: so many of each lane.
@@ -342,121 +340,6 @@ impl<A: Copy + Into<T>, T: Total> Job for PushAlong<'_, A, T> {
             (Combine::ArgMax(_) | Combine::ArgMin(_), _, _) => {}
         }
         count
-    }
-}
-
-/// Adds a lane to each total that is pending, and these to doubles when there are enough.
-struct AddPending<'p> {
-    single: &'p mut [f32],
-    double: &'p mut [f64],
-    pending: &'p mut usize,
-    x: &'p [f32],
-}
-
-impl Job for AddPending<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let AddPending { single, double, pending, x } = self;
-        *pending += 1;
-        match *pending {
-            1 => single.iter_mut().zip(x).for_each(|(total, x)| *total = *x),
-            BLOCK => {
-                *pending = 0;
-                let sums = single.iter().zip(x).map(|(total, x)| total + x);
-                double.iter_mut().zip(sums).for_each(|(total, sum)| *total += f64::from(sum));
-            }
-            _ => single.iter_mut().zip(x).for_each(|(total, x)| *total += x),
-        }
-    }
-}
-
-/// Adds single floats to doubles.
-struct AddSingles<'p> {
-    double: &'p mut [f64],
-    single: &'p [f32],
-}
-
-impl Job for AddSingles<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        self.double.iter_mut().zip(self.single).for_each(|(total, x)| *total += f64::from(*x));
-    }
-}
-
-/// Adds single floats to the first [`ALONG`] totals in turn.
-struct AddAlong<'p> {
-    totals: &'p mut [f64],
-    x: &'p [f32],
-}
-
-impl Job for AddAlong<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        if let Some(totals) = self.totals.first_chunk_mut::<ALONG>() {
-            add_along(totals, self.x);
-        }
-    }
-}
-
-/// Adds up each of some rows, in the order in which [`AddAlong`] and [`Fold`] do.
-struct AddRows<'p> {
-    lanes: usize,
-    x: &'p [f32],
-    totals: &'p mut [f64],
-}
-
-impl Job for AddRows<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        for (total, row) in self.totals.iter_mut().zip(self.x.chunks_exact(self.lanes)) {
-            let mut all = [0.0; ALONG];
-            add_along(&mut all, row);
-            let mut n = ALONG;
-            while n > 1 {
-                n /= 2;
-                for i in 0..n {
-                    all[i] += all[i + n];
-                }
-            }
-            *total = all[0];
-        }
-    }
-}
-
-/// Adds elements to totals in turn: of [`BLOCK`] for each total the sum, then of fewer.
-#[inline(always)]
-fn add_along(totals: &mut [f64; ALONG], x: &[f32]) {
-    let (chunks, rest) = x.as_chunks::<ALONG>();
-    let (blocks, chunks) = chunks.as_chunks::<BLOCK>();
-    for block in blocks {
-        add_block(totals, |lane| {
-            let pair = |i: usize| block[i][lane] + block[i + 1][lane];
-            (pair(0) + pair(2)) + (pair(4) + pair(6))
-        });
-    }
-    let (blocks, chunks) = chunks.as_chunks::<2>();
-    for [a, b] in blocks {
-        add_block(totals, |lane| a[lane] + b[lane]);
-    }
-    for chunk in chunks {
-        add_block(totals, |lane| chunk[lane]);
-    }
-    totals.iter_mut().zip(rest).for_each(|(total, x)| *total += f64::from(*x));
-}
-
-/// Adds a sum to each total.
-#[inline(always)]
-fn add_block(totals: &mut [f64; ALONG], sum: impl Fn(usize) -> f32) {
-    for lane in 0..ALONG {
-        totals[lane] += f64::from(sum(lane));
     }
 }
 

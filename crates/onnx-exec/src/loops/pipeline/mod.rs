@@ -15,8 +15,8 @@ mod run;
 mod tests;
 mod tile;
 
-use super::Class;
 use super::program::{Instr, Program, Reg};
+use super::{Class, Nest};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Unary};
 pub(super) use run::{Edges, Out};
@@ -144,6 +144,18 @@ struct Builder {
     /// Steps of the pipeline that is being put together.
     open: Vec<usize>,
     program: Program,
+}
+
+impl Nest {
+    /// Puts the programs that loops run into pipelines.
+    pub(super) fn find_pipelines(&mut self) {
+        if self.contraction.is_some() || self.moved.is_some() {
+            return;
+        }
+        let of_body = if self.reduction.is_some() { ElemType::FLOAT } else { self.elem };
+        let then = self.then.as_ref().and_then(|then| then.in_pipelines(self.elem));
+        self.in_pipelines = [self.body.in_pipelines(of_body), then.filter(|then| !then.is_single_stage())];
+    }
 }
 
 impl Program {
