@@ -3,6 +3,7 @@
 use super::Class;
 use super::lanes::Registers;
 use super::memory::{Places, gather, load};
+use super::pipeline::Out;
 use super::program::{Bound, Instr, Program, Reg};
 use super::strip::{Strip, Walk};
 use super::view::{Operands, View};
@@ -27,7 +28,18 @@ pub(super) fn run(
     at: &[usize],
     wanted: Option<&mut [f32]>,
 ) -> Result<bool, Failure> {
-    let n = strip.n();
+    run_into(program, regs, operands, strip, at, wanted.map(Out::Single))
+}
+
+/// The same where elements may be wanted.
+pub(super) fn run_into(
+    program: &Program,
+    regs: &mut Registers,
+    operands: &Operands<'_>,
+    strip: Strip,
+    at: &[usize],
+    wanted: Option<Out<'_>>,
+) -> Result<bool, Failure> {
     let (instrs, last) = match (&program.instrs[..], wanted) {
         ([before @ .., last], Some(wanted)) => (before, Some((last, wanted))),
         (all, _) => (all, None),
@@ -38,17 +50,21 @@ pub(super) fn run(
     let Some((last, wanted)) = last else { return Ok(false) };
     let is_result =
         |to: Reg, x: Reg| program.result == Some(to) && (to.class, x.class) == (Class::Single, Class::Single);
-    match last {
-        Instr::Unary { to, op, x } if is_result(*to, *x) => regs.unary_into(wanted, *op, *x, operands),
-        Instr::Binary { to, op, a, b } if is_result(*to, *a) => {
+    match (last, wanted) {
+        (Instr::Unary { to, op, x }, Out::Single(wanted)) if is_result(*to, *x) => {
+            regs.unary_into(wanted, *op, *x, operands);
+        }
+        (Instr::Binary { to, op, a, b }, Out::Single(wanted)) if is_result(*to, *a) => {
             regs.binary_into(wanted, *op, [*a, *b], operands);
         }
-        other => {
+        (Instr::Pipeline(pipeline), wanted) if program.result.is_some_and(|it| pipeline.has_put(it)) => {
+            pipeline.run(regs, operands, strip, program.result.zip(Some(wanted)))?;
+        }
+        (other, _) => {
             step(other, regs, operands, strip, at)?;
             return Ok(false);
         }
     }
-    debug_assert_eq!(wanted.len(), n);
     Ok(true)
 }
 
@@ -137,6 +153,7 @@ fn step(
             }
             regs.int[to.at] = out;
         }
+        Instr::Pipeline(pipeline) => pipeline.run(regs, operands, strip, None)?,
     }
     Ok(())
 }
@@ -158,28 +175,30 @@ impl<'b> Bounds<'b> {
     }
 }
 
-/// Loads all lanes of a strip. Single floats that lie one behind the other stay where they are.
+/// Loads all lanes of a strip. Single floats stay where they are until somebody has to have them in the register itself.
 fn load_all(regs: &mut Registers, n: usize, to: Reg, (operand, view): (usize, View<'_>), walk: Walk) {
-    let Some(by) = walk.stride() else {
-        return load(regs, 0..n, to, view, Places::Rows(walk.merged()));
-    };
     let first = usize::try_from(walk.start - view.first).ok();
-    if view.elem == ElemType::FLOAT
-        && to.class == Class::Single
-        && let Some(first) = first
-    {
-        let from: &[f32] = view.words();
-        match by {
-            0 => {
-                if let Some(x) = from.get(first) {
-                    return regs.fill(to, (*x).into(), 0);
-                }
+    match (walk.stride(), first) {
+        (Some(0), Some(first)) if view.elem == ElemType::FLOAT && to.class == Class::Single => {
+            if let Some(x) = view.words::<f32>().get(first) {
+                return regs.fill(to, (*x).into(), 0);
             }
-            1 if from.len() >= n && first <= from.len() - n => return regs.lend(to, operand, first),
-            _ => {}
         }
+        (Some(1), Some(first)) if view.elem == ElemType::FLOAT && to.class == Class::Single => {
+            let count = view.words::<f32>().len();
+            if count >= n && first <= count - n {
+                return regs.lend(to, operand, first);
+            }
+        }
+        (Some(by), _) if to.class != Class::Single => {
+            return load(regs, 0..n, to, view, Places::Stride(walk.start, by));
+        }
+        (None, _) if to.class != Class::Single => {
+            return load(regs, 0..n, to, view, Places::Rows(walk.merged()));
+        }
+        (_, _) => {}
     }
-    load(regs, 0..n, to, view, Places::Stride(walk.start, by));
+    regs.promise(to, operand, walk);
 }
 
 fn guard(

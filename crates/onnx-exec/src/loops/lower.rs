@@ -179,10 +179,12 @@ impl Nest {
             contraction,
             taps,
             epilogue,
+            in_pipelines: [None, None],
             moved: None,
             pieces: None,
         };
         nest.moved = nest.moves().filter(|_| allowed.has(Form::Copy));
+        nest.find_pipelines();
         Some(nest)
     }
 }

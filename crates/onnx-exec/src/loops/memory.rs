@@ -129,6 +129,7 @@ pub(super) fn load(regs: &mut Registers, lanes: Range<usize>, to: Reg, from: Vie
                 E::UINT8 => copy(out, from.words(), places, |x: u8| x.into()),
                 E::INT8 => copy(out, from.words(), places, |x: i8| x.into()),
                 E::INT32 => copy(out, from.words(), places, |x: i32| x as f32),
+                E::BOOL => copy(out, from.words(), places, |x: u8| f32::from(x != 0)),
                 elem => {
                     let decode = |bits: u8| match Number::from_bits(elem, bits.into()) {
                         Some(Number::Float(x)) => x as f32,
@@ -184,6 +185,7 @@ pub(super) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
                 // Casts that are left to this.
                 E::INT32 => put(to, lanes, int_of),
                 E::INT8 | E::UINT8 => widest(Bytes { to, lanes }),
+                E::BOOL => put(to, lanes, |x: f32| u8::from(x != 0.0)),
                 _ => put(to, lanes, |x: f32| narrow(elem, x.into())),
             }
         }

@@ -22,6 +22,7 @@ mod choice;
 mod contract;
 mod epilogue;
 mod facts;
+mod gathered;
 mod interpret;
 mod lanes;
 mod lower;
@@ -33,6 +34,7 @@ mod moved;
 mod narrow;
 mod parallel;
 mod pieces;
+mod pipeline;
 mod print;
 mod product;
 mod program;
@@ -40,6 +42,7 @@ mod reduce;
 mod run;
 mod scratch;
 mod strip;
+mod sums;
 mod taps;
 mod tiles;
 mod total;
@@ -86,6 +89,8 @@ pub(crate) struct Nest {
     body: Program,
     /// The element computed from the total, along the last axis of the result.
     then: Option<Program>,
+    /// The same two in pipelines, as they are run, if they have any.
+    in_pipelines: [Option<Program>; 2],
     /// The matrix product that it is.
     contraction: Option<Contraction>,
     /// Its reduction, if it is one of single floats with places that are known before.
@@ -134,6 +139,16 @@ impl Nest {
     /// Whether it chooses by position, piece by piece.
     pub(crate) fn is_piecewise(&self) -> bool {
         self.pieces.is_some()
+    }
+
+    /// The body as it is run.
+    fn run_body(&self) -> &Program {
+        self.in_pipelines[0].as_ref().unwrap_or(&self.body)
+    }
+
+    /// What is done with totals, as it is run.
+    fn run_then(&self) -> Option<&Program> {
+        self.in_pipelines[1].as_ref().or(self.then.as_ref())
     }
 
     /// How many operations on elements there are.

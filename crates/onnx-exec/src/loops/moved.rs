@@ -2,14 +2,20 @@
 //!
 //! Along the last axis of the result, elements lie one behind the other, stand still, or lie far apart. In the last case, if they
 //! lie one behind the other along another axis, both are walked through in blocks, so that what is read and what is written
-//! are whole lines of the cache.
+//! are whole lines of the cache. Rows of elements that lie one behind the other may have something else on both sides, and begin
+//! where integers say that are computed before, for many rows at once.
 
-use super::program::{Instr, Program};
-use super::view::Operands;
+use super::gathered::Gathered;
+use super::program::{Bound, Instr, Program};
+use super::view::{Operands, View};
 use super::widest::{Job, widest};
-use super::{Linear, Nest};
+use super::{Class, Linear, Nest};
 use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
+use bytemuck::Pod;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::Number;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Elements of a block along the axis where they lie together in the operand.
@@ -18,17 +24,47 @@ const BLOCK: usize = 16;
 /// Where each element of a result comes from.
 #[derive(Clone, Debug)]
 pub(super) struct Moved {
-    operand: usize,
+    pub(super) operand: usize,
     place: Linear,
-    dims: Vec<usize>,
+    pub(super) dims: Vec<usize>,
+    padding: Option<Padding>,
+    /// Where rows begin, if that is computed.
+    gathered: Option<Gathered>,
+}
+
+/// What stands where some functions are out of their bounds.
+#[derive(Clone, Debug)]
+struct Padding {
+    bounds: Vec<Bound>,
+    /// The bits of the element.
+    otherwise: u64,
 }
 
 impl Moved {
     /// What a nest without a reduction moves, if it does nothing else.
-    pub(super) fn of(elem: onnx_ir::ElemType, dims: &[usize], body: &Program) -> Option<Moved> {
-        let [Instr::Load { to, operand, elem: from, place }] = &body.instrs[..] else { return None };
+    pub(super) fn of(elem: ElemType, dims: &[usize], body: &Program) -> Option<Moved> {
+        let last = dims.len() - 1;
+        let (to, operand, from, place, padding, gathered) = match &body.instrs[..] {
+            [Instr::Load { to, operand, elem, place }] => (to, operand, elem, place.clone(), None, None),
+            [Instr::LoadWhere { to, operand, elem, place, bounds, otherwise }] if place.by[last] == 1 => {
+                let number = match to.class {
+                    Class::Int => Number::Int(otherwise.1.into()),
+                    Class::Single | Class::Double => Number::Float(otherwise.0),
+                };
+                let otherwise = number.to_bits(*elem)?;
+                let padding = Padding { bounds: bounds.clone(), otherwise };
+                (to, operand, elem, place.clone(), Some(padding), None)
+            }
+            [.., Instr::Gather { to, operand, elem, .. }] => {
+                let gathered = Gathered::of(dims, body)?;
+                let place = Linear { base: 0, by: SmallVec::new() };
+                (to, operand, elem, place, None, Some(gathered))
+            }
+            _ => return None,
+        };
         let is_all = *from == elem && body.result == Some(*to);
-        is_all.then(|| Moved { operand: *operand, place: place.clone(), dims: dims.to_vec() })
+        let (operand, dims) = (*operand, dims.to_vec());
+        is_all.then_some(Moved { operand, place, dims, padding, gathered })
     }
 
     /// Some elements of the result, in row-major order.
@@ -42,24 +78,28 @@ impl Moved {
             fail!("input {} is left out", self.operand)
         };
         match width(from.elem) {
-            Some(1) => self.words::<u8>(from.words(), from.first, elements, out),
-            Some(2) => self.words::<u16>(from.words(), from.first, elements, out),
-            Some(4) => self.words::<u32>(from.words(), from.first, elements, out),
-            Some(8) => self.words::<u64>(from.words(), from.first, elements, out),
+            Some(1) => self.words::<u8>(operands, from, elements, out),
+            Some(2) => self.words::<u16>(operands, from, elements, out),
+            Some(4) => self.words::<u32>(operands, from, elements, out),
+            Some(8) => self.words::<u64>(operands, from, elements, out),
             Some(_) | None => fail!("elements of no width"),
         }
     }
 
-    fn words<T: bytemuck::Pod>(
+    fn words<T: Pod>(
         &self,
-        from: &[T],
-        first: i64,
+        operands: &Operands<'_>,
+        view: View<'_>,
         elements: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let Ok(mut out) = bytemuck::try_cast_slice_mut::<u8, T>(out) else {
             fail!("elements of another width")
         };
+        let (from, first) = (view.words::<T>(), view.first);
+        if let Some(gathered) = &self.gathered {
+            return gathered.run(operands, &self.dims, (from, first), elements, out);
+        }
         let last = self.dims.len() - 1;
         let by = &self.place.by;
         // The axis along which blocks lie: the last one itself if there is no better.
@@ -76,11 +116,34 @@ impl Moved {
             (*at, index) = (index % d, index / d);
         }
         while !out.is_empty() {
+            let row = self.dims[last];
+            // Whole rows along the axis before.
+            if across == last && last > 0 && at[last] == 0 && out.len() >= row {
+                let rows = (self.dims[last - 1] - at[last - 1]).min(out.len() / row);
+                let (now, later) = out.split_at_mut(rows * row);
+                self.rows(from, first, &mut at, now)?;
+                out = later;
+                at[last - 1] += rows;
+                if at[last - 1] == self.dims[last - 1] {
+                    at[last - 1] = 0;
+                    advance(&mut at[..last - 1], &self.dims[..last - 1]);
+                }
+                continue;
+            }
             let n = (self.dims[across] - at[across]).min(out.len() / behind);
             let Some((now, later)) = out.split_at_mut_checked(n * behind).filter(|_| n > 0) else {
                 fail!("the result has fewer elements than are computed")
             };
-            self.slab(from, first, &mut at, across, now)?;
+            match &self.padding {
+                None => self.slab(from, first, &mut at, across, now)?,
+                Some(padding) => {
+                    let values = padding.values(&at);
+                    let place = self.place.at(&at) - first;
+                    if padding.line(from, place, &values, last, now).is_none() {
+                        fail!("an index is out of bounds")
+                    }
+                }
+            }
             out = later;
             at[across] += n;
             if at[across] == self.dims[across] {
@@ -89,6 +152,37 @@ impl Moved {
             }
         }
         Ok(())
+    }
+
+    /// Whole rows of the last axis, along the one before.
+    fn rows<T: Pod>(&self, from: &[T], first: i64, at: &mut [usize], out: &mut [T]) -> Result<(), Failure> {
+        let last = self.dims.len() - 1;
+        let (row, by) = (self.dims[last], [self.place.by[last - 1], self.place.by[last]]);
+        let mut place = self.place.at(at) - first;
+        let mut is_there = true;
+        match &self.padding {
+            Some(padding) => {
+                let mut values = padding.values(at);
+                for out in out.chunks_exact_mut(row) {
+                    is_there &= padding.line(from, place, &values, last, out).is_some();
+                    values.iter_mut().zip(&padding.bounds).for_each(|(value, bound)| {
+                        *value += bound.function.by[last - 1];
+                    });
+                    place += by[0];
+                }
+            }
+            None => {
+                for out in out.chunks_exact_mut(row) {
+                    is_there &= match (by[1], usize::try_from(place)) {
+                        (1, Ok(start)) => copied(from, start, out).is_some(),
+                        (_, Ok(start)) => line(from, start, by[1], out).is_ok(),
+                        (_, Err(_)) => false,
+                    };
+                    place += by[0];
+                }
+            }
+        }
+        if is_there { Ok(()) } else { fail!("an index is out of bounds") }
     }
 
     /// Elements from a position on, some steps along one axis and all along those behind it.
@@ -124,6 +218,47 @@ impl Moved {
             }
         }
     }
+}
+
+impl Padding {
+    /// What bounds are asked of at a position.
+    fn values(&self, at: &[usize]) -> SmallVec<[i64; 4]> {
+        self.bounds.iter().map(|bound| bound.function.at(at)).collect()
+    }
+
+    /// A stretch of elements along an axis, from a place on.
+    #[inline]
+    fn line<T: Pod>(
+        &self,
+        from: &[T],
+        place: i64,
+        values: &[i64],
+        along: usize,
+        out: &mut [T],
+    ) -> Option<()> {
+        let otherwise =
+            bytemuck::pod_read_unaligned::<T>(self.otherwise.to_le_bytes().get(..size_of::<T>())?);
+        let mut inside = 0..out.len();
+        for (bound, value) in self.bounds.iter().zip(values) {
+            let mine = bound.of(*value, bound.function.by[along], inside.end);
+            inside = inside.start.max(mine.start)..inside.end.min(mine.end);
+        }
+        if inside.is_empty() {
+            out.fill(otherwise);
+            return Some(());
+        }
+        let start = usize::try_from(place + inside.start as i64).ok()?;
+        out[..inside.start].fill(otherwise);
+        out[inside.end..].fill(otherwise);
+        copied(from, start, &mut out[inside])
+    }
+}
+
+/// Elements from one on.
+#[inline]
+fn copied<T: Copy>(from: &[T], start: usize, out: &mut [T]) -> Option<()> {
+    out.copy_from_slice(from.get(start..)?.get(..out.len())?);
+    Some(())
 }
 
 /// A stretch of elements along the last axis.

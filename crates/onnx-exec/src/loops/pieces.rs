@@ -142,6 +142,7 @@ impl Nest {
             reduction: None,
             body: Program::default(),
             then: None,
+            in_pipelines: [None, None],
             contraction: None,
             taps: None,
             epilogue: None,

@@ -217,6 +217,7 @@ impl Instr {
             Instr::Divide { to, x, by, is_remainder } => {
                 format!("{to} = {x} {} {by}", if *is_remainder { "%" } else { "/" })
             }
+            Instr::Pipeline(pipeline) => format!("{} stages in one pass", pipeline.stages.len()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is done for one strip.
 
+use super::pipeline::Pipeline;
 use super::{Class, Linear};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Binary, Cast, Unary};
@@ -96,6 +97,8 @@ pub(super) enum Instr {
         by: i64,
         is_remainder: bool,
     },
+    /// Several steps in one pass.
+    Pipeline(Box<Pipeline>),
 }
 
 impl Instr {
@@ -132,6 +135,10 @@ impl Instr {
                 visit(yes);
                 visit(no);
                 visit(to);
+            }
+            Instr::Pipeline(pipeline) => {
+                pipeline.reads().for_each(&mut *visit);
+                pipeline.writes().for_each(visit);
             }
         }
     }
@@ -242,7 +249,8 @@ impl Program {
                 | Instr::Select { .. }
                 | Instr::Cast { .. }
                 | Instr::Widen { .. }
-                | Instr::Divide { .. } => {}
+                | Instr::Divide { .. }
+                | Instr::Pipeline(_) => {}
             }
         }
     }

@@ -3,21 +3,23 @@
 use super::Class;
 use super::lanes::Registers;
 use super::program::Reg;
+use super::sums::{AddAlong, AddPending, AddRows, AddSingles};
 use super::view::Operands;
 use super::widest::{Job, widest};
 use onnx_ops::meaning::{Combine, Keep};
 use std::ops::Range;
 
 /// Totals that a strip which is reduced itself is combined into, element after element in turn; these are combined in the end.
-const ALONG: usize = 64;
+pub(super) const ALONG: usize = 64;
 
 /// Totals of a strip, a lane each; if the strip is reduced itself, the first are combined in the end.
 ///
-/// Single floats are added up in doubles. The order depends on the number of elements alone.
+/// Single floats are added up in doubles, as `sums` says. The order depends on the number of elements alone.
 pub(super) struct Totals {
     combine: Combine,
-    /// The greatest or least of single floats.
+    /// The greatest or least of single floats, or sums that are not yet added to doubles: so many of each lane.
     single: Vec<f32>,
+    pending: usize,
     double: Vec<f64>,
     int: Vec<i64>,
     /// Where the best is, of positions.
@@ -34,6 +36,7 @@ impl Totals {
         Totals {
             combine,
             single: vec![0.0; count(class == Class::Single)],
+            pending: 0,
             double: vec![0.0; count(class == Class::Double || class == Class::Single && is_added)],
             int: vec![0; count(class == Class::Int)],
             at: vec![0; count(is_place(combine))],
@@ -44,7 +47,7 @@ impl Totals {
     /// Begins again, with so many totals, and at least those that strips are pushed along into.
     pub(super) fn clear(&mut self, n: usize) {
         let n = n.max(ALONG);
-        self.count = 0;
+        (self.count, self.pending) = (0, 0);
         let (float, int) = match self.combine {
             Combine::Sum => (0.0, 0),
             Combine::Product => (1.0, 1),
@@ -64,9 +67,12 @@ impl Totals {
 
     /// Adds a lane of `x` to each total.
     pub(super) fn push(&mut self, n: usize, x: Strips<'_>) {
-        let Totals { combine, single, double, int, at, count } = self;
+        let Totals { combine, single, pending, double, int, at, count } = self;
         let (combine, at, count_now) = (*combine, first(at, n), *count);
         match x {
+            Strips::Single(x) if combine == Combine::Sum => {
+                widest(AddPending { single: first(single, n), double: first(double, n), pending, x });
+            }
             Strips::Single(x) if matches!(combine, Combine::Sum | Combine::Product) => {
                 widest(Push { combine, totals: first(double, n), at, count: count_now, x });
             }
@@ -79,9 +85,13 @@ impl Totals {
 
     /// Adds lanes of `x` to the first totals, as one after the other. Positions go on where they were.
     pub(super) fn push_along(&mut self, x: Strips<'_>) {
-        let Totals { combine, single, double, int, at, count } = self;
+        let Totals { combine, single, double, int, at, count, .. } = self;
         let combine = *combine;
         *count = match x {
+            Strips::Single(x) if combine == Combine::Sum => {
+                widest(AddAlong { totals: double, x });
+                *count + x.len() as i64
+            }
             Strips::Single(x) if matches!(combine, Combine::Sum | Combine::Product) => {
                 widest(PushAlong { combine, totals: double, at, count: *count, x })
             }
@@ -102,6 +112,9 @@ impl Totals {
                     self.push_along(x.part(row * lanes..(row + 1) * lanes));
                     regs.int[total.at][to + row] = self.at.first().copied().unwrap_or(0);
                 }
+            }
+            (Strips::Single(x), Class::Double) if combine == Combine::Sum => {
+                widest(AddRows { lanes, x, totals: &mut regs.double[total.at][to..] });
             }
             (Strips::Single(x), Class::Double) if is_added => {
                 widest(Rows { combine, lanes, x, totals: &mut regs.double[total.at][to..] });
@@ -134,7 +147,11 @@ impl Totals {
     }
 
     /// Puts `n` totals into a register, from a lane on.
-    pub(super) fn put(&self, n: usize, regs: &mut Registers, total: Reg, first: usize) {
+    pub(super) fn put(&mut self, n: usize, regs: &mut Registers, total: Reg, first: usize) {
+        if self.pending > 0 {
+            self.pending = 0;
+            widest(AddSingles { double: &mut self.double[..n], single: &self.single[..n] });
+        }
         let lanes = first..first + n;
         match total.class {
             Class::Single => regs.own(total)[lanes].copy_from_slice(&self.single[..n]),

@@ -1,9 +1,10 @@
 //! Runs a nest.
 
-use super::interpret::{numbers, run};
+use super::interpret::{numbers, run, run_into};
 use super::lanes::{Registers, SLACK, short_of, wrap};
 use super::memory::store;
-use super::program::Reg;
+use super::pipeline::Out;
+use super::program::{Instr, Reg};
 use super::reduce::{Strips, Totals};
 use super::strip::Strip;
 use super::taps::{Laid, Taps};
@@ -121,6 +122,11 @@ impl Workers {
 /// The most lanes of pixels that are computed together: their totals stay in the first cache.
 const OF_PIXELS: usize = 4 * LANES;
 
+/// The most lanes of a strip of a single pipeline, which needs no registers in the first cache.
+const STREAMED: usize = 16 * LANES;
+/// The same if the lanes are reduced next.
+const REDUCED: usize = 4 * LANES;
+
 /// A nest of loops that is being run.
 struct Loops {
     body: Registers,
@@ -128,6 +134,8 @@ struct Loops {
     totals: Option<Totals>,
     /// Where totals go.
     total: Reg,
+    /// The most lanes of a strip.
+    most: usize,
     /// What stencils lay out.
     laid: Laid,
     /// Sums of products of bytes, before they become integers.
@@ -156,22 +164,53 @@ impl Job for ToInts<'_> {
     }
 }
 
+impl Nest {
+    /// The most lanes of a strip of the body.
+    fn most_lanes(&self) -> usize {
+        let body = self.run_body();
+        let extents: SmallVec<[usize; 8]> = match self.reduction {
+            None => SmallVec::from_slice(&self.dims),
+            // Rows are what is reduced, for the last axis of the result.
+            Some(reduction) if reduction.is_inner && self.over.len() == 1 => {
+                self.dims.last().into_iter().chain(&self.over).copied().collect()
+            }
+            Some(_) => return LANES,
+        };
+        // What is reduced as it lies needs no register.
+        let is_as_it_lies = |instr: &Instr, rows: i64| match instr {
+            Instr::Load { elem: ElemType::FLOAT, place, to, .. } => {
+                place.by[body.along] == 1 && place.by[self.dims.len() - 1] == rows && body.result == Some(*to)
+            }
+            _ => false,
+        };
+        match (&body.instrs[..], self.reduction) {
+            ([load], Some(_)) if is_as_it_lies(load, self.over[0] as i64) => REDUCED,
+            (_, Some(_)) if body.is_streamed_in(self.dims.len() - 1, &extents) => REDUCED,
+            (_, None) if body.is_streamed_in(0, &extents) && Out::is_of(self.elem) => STREAMED,
+            (_, _) => LANES,
+        }
+    }
+}
+
 impl Loops {
     fn new(nest: &Nest) -> Self {
         // Of nothing, there may be totals.
         let lanes = LANES.min(nest.steps().max(nest.dims.iter().product()));
-        let class = nest.body.result.map_or(Class::Single, |result| result.class);
+        let class = nest.run_body().result.map_or(Class::Single, |result| result.class);
         let totals = nest.reduction.map(|reduction| Totals::new(reduction.combine, class, lanes));
         let class = nest.reduction.map_or(class, |reduction| reduction.total);
-        let mut counts = nest.then.as_ref().map_or([0; 3], |then| then.counts);
+        let mut counts = nest.run_then().map_or([0; 3], |then| then.counts);
         counts[class as usize] += 1;
         let own = Reg { class, at: counts[class as usize] - 1 };
-        let total = nest.then.as_ref().and_then(|then| then.total).unwrap_or(own);
-        let (body, then) = (Registers::new(nest.body.counts, lanes), Registers::new(counts, lanes));
+        let total = nest.run_then().and_then(|then| then.total).unwrap_or(own);
+        let most = nest.most_lanes();
+        let of_body = if nest.reduction.is_some() { most.min(nest.steps()).max(lanes) } else { lanes };
+        let body = Registers::new(nest.run_body().counts, of_body);
+        let then = Registers::new(counts, lanes);
         let (laid, sums) = (Laid::default(), Vec::new());
-        let mut loops = Loops { body, then, totals, total, laid, sums, numbers: Default::default() };
-        numbers(&nest.body, &mut loops.body);
-        if let Some(then) = &nest.then {
+        let mut loops = Loops { body, then, totals, total, most, laid, sums, numbers: Default::default() };
+        numbers(nest.run_body(), &mut loops.body);
+        if let Some(then) = nest.run_then() {
             numbers(then, &mut loops.then);
         }
         loops
@@ -194,7 +233,11 @@ impl Loops {
         self.laid.clear();
         // Pixels with all their channels share more of what they read the more there are.
         let is_wide = nest.taps.as_ref().is_some_and(Taps::are_channels) && !nest.over.contains(&0);
-        let most = if is_wide { OF_PIXELS } else { LANES };
+        let most = match nest.reduction {
+            _ if is_wide => OF_PIXELS,
+            None => self.most,
+            Some(_) => LANES,
+        };
         let is_by_row = nest.taps.as_ref().is_some_and(|taps| !taps.has_windows());
         let mut rest = out;
         let mut left = elements.len();
@@ -282,19 +325,16 @@ impl Loops {
     ) -> Result<(), Failure> {
         let n = strip.n();
         let (program, regs, result) = match nest.reduction {
-            None => (Some(&nest.body), &mut self.body, nest.body.result),
+            None => (Some(nest.run_body()), &mut self.body, nest.run_body().result),
             Some(_) => {
-                let result = nest.then.as_ref().map_or(Some(self.total), |then| then.result);
-                (nest.then.as_ref(), &mut self.then, result)
+                let result = nest.run_then().map_or(Some(self.total), |then| then.result);
+                (nest.run_then(), &mut self.then, result)
             }
         };
         let Some(result) = result else { fail!("a program has no result") };
         if let Some(program) = program {
-            let wanted = match nest.elem {
-                ElemType::FLOAT => bytemuck::try_cast_slice_mut(out).ok(),
-                _ => None,
-            };
-            if run(program, regs, operands, strip, at, wanted)? {
+            let wanted = Out::of(nest.elem, out);
+            if run_into(program, regs, operands, strip, at, wanted)? {
                 return Ok(());
             }
         }
@@ -313,7 +353,7 @@ impl Loops {
         at: &mut [usize],
     ) -> Result<(), Failure> {
         let (total, n) = (self.total, strip.n());
-        let Some(result) = nest.body.result else { fail!("a program has no result") };
+        let Some(result) = nest.run_body().result else { fail!("a program has no result") };
         let Some(totals) = &mut self.totals else { fail!("a reduction has no totals") };
         let split = nest.dims.len();
         let is_empty = nest.over.contains(&0);
@@ -347,7 +387,7 @@ impl Loops {
             loop {
                 let steps = most.min(nest.over[inner] - at[split + inner]);
                 let these = if steps > 1 { Strip::rows(split + inner, last, steps, n) } else { strip };
-                run(&nest.body, &mut self.body, operands, these, at, None)?;
+                run(nest.run_body(), &mut self.body, operands, these, at, None)?;
                 let x = Strips::of(&mut self.body, steps * n, result, operands);
                 for step in 0..steps {
                     totals.push(n, x.part(step * n..(step + 1) * n));
@@ -390,11 +430,11 @@ impl Loops {
             while done < row.len() {
                 at[split - 1] = first + done;
                 let mut rows = 1;
-                if outer.is_empty() && inner[0] <= LANES {
+                if outer.is_empty() && inner[0] <= self.most {
                     // As many lanes as fit into a strip.
-                    rows = (LANES / inner[0]).min(row.len() - done);
+                    rows = (self.most / inner[0]).min(row.len() - done);
                     let strip = Strip::rows(split - 1, along, rows, inner[0]);
-                    run(&nest.body, body, operands, strip, at, None)?;
+                    run(nest.run_body(), body, operands, strip, at, None)?;
                     let x = Strips::of(body, strip.n(), result, operands);
                     totals.rows(inner[0], x, then, total, row.start + done);
                 } else {
@@ -403,9 +443,9 @@ impl Loops {
                     loop {
                         let mut start = 0;
                         while start < inner[0] {
-                            let m = LANES.min(inner[0] - start);
+                            let m = self.most.min(inner[0] - start);
                             at[along] = start;
-                            run(&nest.body, body, operands, Strip::line(along, m), at, None)?;
+                            run(nest.run_body(), body, operands, Strip::line(along, m), at, None)?;
                             totals.push_along(Strips::of(body, m, result, operands));
                             start += m;
                         }

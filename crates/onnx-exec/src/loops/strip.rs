@@ -3,6 +3,9 @@
 use super::{LANES, Linear};
 use std::ops::Range;
 
+// Functions are inlined so that strips stay in registers: read from memory right after they are written there, in other units, they
+// would wait for all stores before, to results too.
+
 /// The lanes of a strip: planes of rows of lanes, in row-major order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strip {
@@ -21,11 +24,13 @@ pub(super) struct Walk {
 
 impl Strip {
     /// Lanes along one axis.
+    #[inline(always)]
     pub(super) fn line(along: usize, n: usize) -> Strip {
         Strip { axes: [along; 3], extents: [1, 1, n] }
     }
 
     /// Rows of lanes along one axis, which lie along another.
+    #[inline(always)]
     pub(super) fn rows(across: usize, along: usize, rows: usize, lanes: usize) -> Strip {
         Strip { axes: [along, across, along], extents: [1, rows, lanes] }
     }
@@ -36,6 +41,7 @@ impl Strip {
     }
 
     /// The same with a number of lanes that are too many for registers.
+    #[inline(always)]
     pub(super) fn at_most(at: &[usize], dims: &[usize], left: usize, most: usize) -> Strip {
         let last = dims.len() - 1;
         let most = most.min(left);
@@ -55,6 +61,7 @@ impl Strip {
     }
 
     /// The same from a position on, of one row only.
+    #[inline(always)]
     pub(super) fn first_row(self) -> Strip {
         Strip::line(self.axes[2], self.extents[2])
     }
@@ -65,8 +72,15 @@ impl Strip {
     }
 
     /// How many lanes there are.
+    #[inline(always)]
     pub(super) fn n(&self) -> usize {
         self.extents.iter().product()
+    }
+
+    /// How many planes, rows and lanes there are.
+    #[inline(always)]
+    pub(super) fn extents(&self) -> [usize; 3] {
+        self.extents
     }
 
     /// How many lanes a row has.
@@ -93,6 +107,7 @@ impl Strip {
     }
 
     /// The values of a function.
+    #[inline(always)]
     pub(super) fn walk(&self, function: &Linear, at: &[usize]) -> Walk {
         let by = self.axes.map(|axis| function.by[axis]);
         Walk { start: function.at(at), extents: self.extents, by }
@@ -128,6 +143,7 @@ impl Strip {
 
 impl Walk {
     /// How far apart all lanes are, if they are as far apart at the end of a row.
+    #[inline(always)]
     pub(super) fn stride(&self) -> Option<i64> {
         let [planes, rows, lanes] = self.extents;
         let [of_plane, of_row, by] = self.by;
@@ -136,6 +152,7 @@ impl Walk {
     }
 
     /// The same with longer rows, if some lie as if they were one.
+    #[inline(always)]
     pub(super) fn merged(self) -> Walk {
         let [planes, rows, lanes] = self.extents;
         let [of_plane, of_row, by] = self.by;

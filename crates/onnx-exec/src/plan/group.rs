@@ -25,8 +25,9 @@ use onnx_ops::meaning::{Expr, Formula};
 
 /// What a row leaves for the kernel alone is no more than this.
 const MOST_OF_ROW: usize = 1 << 20;
-/// Bytes of a block that are computed by one formula and read by the next: they stay in the first caches.
-const BLOCK: usize = 1 << 15;
+/// Bytes of a block that are computed by one formula and read by the next: they stay in the second cache, and
+/// what it takes to begin a formula for a block is little beside what it computes.
+const BLOCK: usize = 1 << 17;
 /// The same of matrices, for which a block takes longer to begin: they stay in the second cache.
 const BLOCK_OF_MATRICES: usize = 1 << 18;
 /// Formulas of so many steps are worth several threads, which share rows: no fewer than these.

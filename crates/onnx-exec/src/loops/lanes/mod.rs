@@ -7,8 +7,11 @@ mod kept;
 mod single;
 
 use super::Class;
+use super::memory::{Places, load};
 use super::narrow::{round_to_brain, round_to_half};
+use super::pipeline::Edges;
 use super::program::Reg;
+use super::strip::Walk;
 use super::view::Operands;
 use super::widest::{Job, widest};
 use each::{both, each};
@@ -26,6 +29,8 @@ pub(super) struct Registers {
     pub(super) double: Vec<Vec<f64>>,
     pub(super) int: Vec<Vec<i64>>,
     stands: Vec<Stand>,
+    /// Tiles of pipelines.
+    pub(super) edges: Edges,
 }
 
 thread_local! {
@@ -45,13 +50,15 @@ impl Drop for Registers {
 
 /// What stands for the lanes of a register of single floats.
 #[derive(Clone, Copy)]
-enum Stand {
+pub(super) enum Stand {
     /// They themselves.
     Own,
     /// The elements of an operand from one on, all of which are there.
     Elements(usize, usize),
     /// A number for all.
     Number(f32),
+    /// The elements of an operand at some places, as soon as somebody wants to look at them.
+    Loaded(usize, Walk),
 }
 
 /// Lanes of single floats.
@@ -73,6 +80,7 @@ impl Registers {
             double: kept::take(&mut kept.double, double, lanes),
             int: kept::take(&mut kept.int, int, lanes),
             stands: vec![Stand::Own; single],
+            edges: Edges::default(),
         })
     }
 
@@ -99,6 +107,16 @@ impl Registers {
         self.stands[to.at] = Stand::Elements(operand, first);
     }
 
+    /// Lets elements of an operand at some places be the lanes.
+    pub(super) fn promise(&mut self, to: Reg, operand: usize, walk: Walk) {
+        self.stands[to.at] = Stand::Loaded(operand, walk);
+    }
+
+    /// What stands for the lanes of a register of single floats.
+    pub(super) fn stand(&self, x: Reg) -> &Stand {
+        &self.stands[x.at]
+    }
+
     /// The lanes of a register of single floats, to be written.
     pub(super) fn own(&mut self, to: Reg) -> &mut [f32] {
         self.stands[to.at] = Stand::Own;
@@ -110,6 +128,10 @@ impl Registers {
         if x.class != Class::Single {
             return;
         }
+        // Strips of a single pipeline have more lanes than registers, which are not needed then.
+        if self.single[x.at].len() < n {
+            self.single[x.at].resize(n + SLACK, 0.0);
+        }
         match self.stands[x.at] {
             Stand::Own => return,
             // For all strips.
@@ -117,14 +139,24 @@ impl Registers {
             Stand::Elements(operand, first) => {
                 self.single[x.at][..n].copy_from_slice(elements(operands, operand, first, n));
             }
+            Stand::Loaded(operand, walk) => {
+                // Who has loaded it has seen that there is one.
+                if let Some(view) = operands.get(operand).copied().flatten() {
+                    let places = match walk.stride() {
+                        Some(by) => Places::Stride(walk.start, by),
+                        None => Places::Rows(walk.merged()),
+                    };
+                    load(self, 0..n, x, view, places);
+                }
+            }
         }
         self.stands[x.at] = Stand::Own;
     }
 
-    /// The lanes of a register of single floats.
+    /// The lanes of a register of single floats, which are loaded.
     pub(super) fn lanes<'l>(&'l self, n: usize, x: Reg, operands: &Operands<'l>) -> Lanes<'l> {
         match self.stands[x.at] {
-            Stand::Own => Lanes::Each(&self.single[x.at][..n]),
+            Stand::Own | Stand::Loaded(..) => Lanes::Each(&self.single[x.at][..n]),
             Stand::Number(number) => Lanes::All(number),
             Stand::Elements(operand, first) => Lanes::Each(elements(operands, operand, first, n)),
         }
@@ -132,11 +164,11 @@ impl Registers {
 
     /// The same as lanes that can be looked at.
     pub(super) fn singles<'l>(&'l mut self, n: usize, x: Reg, operands: &Operands<'l>) -> &'l [f32] {
-        if let Stand::Number(_) = self.stands[x.at] {
+        if let Stand::Number(_) | Stand::Loaded(..) = self.stands[x.at] {
             self.settle(n, x, operands);
         }
         match self.stands[x.at] {
-            Stand::Own | Stand::Number(_) => &self.single[x.at][..n],
+            Stand::Own | Stand::Number(_) | Stand::Loaded(..) => &self.single[x.at][..n],
             Stand::Elements(operand, first) => elements(operands, operand, first, n),
         }
     }
@@ -144,6 +176,12 @@ impl Registers {
     /// Applies an operation to lanes of one register.
     pub(super) fn unary(&mut self, n: usize, to: Reg, op: Unary, x: Reg, operands: &Operands<'_>) {
         if (x.class, to.class) == (Class::Single, Class::Single) {
+            if let Stand::Number(number) = self.stands[x.at] {
+                let mut result = [0.0];
+                single_unary(op, &mut result, &[number]);
+                self.stands[to.at] = Stand::Number(result[0]);
+                return;
+            }
             let mut out = self.taken(to);
             single_unary(op, &mut out[..n], self.singles(n, x, operands));
             self.single[to.at] = out;
@@ -163,6 +201,12 @@ impl Registers {
         operands: &Operands<'_>,
     ) {
         if (a.class, to.class) == (Class::Single, Class::Single) {
+            if let (Stand::Number(_), Stand::Number(_)) = (self.stands[a.at], self.stands[b.at]) {
+                let mut result = [0.0];
+                self.binary_into(&mut result, op, [a, b], operands);
+                self.stands[to.at] = Stand::Number(result[0]);
+                return;
+            }
             let mut out = self.taken(to);
             self.binary_into(&mut out[..n], op, [a, b], operands);
             self.single[to.at] = out;
@@ -182,9 +226,10 @@ impl Registers {
         operands: &Operands<'_>,
     ) {
         let n = out.len();
-        if op == Binary::Pow {
-            self.settle(n, a, operands);
-            self.settle(n, b, operands);
+        for x in [a, b] {
+            if op == Binary::Pow || matches!(self.stands[x.at], Stand::Loaded(..)) {
+                self.settle(n, x, operands);
+            }
         }
         let (a, b) = (self.lanes(n, a, operands), self.lanes(n, b, operands));
         widest(Singles { out, step: SingleStep::Binary(op, a, b) });
@@ -224,9 +269,15 @@ impl Registers {
     }
 
     /// The lanes of a register of single floats, which is about to get them back.
-    fn taken(&mut self, to: Reg) -> Vec<f32> {
+    pub(super) fn taken(&mut self, to: Reg) -> Vec<f32> {
         self.stands[to.at] = Stand::Own;
         std::mem::take(&mut self.single[to.at])
+    }
+
+    /// Gives a register back its lanes.
+    pub(super) fn give(&mut self, to: Reg, lanes: Vec<f32>) {
+        self.stands[to.at] = Stand::Own;
+        self.single[to.at] = lanes;
     }
 
     /// Nothing stands for the lanes of a register any more.

@@ -1,0 +1,552 @@
+//! Programs in one pass: steps on single floats whose value goes from one operation to the next in hardware registers.
+//!
+//! A step of a program by itself reads lanes from the first cache and writes lanes to it. A [`Pipeline`] goes through all of its
+//! operations for a tile of lanes before it begins the next tile; a value that is read again later is kept beside it. Conditions
+//! are single floats, too: 1 where they hold, else 0. Narrow elements are widened where they are read and narrowed where they are
+//! stored.
+//!
+//! ```text
+//! f1 = x[i0]; f2 = Sub f1 m; f3 = Exp f2; f4 = Mul f3 w      load x; Sub m; Exp; Mul w; put f4
+//! ```
+//! Each operation is the one that the step does, so that the results are the same to the bit.
+
+mod run;
+#[cfg(test)]
+mod tests;
+mod tile;
+
+use super::program::{Instr, Program, Reg};
+use super::{Class, Nest};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Cast, Unary};
+pub(super) use run::{Edges, Out};
+use tile::TILE;
+
+/// Steps in one pass.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Pipeline {
+    pub(super) stages: Vec<Stage>,
+    /// How many values are kept at most.
+    pub(super) kept: usize,
+}
+
+/// What is done with the value that goes through a pipeline.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Stage {
+    /// It becomes another.
+    Load(Source),
+    /// It is kept under a number.
+    Keep(usize),
+    /// It is a result, in a register.
+    Put(Reg),
+    Unary(Unary),
+    /// It and another, in this order; of a test, 1 or 0.
+    Binary(Binary, Source),
+    /// Another and it.
+    Swapped(Binary, Source),
+    /// The first of two where it is not 0, else the second.
+    Select(Source, Source),
+    /// Rounded to what the type has.
+    Round(ElemType),
+}
+
+/// Another value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Source {
+    Reg(Reg),
+    Kept(usize),
+}
+
+impl Pipeline {
+    /// The registers that are read.
+    pub(super) fn reads(&mut self) -> impl Iterator<Item = &mut Reg> {
+        let sources = self.stages.iter_mut().flat_map(|stage| match stage {
+            Stage::Load(a) | Stage::Binary(_, a) | Stage::Swapped(_, a) => [Some(a), None],
+            Stage::Select(a, b) => [Some(a), Some(b)],
+            Stage::Keep(_) | Stage::Put(_) | Stage::Unary(_) | Stage::Round(_) => [None, None],
+        });
+        sources.flatten().filter_map(|source| match source {
+            Source::Reg(reg) => Some(reg),
+            Source::Kept(_) => None,
+        })
+    }
+
+    /// Whether a register is written.
+    pub(super) fn has_put(&self, reg: Reg) -> bool {
+        self.stages.contains(&Stage::Put(reg))
+    }
+
+    /// The registers that are written.
+    pub(super) fn writes(&mut self) -> impl Iterator<Item = &mut Reg> {
+        self.stages.iter_mut().filter_map(|stage| match stage {
+            Stage::Put(reg) => Some(reg),
+            _ => None,
+        })
+    }
+}
+
+/// Whether pipelines read elements of a type.
+fn is_read(elem: ElemType) -> bool {
+    use ElemType as E;
+    matches!(elem, E::FLOAT | E::FLOAT16 | E::BFLOAT16 | E::UINT8 | E::INT8 | E::BOOL | E::INT32)
+}
+
+/// Whether a stage computes it.
+fn has_unary(op: Unary) -> bool {
+    match op {
+        Unary::Neg | Unary::Abs | Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round => true,
+        Unary::Sqrt | Unary::Reciprocal | Unary::Not | Unary::IsNaN => true,
+        Unary::Exp | Unary::Expm1 | Unary::Log | Unary::Log1p | Unary::Tanh | Unary::Erf => true,
+        // What the standard library computes lane by lane, or what depends on all lanes.
+        Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => false,
+        Unary::Sinh | Unary::Cosh | Unary::Asinh | Unary::Acosh | Unary::Atanh => false,
+        Unary::BitwiseNot => false,
+    }
+}
+
+fn has_binary(op: Binary) -> bool {
+    match op {
+        Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Min | Binary::Max => true,
+        Binary::And | Binary::Or | Binary::Xor => true,
+        Binary::Equal | Binary::Less | Binary::LessOrEqual => true,
+        Binary::Greater | Binary::GreaterOrEqual => true,
+        Binary::Mod | Binary::Remainder | Binary::Pow => false,
+        Binary::BitwiseAnd | Binary::BitwiseOr | Binary::BitwiseXor => false,
+        Binary::ShiftLeft | Binary::ShiftRight => false,
+    }
+}
+
+/// Whether single floats are rounded to a type in a stage.
+fn is_rounded(cast: Cast) -> bool {
+    matches!(
+        cast.to,
+        ElemType::FLOAT | ElemType::FLOAT16 | ElemType::BFLOAT16 | ElemType::UINT8 | ElemType::INT8
+    )
+}
+
+/// Puts pipelines together.
+struct Builder {
+    /// The steps, each register of which is written once.
+    from: Vec<Instr>,
+    /// For each step what it writes.
+    writes: Vec<Reg>,
+    /// For each register of single floats and of integers the steps that read it, in order.
+    readers: [Vec<Vec<usize>>; 3],
+    /// Integers that are conditions: 1 or 0.
+    is_condition: Vec<bool>,
+    /// Steps that compute the same for all lanes of a row, which is done once.
+    is_even: Vec<bool>,
+    result: Option<Reg>,
+    /// The single floats that stand for conditions.
+    as_single: Vec<Option<Reg>>,
+    /// Conditions that are there as integers.
+    is_int_there: Vec<bool>,
+    /// Steps of the pipeline that is being put together.
+    open: Vec<usize>,
+    program: Program,
+}
+
+impl Nest {
+    /// Puts the programs that loops run into pipelines.
+    pub(super) fn find_pipelines(&mut self) {
+        if self.contraction.is_some() || self.moved.is_some() {
+            return;
+        }
+        let of_body = if self.reduction.is_some() { ElemType::FLOAT } else { self.elem };
+        let then = self.then.as_ref().and_then(|then| then.in_pipelines(self.elem));
+        self.in_pipelines = [self.body.in_pipelines(of_body), then.filter(|then| !then.is_single_stage())];
+    }
+}
+
+impl Program {
+    /// Whether it is a single pipeline that reads operands as they lie, so that strips may be of any length: given the extents of
+    /// axes from one on up to the one that strips lie along.
+    pub(super) fn is_streamed_in(&self, first: usize, extents: &[usize]) -> bool {
+        let [loads @ .., Instr::Pipeline(pipeline)] = &self.instrs[..] else { return false };
+        let Some((lanes, before)) = extents.split_last() else { return false };
+        let along = self.along;
+        let is_streamed = |instr: &Instr| {
+            let Instr::Load { to, elem, place, .. } = instr else { return false };
+            let by = &place.by;
+            // Steps of rows and planes with which all lanes are one row.
+            let mut count = *lanes as i64;
+            let mut is_row = true;
+            for (i, extent) in before.iter().enumerate().rev() {
+                is_row &= *extent == 1 || by[first + i] == by[along] * count;
+                count = count.saturating_mul(*extent as i64);
+            }
+            let is_forward = (0..before.len()).all(|i| by[first + i] >= 0);
+            let fits = match by[along] {
+                0 => *elem == ElemType::FLOAT,
+                1 => is_read(*elem),
+                _ => false,
+            };
+            to.class == Class::Single && fits && is_forward && (is_row || *lanes >= TILE)
+        };
+        loads.iter().all(is_streamed) && self.result.is_some_and(|result| pipeline.has_put(result))
+    }
+
+    /// Whether it is a pipeline that does one thing with what is loaded, as which it takes longer to begin than a step does.
+    pub(super) fn is_single_stage(&self) -> bool {
+        let is_short = |instr: &Instr| match instr {
+            Instr::Pipeline(pipeline) => pipeline.stages.len() <= 3,
+            _ => true,
+        };
+        self.instrs.iter().all(is_short)
+    }
+
+    /// The same program with pipelines, for results of a type; `None` if it has nothing for one.
+    pub(super) fn in_pipelines(&self, elem: ElemType) -> Option<Program> {
+        let mut program = Program { instrs: Vec::new(), ..self.clone() };
+        let from = self.renamed(&mut program)?;
+        let mut writes = Vec::with_capacity(from.len());
+        let mut readers = program.counts.map(|count| vec![Vec::new(); count]);
+        let mut is_condition = vec![false; program.counts[Class::Int as usize]];
+        let mut is_even_reg = program.counts.map(|count| vec![false; count]);
+        for (reg, ..) in &program.numbers {
+            is_even_reg[reg.class as usize][reg.at] = true;
+        }
+        let mut is_even = Vec::with_capacity(from.len());
+        for (at, instr) in from.iter().enumerate() {
+            let mut regs: Vec<Reg> = Vec::new();
+            instr.clone().each_reg(&mut |reg| regs.push(*reg));
+            let to = regs.pop()?;
+            let is_even_now = match instr {
+                Instr::Load { place, .. } => place.by[self.along] == 0,
+                Instr::Unary { .. } | Instr::Binary { .. } => {
+                    let is_single = |reg: &Reg| reg.class == Class::Single;
+                    let is_even = |reg: &Reg| is_even_reg[reg.class as usize][reg.at];
+                    is_single(&to) && regs.iter().all(|reg| is_single(reg) && is_even(reg))
+                }
+                _ => false,
+            };
+            is_even_reg[to.class as usize][to.at] = is_even_now;
+            is_even.push(is_even_now);
+            for reg in regs {
+                readers[reg.class as usize][reg.at].push(at);
+            }
+            if to.class == Class::Int {
+                is_condition[to.at] = is_test(instr, &is_condition);
+            }
+            writes.push(to);
+        }
+        let ints = is_condition.len();
+        let mut builder = Builder {
+            from,
+            writes,
+            readers,
+            is_condition,
+            is_even,
+            result: program.result,
+            as_single: vec![None; ints],
+            is_int_there: vec![false; ints],
+            open: Vec::new(),
+            program,
+        };
+        builder.all(elem)?;
+        let mut program = builder.program;
+        let has_pipeline = program.instrs.iter().any(|instr| matches!(instr, Instr::Pipeline(_)));
+        has_pipeline.then(|| {
+            program.compact();
+            program
+        })
+    }
+
+    /// The steps with registers that are written once each; numbers, the total and the result of `to` are renamed, too.
+    fn renamed(&self, to: &mut Program) -> Option<Vec<Instr>> {
+        let mut now = self.counts.map(|count| vec![None; count]);
+        let mut counts = [0; 3];
+        let mut fresh = |class: Class| {
+            counts[class as usize] += 1;
+            Reg { class, at: counts[class as usize] - 1 }
+        };
+        for reg in to.numbers.iter_mut().map(|(reg, ..)| reg).chain(&mut to.total) {
+            let new = *now[reg.class as usize][reg.at].get_or_insert_with(|| fresh(reg.class));
+            *reg = new;
+        }
+        let mut instrs = self.instrs.clone();
+        for instr in &mut instrs {
+            let mut count = 0;
+            instr.each_reg(&mut |_| count += 1);
+            let (mut seen, mut is_all) = (0, true);
+            instr.each_reg(&mut |reg| {
+                seen += 1;
+                let slot = &mut now[reg.class as usize][reg.at];
+                // The last one is written.
+                if seen == count {
+                    *slot = Some(fresh(reg.class));
+                }
+                match *slot {
+                    Some(new) => *reg = new,
+                    None => is_all = false,
+                }
+            });
+            is_all.then_some(())?;
+        }
+        if let Some(result) = &mut to.result {
+            *result = now[result.class as usize][result.at]?;
+        }
+        to.counts = counts;
+        Some(instrs)
+    }
+}
+
+/// Whether the integer that a step computes is a condition, given which of those before are.
+fn is_test(instr: &Instr, is_condition: &[bool]) -> bool {
+    let is = |reg: &Reg| reg.class == Class::Int && is_condition[reg.at];
+    match instr {
+        Instr::Load { elem, .. } => *elem == ElemType::BOOL,
+        Instr::Unary { op: Unary::Not | Unary::IsNaN, x, .. } => x.class == Class::Single || is(x),
+        Instr::Binary { op: Binary::And | Binary::Or | Binary::Xor, a, b, .. } => is(a) && is(b),
+        Instr::Binary { op, a, .. } => op.is_test() && a.class == Class::Single,
+        Instr::Cast { cast, x, .. } => cast.to == ElemType::BOOL && x.class == Class::Single,
+        _ => false,
+    }
+}
+
+impl Builder {
+    /// Whether a step becomes part of a pipeline.
+    fn is_stage(&self, at: usize) -> bool {
+        !self.is_even[at] && self.fits(&self.from[at])
+    }
+
+    /// Whether a step may be part of a pipeline.
+    fn fits(&self, instr: &Instr) -> bool {
+        let is_single = |reg: &Reg| reg.class == Class::Single;
+        let is_condition = |reg: &Reg| reg.class == Class::Int && self.is_condition[reg.at];
+        match instr {
+            Instr::Unary { to, op, x } => {
+                let is_of_type = is_single(x) && (is_single(to) || is_condition(to));
+                has_unary(*op) && (is_of_type || *op == Unary::Not && is_condition(x))
+            }
+            Instr::Binary { to, op, a, .. } => {
+                let is_of_type = is_single(a) && (is_single(to) || is_condition(to));
+                has_binary(*op) && (is_of_type || is_condition(a) && is_condition(to))
+            }
+            Instr::Select { to, .. } => is_single(to),
+            Instr::Cast { to, cast, x } => match (x.class, to.class) {
+                (Class::Single, Class::Single) => is_rounded(*cast),
+                (Class::Single, Class::Int) => cast.to == ElemType::BOOL,
+                (Class::Int, Class::Single) => is_condition(x) && cast.to == ElemType::FLOAT,
+                (_, _) => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn all(&mut self, elem: ElemType) -> Option<()> {
+        for at in 0..self.from.len() {
+            let instr = self.from[at].clone();
+            if self.is_stage(at) {
+                self.open.push(at);
+                continue;
+            }
+            let mut reads: Vec<Reg> = Vec::new();
+            instr.clone().each_reg(&mut |reg| reads.push(*reg));
+            let to = reads.pop()?;
+            if reads.iter().any(|reg| self.open.iter().any(|open| self.writes[*open] == *reg)) {
+                self.close();
+            }
+            for reg in reads {
+                self.as_int(reg)?;
+            }
+            // A condition that only pipelines read is loaded as they read it.
+            if let (Instr::Load { operand, place, elem, .. }, true) = (&instr, self.is_only_single(to)) {
+                let single = self.program.reg(Class::Single);
+                self.as_single[to.at] = Some(single);
+                let (operand, place, elem) = (*operand, place.clone(), *elem);
+                self.program.instrs.push(Instr::Load { to: single, operand, elem, place });
+                continue;
+            }
+            if to.class == Class::Int {
+                self.is_int_there[to.at] = true;
+            }
+            self.program.instrs.push(instr);
+        }
+        self.close();
+        if let Some(result) = self.program.result.filter(|result| result.class == Class::Int) {
+            match self.as_single[result.at] {
+                Some(single) if elem == ElemType::BOOL => self.program.result = Some(single),
+                Some(_) => self.as_int(result)?,
+                None => {}
+            }
+        }
+        self.converted(elem);
+        Some(())
+    }
+
+    /// Whether a register of a condition is read by steps of pipelines only.
+    fn is_only_single(&self, reg: Reg) -> bool {
+        let is_condition = reg.class == Class::Int && self.is_condition[reg.at];
+        is_condition && self.result != Some(reg) && {
+            let readers = &self.readers[Class::Int as usize][reg.at];
+            readers.iter().all(|reader| self.is_stage(*reader))
+        }
+    }
+
+    /// Sees to it that a condition is there as an integer, if it is one that a pipeline has computed.
+    fn as_int(&mut self, reg: Reg) -> Option<()> {
+        if reg.class != Class::Int || self.is_int_there[reg.at] {
+            return Some(());
+        }
+        if let Some(x) = self.as_single[reg.at] {
+            self.is_int_there[reg.at] = true;
+            self.program.instrs.push(Instr::Cast { to: reg, cast: ElemType::BOOL.into(), x });
+        }
+        Some(())
+    }
+
+    /// The register of single floats that a pipeline reads for one that it does not compute.
+    fn as_single(&mut self, reg: Reg) -> Reg {
+        if reg.class == Class::Single {
+            return reg;
+        }
+        if let Some(single) = self.as_single[reg.at] {
+            return single;
+        }
+        let to = self.program.reg(Class::Single);
+        self.as_single[reg.at] = Some(to);
+        self.program.instrs.push(Instr::Cast { to, cast: ElemType::FLOAT.into(), x: reg });
+        to
+    }
+
+    /// Where a pipeline reads a register.
+    fn source(&mut self, stages: &mut Stages, reg: Reg) -> Source {
+        match stages.kept(reg) {
+            Some(kept) => Source::Kept(kept),
+            None => Source::Reg(self.as_single(reg)),
+        }
+    }
+
+    /// Lets a register be what goes through.
+    fn first(&mut self, stages: &mut Stages, reg: Reg) {
+        if stages.now != Some(reg) {
+            let source = self.source(stages, reg);
+            stages.push(Stage::Load(source));
+        }
+    }
+
+    /// Ends the pipeline that is being put together.
+    fn close(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        let mut stages = Stages::default();
+        for (i, &at) in open.iter().enumerate() {
+            let (instr, to) = (self.from[at].clone(), self.writes[at]);
+            match &instr {
+                Instr::Unary { op, x, .. } => {
+                    self.first(&mut stages, *x);
+                    stages.push(Stage::Unary(*op));
+                }
+                Instr::Binary { op, a, b, .. } if stages.now == Some(*b) && a != b => {
+                    let a = self.source(&mut stages, *a);
+                    stages.push(Stage::Swapped(*op, a));
+                }
+                Instr::Binary { op, a, b, .. } => {
+                    self.first(&mut stages, *a);
+                    let b = self.source(&mut stages, *b);
+                    stages.push(Stage::Binary(*op, b));
+                }
+                Instr::Select { condition, yes, no, .. } => {
+                    self.first(&mut stages, *condition);
+                    let (yes, no) = (self.source(&mut stages, *yes), self.source(&mut stages, *no));
+                    stages.push(Stage::Select(yes, no));
+                }
+                Instr::Cast { cast, x, .. } => {
+                    self.first(&mut stages, *x);
+                    match cast.to {
+                        ElemType::FLOAT => {}
+                        ElemType::BOOL => {
+                            stages.push(Stage::Unary(Unary::Not));
+                            stages.push(Stage::Unary(Unary::Not));
+                        }
+                        elem => stages.push(Stage::Round(elem)),
+                    }
+                }
+                // Nothing else fits.
+                _ => {}
+            }
+            stages.now = Some(to);
+            let readers = &self.readers[to.class as usize][to.at];
+            let reads: usize = readers.iter().filter(|reader| open.contains(reader)).count();
+            let next = open.get(i + 1).map(|next| &self.from[*next]);
+            let is_taken = next.is_some_and(|next| is_first_of(next, to));
+            stages.keep(to, reads - usize::from(is_taken));
+            if readers.iter().any(|reader| !open.contains(reader)) || self.result == Some(to) {
+                let out = match to.class {
+                    Class::Int => {
+                        let single = self.program.reg(Class::Single);
+                        self.as_single[to.at] = Some(single);
+                        single
+                    }
+                    Class::Single | Class::Double => to,
+                };
+                stages.push(Stage::Put(out));
+            }
+        }
+        if !stages.pipeline.stages.is_empty() {
+            self.program.instrs.push(Instr::Pipeline(Box::new(stages.pipeline)));
+        }
+    }
+
+    /// Where all that is done is to convert elements: that, in one pass.
+    fn converted(&mut self, elem: ElemType) {
+        let Some(result) = self.program.result else { return };
+        let loads = self.program.instrs.iter().find_map(|instr| match instr {
+            Instr::Load { to, elem, .. } if *to == result => Some(*elem),
+            _ => None,
+        });
+        if loads.is_some_and(|of| (of, elem) != (ElemType::FLOAT, ElemType::FLOAT))
+            && result.class == Class::Single
+        {
+            let to = self.program.reg(Class::Single);
+            let stages = vec![Stage::Load(Source::Reg(result)), Stage::Put(to)];
+            self.program.instrs.push(Instr::Pipeline(Box::new(Pipeline { stages, kept: 0 })));
+            self.program.result = Some(to);
+        }
+    }
+}
+
+/// Whether a step of a pipeline takes a value as the first that it reads, if that is what was computed last.
+fn is_first_of(instr: &Instr, value: Reg) -> bool {
+    match instr {
+        Instr::Unary { x, .. } | Instr::Cast { x, .. } => *x == value,
+        Instr::Binary { a, b, .. } => *a == value || *b == value,
+        Instr::Select { condition, .. } => *condition == value,
+        _ => false,
+    }
+}
+
+/// Stages that are being put together.
+#[derive(Default)]
+struct Stages {
+    pipeline: Pipeline,
+    /// What goes through.
+    now: Option<Reg>,
+    /// For each value that is kept its number, and how often it is read yet.
+    values: Vec<(Reg, usize, usize)>,
+}
+
+impl Stages {
+    fn push(&mut self, stage: Stage) {
+        self.pipeline.stages.push(stage);
+    }
+
+    /// Keeps what goes through for so many reads.
+    fn keep(&mut self, value: Reg, reads: usize) {
+        if reads == 0 {
+            return;
+        }
+        let is_free = |number: &usize| !self.values.iter().any(|(_, used, left)| used == number && *left > 0);
+        let number = (0..).find(is_free).unwrap_or(0);
+        self.pipeline.kept = self.pipeline.kept.max(number + 1);
+        self.values.push((value, number, reads));
+        self.push(Stage::Keep(number));
+    }
+
+    /// The number of a value that is kept, for a read of it.
+    fn kept(&mut self, value: Reg) -> Option<usize> {
+        let (_, number, left) = self.values.iter_mut().find(|(kept, _, left)| *kept == value && *left > 0)?;
+        *left -= 1;
+        Some(*number)
+    }
+}

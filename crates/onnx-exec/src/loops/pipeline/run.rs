@@ -1,0 +1,517 @@
+//! Runs pipelines: first the sources are found, then all stages run for one tile after the other.
+
+use super::tile::{InMemory, TILE, Tile, Whole, is_short};
+use super::{Pipeline, Source, Stage};
+use crate::failure::{Failure, fail};
+use crate::loops::lanes::{Registers, Stand, are_short, int_of, short_of};
+use crate::loops::narrow::{brain_to_single, half_to_single, single_to_brain};
+use crate::loops::program::Reg;
+use crate::loops::strip::{Strip, Walk};
+use crate::loops::view::{Operands, View};
+use crate::loops::widest::{Job, fetch, widest};
+use half::f16;
+use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Unary};
+use smallvec::SmallVec;
+
+/// Where lanes of a result go.
+pub(in crate::loops) enum Out<'o> {
+    Single(&'o mut [f32]),
+    Half(&'o mut [u16]),
+    Brain(&'o mut [u16]),
+    Byte(&'o mut [u8]),
+    Truth(&'o mut [u8]),
+    Int(&'o mut [i32]),
+}
+
+impl<'o> Out<'o> {
+    /// Elements of a type, if pipelines store such.
+    pub(in crate::loops) fn of(elem: ElemType, out: &'o mut [u8]) -> Option<Out<'o>> {
+        Some(match elem {
+            ElemType::FLOAT => Out::Single(bytemuck::try_cast_slice_mut(out).ok()?),
+            ElemType::FLOAT16 => Out::Half(bytemuck::try_cast_slice_mut(out).ok()?),
+            ElemType::BFLOAT16 => Out::Brain(bytemuck::try_cast_slice_mut(out).ok()?),
+            ElemType::UINT8 | ElemType::INT8 => Out::Byte(out),
+            ElemType::BOOL => Out::Truth(out),
+            ElemType::INT32 => Out::Int(bytemuck::try_cast_slice_mut(out).ok()?),
+            _ => return None,
+        })
+    }
+
+    /// Whether pipelines store elements of a type.
+    pub(in crate::loops) fn is_of(elem: ElemType) -> bool {
+        use ElemType as E;
+        matches!(elem, E::FLOAT | E::FLOAT16 | E::BFLOAT16 | E::UINT8 | E::INT8 | E::BOOL | E::INT32)
+    }
+
+    /// Stores lanes from one on.
+    fn put(&mut self, at: usize, lanes: &[f32]) -> Option<()> {
+        let end = at + lanes.len();
+        match self {
+            Out::Single(to) => to.get_mut(at..end)?.copy_from_slice(lanes),
+            // By the instruction for it, if there is one.
+            Out::Half(to) => to.get_mut(at..end)?.reinterpret_cast_mut::<f16>().convert_from_f32_slice(lanes),
+            Out::Brain(to) => widest(Stored { to: to.get_mut(at..end)?, lanes, convert: single_to_brain }),
+            Out::Byte(to) => widest(StoredInts { to: to.get_mut(at..end)?, lanes, narrow: |x| x as u8 }),
+            Out::Truth(to) => {
+                widest(Stored { to: to.get_mut(at..end)?, lanes, convert: |x| u8::from(x != 0.0) });
+            }
+            Out::Int(to) => widest(StoredInts { to: to.get_mut(at..end)?, lanes, narrow: |x| x }),
+        }
+        Some(())
+    }
+}
+
+/// Lanes that are stored as elements.
+struct Stored<'s, T, F> {
+    to: &'s mut [T],
+    lanes: &'s [f32],
+    convert: F,
+}
+
+impl<T, F: Fn(f32) -> T> Job for Stored<'_, T, F> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.to.iter_mut().zip(self.lanes).for_each(|(to, x)| *to = (self.convert)(*x));
+    }
+}
+
+/// Lanes that are stored as integers.
+struct StoredInts<'s, T, F> {
+    to: &'s mut [T],
+    lanes: &'s [f32],
+    narrow: F,
+}
+
+impl<T, F: Fn(i32) -> T> Job for StoredInts<'_, T, F> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let pairs = self.to.iter_mut().zip(self.lanes);
+        if are_short(self.lanes) {
+            pairs.for_each(|(to, x)| *to = (self.narrow)(short_of(*x)));
+        } else {
+            pairs.for_each(|(to, x)| *to = (self.narrow)(int_of(*x)));
+        }
+    }
+}
+
+/// A tile of elements that become single floats.
+struct Widened<'w, X, F> {
+    from: &'w [X; TILE],
+    to: &'w mut [f32; TILE],
+    convert: F,
+}
+
+impl<X: Copy, F: Fn(X) -> f32> Job for Widened<'_, X, F> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.to.iter_mut().zip(self.from).for_each(|(to, x)| *to = (self.convert)(*x));
+    }
+}
+
+/// A tile in memory.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(in crate::loops) struct Aligned([f32; TILE]);
+
+/// Memory for tiles: what is kept, and lanes where there are fewer than a tile.
+#[derive(Default)]
+pub(in crate::loops) struct Edges {
+    kept: Vec<Aligned>,
+    lanes: Vec<Aligned>,
+}
+
+/// Where the second value of a stage comes from. Rows begin so far apart from plane to plane and from row to row.
+#[derive(Clone, Copy)]
+enum From<'f> {
+    /// There is none.
+    Nothing,
+    Lanes(&'f [f32], [usize; 2]),
+    /// The same, of an operand of which what follows is likely to be read next.
+    Ahead(&'f [f32], [usize; 2]),
+    /// One number for each row.
+    Number(&'f [f32], [usize; 2]),
+    Kept(usize),
+    Half(&'f [u16], [usize; 2]),
+    Brain(&'f [u16], [usize; 2]),
+    Byte(&'f [u8], [usize; 2]),
+    SignedByte(&'f [i8], [usize; 2]),
+    Truth(&'f [u8], [usize; 2]),
+    Int(&'f [i32], [usize; 2]),
+}
+
+/// What is done.
+#[derive(Clone, Copy)]
+enum Kind {
+    Load,
+    Keep(usize),
+    Put(usize),
+    Unary(Unary),
+    Binary(Binary),
+    Swapped(Binary),
+    /// By what the other value is divided, if it is divided.
+    InMemory(Whole),
+    /// What goes through where what is kept under a number is not 0, else the other value.
+    Otherwise(usize),
+}
+
+#[derive(Clone, Copy)]
+struct Op<'f> {
+    kind: Kind,
+    from: From<'f>,
+}
+
+impl Pipeline {
+    /// Runs all stages for a strip. A register may be stored as elements instead.
+    pub(in crate::loops) fn run(
+        &self,
+        regs: &mut Registers,
+        operands: &Operands<'_>,
+        strip: Strip,
+        mut wanted: Option<(Reg, Out<'_>)>,
+    ) -> Result<(), Failure> {
+        let n = strip.n();
+        let size = self.size(regs, operands, strip);
+        let is_edge = size[2] < TILE;
+        let mut edges = std::mem::take(&mut regs.edges);
+        // One more for conditions, and one for what goes through while something is widened.
+        if edges.kept.len() < self.kept + 2 {
+            edges.kept.resize(self.kept + 2, Aligned([0.0; TILE]));
+        }
+        edges.lanes.clear();
+        if is_edge {
+            for reg in self.sources() {
+                let mut lanes = Aligned([0.0; TILE]);
+                if let Some(from) = from(regs, operands, size, reg) {
+                    lanes.0[..n].iter_mut().enumerate().for_each(|(i, lane)| *lane = from.lane(i));
+                }
+                edges.lanes.push(lanes);
+            }
+        }
+        // The registers that are written, while the others are read.
+        let mut puts: SmallVec<[(Reg, Vec<f32>); 2]> = SmallVec::new();
+        for stage in &self.stages {
+            if let Stage::Put(reg) = stage
+                && wanted.as_ref().is_none_or(|(wanted, _)| wanted != reg)
+            {
+                let mut lanes = regs.taken(*reg);
+                if lanes.len() < n {
+                    lanes.resize(n, 0.0);
+                }
+                puts.push((*reg, lanes));
+            }
+        }
+        let done = {
+            let numbers: SmallVec<[Reg; 2]> = puts.iter().map(|(reg, _)| *reg).collect();
+            let mut outs: SmallVec<[Out<'_>; 2]> =
+                puts.iter_mut().map(|(_, lanes)| Out::Single(&mut lanes[..n])).collect();
+            let place = |reg: Reg| numbers.iter().position(|put| *put == reg).unwrap_or(numbers.len());
+            if let Some((_, out)) = wanted.take() {
+                outs.push(out);
+            }
+            let Edges { kept, lanes } = &mut edges;
+            let mut of_edge = lanes.iter();
+            let mut source = |source: Source| match source {
+                Source::Kept(number) => From::Kept(number),
+                Source::Reg(_) if is_edge => {
+                    of_edge.next().map_or(From::Nothing, |lanes| From::Lanes(&lanes.0, [0; 2]))
+                }
+                Source::Reg(reg) => from(regs, operands, size, reg).unwrap_or(From::Nothing),
+            };
+            let mut ops: SmallVec<[Op<'_>; 16]> = SmallVec::new();
+            let mut push = |kind, from| ops.push(Op { kind, from });
+            for stage in &self.stages {
+                match *stage {
+                    Stage::Load(from) => push(Kind::Load, source(from)),
+                    Stage::Keep(number) => push(Kind::Keep(number), From::Nothing),
+                    Stage::Put(reg) => push(Kind::Put(place(reg)), From::Nothing),
+                    Stage::Unary(op) if is_short(op) => push(Kind::Unary(op), From::Nothing),
+                    Stage::Unary(op) => push(Kind::InMemory(Whole::Unary(op)), From::Nothing),
+                    Stage::Binary(op, from) => {
+                        let from = source(from);
+                        let is_number = op == Binary::Div && matches!(from, From::Number(..));
+                        let divided = Kind::InMemory(Whole::Divided(1.0));
+                        push(if is_number { divided } else { Kind::Binary(op) }, from);
+                    }
+                    Stage::Swapped(op, from) => push(Kind::Swapped(op), source(from)),
+                    Stage::Select(yes, no) => {
+                        push(Kind::Keep(self.kept), From::Nothing);
+                        push(Kind::Load, source(yes));
+                        push(Kind::Otherwise(self.kept), source(no));
+                    }
+                    Stage::Round(elem) => push(Kind::InMemory(Whole::Rounded(elem)), From::Nothing),
+                }
+            }
+            if is_edge {
+                // A whole tile, of which the first lanes are stored.
+                let mut results: SmallVec<[Aligned; 2]> =
+                    SmallVec::from_elem(Aligned([0.0; TILE]), outs.len());
+                let mut tiles: SmallVec<[Out<'_>; 2]> =
+                    results.iter_mut().map(|result| Out::Single(&mut result.0)).collect();
+                let size = [1, 1, TILE];
+                let done = widest(Tiles { ops: &ops, outs: &mut tiles, kept, size, ahead: 0 });
+                drop(tiles);
+                done.and_then(|()| {
+                    outs.iter_mut().zip(&results).try_for_each(|(out, result)| out.put(0, &result.0[..n]))
+                })
+            } else {
+                widest(Tiles { ops: &ops, outs: &mut outs, kept, size, ahead: n })
+            }
+        };
+        for (reg, lanes) in puts {
+            regs.give(reg, lanes);
+        }
+        regs.edges = edges;
+        if done.is_none() {
+            fail!("an index is out of bounds");
+        }
+        Ok(())
+    }
+
+    /// The registers that are read, in order.
+    fn sources(&self) -> impl Iterator<Item = Reg> {
+        let sources = self.stages.iter().flat_map(|stage| match stage {
+            Stage::Load(a) | Stage::Binary(_, a) | Stage::Swapped(_, a) => [Some(*a), None],
+            Stage::Select(a, b) => [Some(*a), Some(*b)],
+            Stage::Keep(_) | Stage::Put(_) | Stage::Unary(_) | Stage::Round(_) => [None, None],
+        });
+        sources.flatten().filter_map(|source| match source {
+            Source::Reg(reg) => Some(reg),
+            Source::Kept(_) => None,
+        })
+    }
+
+    /// Planes, rows and lanes, as which all registers are there: all lanes one behind the other, but where rows are read otherwise.
+    /// What cannot be read as it lies is put into its register.
+    fn size(&self, regs: &mut Registers, operands: &Operands<'_>, strip: Strip) -> [usize; 3] {
+        let n = strip.n();
+        let all = [1, 1, n];
+        if self.sources().all(|reg| from(regs, operands, all, reg).is_some()) {
+            return all;
+        }
+        let by_row = strip.extents();
+        let size = if by_row[2] >= TILE { by_row } else { all };
+        for reg in self.sources() {
+            if from(regs, operands, size, reg).is_none() {
+                regs.settle(n, reg, operands);
+            }
+        }
+        size
+    }
+}
+
+/// How a register is read for so many planes, rows and lanes, if it can be as it is.
+#[inline(always)]
+fn from<'f>(regs: &'f Registers, operands: &Operands<'f>, size: [usize; 3], reg: Reg) -> Option<From<'f>> {
+    let [planes, rows, lanes] = size;
+    let one_behind_the_other = [rows * lanes, lanes];
+    let (operand, walk) = match regs.stand(reg) {
+        Stand::Own => {
+            return Some(From::Lanes(
+                regs.single[reg.at].get(..planes * rows * lanes)?,
+                one_behind_the_other,
+            ));
+        }
+        Stand::Number(number) => return Some(From::Number(std::slice::from_ref(number), [0; 2])),
+        Stand::Elements(operand, first) => {
+            let by = [(rows * lanes) as i64, lanes as i64, 1];
+            let view = operands.get(*operand).copied().flatten()?;
+            (view, Walk { start: *first as i64 + view.first, extents: size, by })
+        }
+        Stand::Loaded(operand, walk) => (operands.get(*operand).copied().flatten()?, *walk),
+    };
+    // All lanes in one row.
+    let walk = match (planes, rows) {
+        (1, 1) if walk.extents != size => {
+            Walk { start: walk.start, extents: size, by: [0, 0, walk.stride()?] }
+        }
+        _ => walk,
+    };
+    let by = [usize::try_from(walk.by[0]).ok()?, usize::try_from(walk.by[1]).ok()?];
+    let first = usize::try_from(walk.start - operand.first).ok()?;
+    let end = by[0] * (planes - 1) + by[1] * (rows - 1);
+    match walk.by[2] {
+        0 if operand.elem == ElemType::FLOAT => Some(From::Number(words(operand, first, end + 1)?, by)),
+        1 => {
+            let count = end + lanes;
+            Some(match operand.elem {
+                ElemType::FLOAT if planes * rows * lanes == count => {
+                    From::Ahead(words(operand, first, count)?, by)
+                }
+                ElemType::FLOAT => From::Lanes(words(operand, first, count)?, by),
+                ElemType::FLOAT16 => From::Half(words(operand, first, count)?, by),
+                ElemType::BFLOAT16 => From::Brain(words(operand, first, count)?, by),
+                ElemType::UINT8 => From::Byte(words(operand, first, count)?, by),
+                ElemType::INT8 => From::SignedByte(words(operand, first, count)?, by),
+                ElemType::BOOL => From::Truth(words(operand, first, count)?, by),
+                ElemType::INT32 => From::Int(words(operand, first, count)?, by),
+                _ => return None,
+            })
+        }
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn words<T: bytemuck::Pod>(view: View<'_>, first: usize, count: usize) -> Option<&[T]> {
+    view.words().get(first..)?.get(..count)
+}
+
+impl From<'_> {
+    /// One of the lanes of a single row.
+    fn lane(self, at: usize) -> f32 {
+        match self {
+            From::Nothing | From::Kept(_) => 0.0,
+            From::Lanes(x, _) | From::Ahead(x, _) => x[at],
+            From::Number(x, _) => x[0],
+            From::Half(x, _) => half_to_single(x[at]),
+            From::Brain(x, _) => brain_to_single(x[at]),
+            From::Byte(x, _) => x[at].into(),
+            From::SignedByte(x, _) => x[at].into(),
+            From::Truth(x, _) => of_truth(x[at]),
+            From::Int(x, _) => x[at] as f32,
+        }
+    }
+}
+
+#[inline(always)]
+fn of_truth(x: u8) -> f32 {
+    if x != 0 { 1.0 } else { 0.0 }
+}
+
+/// Stages for all tiles of a strip.
+struct Tiles<'t, 'f> {
+    ops: &'t [Op<'f>],
+    outs: &'t mut [Out<'f>],
+    kept: &'t mut [Aligned],
+    size: [usize; 3],
+    /// How far behind what is read the memory for the next strip begins.
+    ahead: usize,
+}
+
+/// Single floats of a line of the cache.
+const LINE: usize = 16;
+
+impl Job for Tiles<'_, '_> {
+    /// `None` if something is read that is not there.
+    type Out = Option<()>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(mut self) -> Option<()> {
+        let [planes, rows, lanes] = self.size;
+        let mut memory = Aligned([0.0; TILE]);
+        for plane in 0..planes {
+            for row in 0..rows {
+                let mut at = 0;
+                while at < lanes {
+                    // The last lanes of a row once more rather than fewer than a tile.
+                    self.tile([plane, row, at.min(lanes.checked_sub(TILE)?)], &mut memory.0)?;
+                    at += TILE;
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// A tile of elements.
+#[inline(always)]
+fn tile<X>(x: &[X], by: [usize; 2], [plane, row, at]: [usize; 3]) -> Option<&[X; TILE]> {
+    x.get(by[0] * plane + by[1] * row + at..)?.first_chunk::<TILE>()
+}
+
+impl From<'_> {
+    /// A tile of elements that become single floats, in memory.
+    fn widened(self, place: [usize; 3], to: &mut [f32; TILE]) -> Option<()> {
+        match self {
+            From::Half(x, by) => {
+                widest(Widened { from: tile(x, by, place)?, to, convert: half_to_single });
+            }
+            From::Brain(x, by) => {
+                widest(Widened { from: tile(x, by, place)?, to, convert: brain_to_single });
+            }
+            From::Byte(x, by) => widest(Widened { from: tile(x, by, place)?, to, convert: |x: u8| x.into() }),
+            From::SignedByte(x, by) => {
+                widest(Widened { from: tile(x, by, place)?, to, convert: |x: i8| x.into() });
+            }
+            From::Truth(x, by) => widest(Widened { from: tile(x, by, place)?, to, convert: of_truth }),
+            From::Int(x, by) => widest(Widened { from: tile(x, by, place)?, to, convert: |x: i32| x as f32 }),
+            // Those that are read as they are.
+            From::Nothing | From::Lanes(..) | From::Ahead(..) | From::Number(..) | From::Kept(_) => {}
+        }
+        Some(())
+    }
+}
+
+impl Tiles<'_, '_> {
+    // What takes many instructions is done in memory, by functions of their own: else the tile would not stay in registers here.
+    #[inline(always)]
+    fn tile(&mut self, place: [usize; 3], memory: &mut [f32; TILE]) -> Option<()> {
+        let [plane, row, at] = place;
+        let [_, rows, lanes] = self.size;
+        let mut now = Tile::all(0.0);
+        for op in self.ops {
+            let other = match op.from {
+                From::Nothing => now,
+                From::Lanes(x, by) => Tile::of(tile(x, by, place)?),
+                From::Ahead(x, by) => {
+                    let from = tile(x, by, place)?;
+                    for line in 0..TILE / LINE {
+                        fetch(from, self.ahead + line * LINE);
+                    }
+                    Tile::of(from)
+                }
+                From::Number(x, by) => Tile::all(*x.get(by[0] * plane + by[1] * row)?),
+                From::Kept(number) => Tile::of(&self.kept.get(number)?.0),
+                narrow => {
+                    now.put(&mut self.kept.last_mut()?.0);
+                    narrow.widened(place, memory)?;
+                    now = Tile::of(&self.kept.last()?.0);
+                    Tile::of(memory)
+                }
+            };
+            now = match op.kind {
+                Kind::Load => other,
+                Kind::Keep(number) => {
+                    now.put(&mut self.kept.get_mut(number)?.0);
+                    now
+                }
+                Kind::Put(number) => {
+                    let at = (plane * rows + row) * lanes + at;
+                    match self.outs.get_mut(number)? {
+                        Out::Single(to) => {
+                            now.put(to.get_mut(at..)?.first_chunk_mut::<TILE>()?);
+                            now
+                        }
+                        narrow => {
+                            now.put(memory);
+                            narrow.put(at, memory)?;
+                            Tile::of(memory)
+                        }
+                    }
+                }
+                Kind::Unary(op) => now.unary(op),
+                Kind::Binary(op) => now.binary(op, other),
+                Kind::Swapped(op) => now.swapped(op, other),
+                Kind::InMemory(what) => {
+                    now.put(memory);
+                    let what = match what {
+                        Whole::Divided(_) => Whole::Divided(other.first()),
+                        what => what,
+                    };
+                    widest(InMemory { lanes: memory, what });
+                    Tile::of(memory)
+                }
+                Kind::Otherwise(number) => Tile::of(&self.kept.get(number)?.0).select(now, other),
+            };
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,228 @@
+//! Pipelines give what the steps give one by one, to the bit.
+
+use super::Out;
+use crate::loops::interpret::{numbers, run_into};
+use crate::loops::lanes::Registers;
+use crate::loops::memory::store;
+use crate::loops::program::{Instr, Program, Reg};
+use crate::loops::strip::Strip;
+use crate::loops::view::View;
+use crate::loops::{Class, LANES, Linear};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Unary};
+
+/// Numbers that are drawn.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    fn float(&mut self) -> f32 {
+        match self.below(40) {
+            0 => self.of(&[0.0, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e-40, -3e38, 1e30]),
+            _ => (self.below(4001) as f32 - 2000.0) / self.of(&[10.0, 100.0, 1000.0]),
+        }
+    }
+}
+
+/// What programs read: elements of all extents, of rows, of lanes, and narrow ones.
+struct Memory {
+    dims: Vec<usize>,
+    operands: Vec<(ElemType, Vec<u32>, Vec<i64>)>,
+}
+
+impl Memory {
+    fn new(draw: &mut Draw, dims: &[usize]) -> Memory {
+        let count: usize = dims.iter().product();
+        let mut all = vec![1i64; dims.len()];
+        (0..dims.len() - 1).rev().for_each(|axis| all[axis] = all[axis + 1] * dims[axis + 1] as i64);
+        let last = dims.len() - 1;
+        let of_lanes = (0..dims.len()).map(|axis| i64::from(axis == last)).collect();
+        let of_rows = (0..dims.len()).map(|axis| if axis == last { 0 } else { all[axis] }).collect();
+        let apart: Vec<i64> = all.iter().map(|by| by * 2).collect();
+        let layouts: [(ElemType, Vec<i64>); 8] = [
+            (ElemType::FLOAT, all.clone()),
+            (ElemType::FLOAT, of_lanes),
+            (ElemType::FLOAT, of_rows),
+            (ElemType::FLOAT, apart),
+            (ElemType::FLOAT16, all.clone()),
+            (ElemType::UINT8, all.clone()),
+            (ElemType::BOOL, all.clone()),
+            (ElemType::INT32, all),
+        ];
+        let operands = layouts.into_iter().map(|(elem, by)| {
+            let words = (0..2 * count).map(|_| match elem {
+                ElemType::FLOAT => draw.float().to_bits(),
+                ElemType::BOOL => draw.of(&[0, 1, 0x100, 0x0001_0100]),
+                // No float16 without a number.
+                ElemType::FLOAT16 => draw.below(1 << 31) as u32 & 0xbbff_bbff,
+                _ => draw.below(1 << 31) as u32,
+            });
+            (elem, words.collect(), by)
+        });
+        Memory { dims: dims.to_vec(), operands: operands.collect() }
+    }
+}
+
+/// A program of so many steps whose result is stored as a type.
+fn program(draw: &mut Draw, memory: &Memory, steps: usize) -> (Program, ElemType) {
+    let mut program = Program { along: memory.dims.len() - 1, ..Program::default() };
+    let (mut singles, mut conditions) = (Vec::new(), Vec::new());
+    for number in [1.5, -2.0, f64::from(draw.float())] {
+        let to = program.reg(Class::Single);
+        program.numbers.push((to, number, 0));
+        singles.push(to);
+    }
+    for (operand, (elem, _, by)) in memory.operands.iter().enumerate() {
+        let is_condition = *elem == ElemType::BOOL;
+        let to = program.reg(if is_condition { Class::Int } else { Class::Single });
+        let place = Linear { base: 0, by: by.iter().copied().collect() };
+        program.instrs.push(Instr::Load { to, operand, elem: *elem, place });
+        if is_condition { conditions.push(to) } else { singles.push(to) }
+    }
+    let binary = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Max, Binary::Min, Binary::Pow];
+    let tests = [Binary::Equal, Binary::Less, Binary::LessOrEqual, Binary::Greater, Binary::GreaterOrEqual];
+    let unary = [
+        Unary::Neg,
+        Unary::Abs,
+        Unary::Sign,
+        Unary::Floor,
+        Unary::Ceil,
+        Unary::Round,
+        Unary::Sqrt,
+        Unary::Reciprocal,
+        Unary::Exp,
+        Unary::Expm1,
+        Unary::Log,
+        Unary::Log1p,
+        Unary::Tanh,
+        Unary::Erf,
+        Unary::Sin,
+    ];
+    for _ in 0..steps {
+        // What was computed last is read more often.
+        let recent = |draw: &mut Draw, all: &[Reg]| match draw.below(2) {
+            0 => all[all.len() - 1],
+            _ => draw.of(all),
+        };
+        let (a, b) = (recent(draw, &singles), recent(draw, &singles));
+        let (c, d) = (recent(draw, &conditions), recent(draw, &conditions));
+        let kind = draw.below(16);
+        let to = program.reg(if matches!(kind, 7..=11) { Class::Int } else { Class::Single });
+        program.instrs.push(match kind {
+            0..=3 => Instr::Binary { to, op: draw.of(&binary), a, b },
+            4..=6 => Instr::Unary { to, op: draw.of(&unary), x: a },
+            7..=8 => Instr::Binary { to, op: draw.of(&tests), a, b },
+            9 => Instr::Binary { to, op: draw.of(&[Binary::And, Binary::Or, Binary::Xor]), a: c, b: d },
+            10 => Instr::Unary { to, op: Unary::Not, x: c },
+            11 => Instr::Cast { to, cast: ElemType::BOOL.into(), x: a },
+            12 => Instr::Cast { to, cast: ElemType::FLOAT.into(), x: c },
+            13 => Instr::Cast { to, cast: draw.of(&[ElemType::FLOAT16, ElemType::UINT8]).into(), x: a },
+            _ => Instr::Select { to, condition: c, yes: a, no: b },
+        });
+        if to.class == Class::Int {
+            conditions.push(to)
+        } else {
+            singles.push(to)
+        }
+        if draw.below(8) == 0 {
+            // An integer that is no condition, of one.
+            let [int, single] = [Class::Int, Class::Single].map(|class| program.reg(class));
+            program.instrs.push(Instr::Step { to: int, sum: None, index: c, by: 3 });
+            program.instrs.push(Instr::Cast { to: single, cast: ElemType::FLOAT.into(), x: int });
+            singles.push(single);
+        }
+    }
+    let elem = draw.of(&[
+        ElemType::FLOAT,
+        ElemType::FLOAT,
+        ElemType::FLOAT16,
+        ElemType::UINT8,
+        ElemType::INT32,
+        ElemType::BOOL,
+        ElemType::INT64,
+    ]);
+    let is_condition = matches!(elem, ElemType::BOOL | ElemType::INT64);
+    let result = if is_condition { conditions.last() } else { singles.last() };
+    program.result = result.copied();
+    (program, elem)
+}
+
+/// The elements that a program gives for a strip.
+fn results(program: &Program, elem: ElemType, memory: &Memory, strip: Strip, at: &[usize]) -> Vec<u32> {
+    let views = memory
+        .operands
+        .iter()
+        .map(|(elem, words, _)| Some(View { elem: *elem, bytes: bytemuck::cast_slice(words), first: 0 }));
+    let operands: Vec<Option<View<'_>>> = views.collect();
+    let mut regs = Registers::new(program.counts, LANES);
+    numbers(program, &mut regs);
+    let width = crate::tensor::width(elem).expect("it has a width");
+    let mut out = vec![0u32; (strip.n() * width).div_ceil(4)];
+    let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut out)[..strip.n() * width];
+    let wanted = Out::of(elem, bytes);
+    let result = program.result.expect("there is a result");
+    if !run_into(program, &mut regs, &operands, strip, at, wanted).expect("it runs") {
+        regs.settle(strip.n(), result, &operands);
+        store(bytes, elem, &regs, result);
+    }
+    // All that are no numbers are alike.
+    for word in &mut out {
+        let halves = [*word & 0xffff, *word >> 16]
+            .map(|half| if elem == ElemType::FLOAT16 && half & 0x7fff > 0x7c00 { 0x7e00 } else { half });
+        *word = halves[0] | halves[1] << 16;
+        if elem == ElemType::FLOAT && f32::from_bits(*word).is_nan() {
+            *word = f32::NAN.to_bits();
+        }
+    }
+    out
+}
+
+#[test]
+fn pipelines_give_what_steps_give() {
+    let mut draw = Draw(1);
+    let mut count = 0;
+    let shapes: [&[usize]; 10] =
+        [&[1], &[5], &[127], &[128], &[129], &[1000], &[7, 128], &[4, 200], &[20, 50], &[2, 3, 150]];
+    for round in 0..1500 {
+        let dims = shapes[round % shapes.len()];
+        let memory = Memory::new(&mut draw, dims);
+        let steps = draw.below(24);
+        let (program, elem) = program(&mut draw, &memory, steps);
+        let Some(piped) = program.in_pipelines(elem) else { continue };
+        count += 1;
+        let at = vec![0; dims.len()];
+        let strip = Strip::at(&at, dims, dims.iter().product());
+        let expected = results(&program, elem, &memory, strip, &at);
+        let found = results(&piped, elem, &memory, strip, &at);
+        assert_eq!(found, expected, "{round}: {dims:?} {elem:?}\n{program:?}\n{piped:?}");
+    }
+    assert!(count > 1000, "{count} programs have pipelines");
+}
+
+#[test]
+fn a_chain_is_one_pipeline() {
+    let mut program = Program::default();
+    let load = program.reg(Class::Single);
+    let place = Linear { base: 0, by: [1].into_iter().collect() };
+    program.instrs.push(Instr::Load { to: load, operand: 0, elem: ElemType::FLOAT, place });
+    let mut x = load;
+    for op in [Binary::Add, Binary::Mul, Binary::Sub] {
+        let [number, to] = [(); 2].map(|()| program.reg(Class::Single));
+        program.numbers.push((number, 2.0, 0));
+        program.instrs.push(Instr::Binary { to, op, a: x, b: number });
+        x = to;
+    }
+    program.result = Some(x);
+    let piped = program.in_pipelines(ElemType::FLOAT).expect("it has pipelines");
+    let [Instr::Load { .. }, Instr::Pipeline(pipeline)] = &piped.instrs[..] else { panic!("{piped:?}") };
+    // It begins with what is loaded, and nothing is kept.
+    assert_eq!((pipeline.stages.len(), pipeline.kept), (5, 0), "{pipeline:?}");
+}

@@ -1,0 +1,342 @@
+//! Tiles: as many lanes as go through a pipeline at once, in hardware registers.
+
+use crate::loops::lanes::{are_short, int_of, short_of};
+use crate::loops::math;
+use crate::loops::narrow::{round_to_brain, round_to_half};
+use crate::loops::widest::Job;
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Unary};
+
+/// Lanes of a part, which is one register of 512 bits or several that are narrower.
+const WIDE: usize = 16;
+const PARTS: usize = 8;
+/// Lanes of a tile.
+pub(super) const TILE: usize = PARTS * WIDE;
+
+type Part = [f32; WIDE];
+
+/// The lanes of a tile. Fields rather than an array of parts: then they stay in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Tile(Part, Part, Part, Part, Part, Part, Part, Part);
+
+impl Tile {
+    /// A number in all lanes.
+    #[inline(always)]
+    pub(super) fn all(x: f32) -> Tile {
+        let part = [x; WIDE];
+        Tile(part, part, part, part, part, part, part, part)
+    }
+
+    #[inline(always)]
+    pub(super) fn of(lanes: &[f32; TILE]) -> Tile {
+        Tile(
+            part(lanes, 0),
+            part(lanes, 1),
+            part(lanes, 2),
+            part(lanes, 3),
+            part(lanes, 4),
+            part(lanes, 5),
+            part(lanes, 6),
+            part(lanes, 7),
+        )
+    }
+
+    #[inline(always)]
+    pub(super) fn put(self, to: &mut [f32; TILE]) {
+        let Tile(a, b, c, d, e, f, g, h) = self;
+        to[..WIDE].copy_from_slice(&a);
+        to[WIDE..2 * WIDE].copy_from_slice(&b);
+        to[2 * WIDE..3 * WIDE].copy_from_slice(&c);
+        to[3 * WIDE..4 * WIDE].copy_from_slice(&d);
+        to[4 * WIDE..5 * WIDE].copy_from_slice(&e);
+        to[5 * WIDE..6 * WIDE].copy_from_slice(&f);
+        to[6 * WIDE..7 * WIDE].copy_from_slice(&g);
+        to[7 * WIDE..].copy_from_slice(&h);
+    }
+
+    /// The first lane.
+    #[inline(always)]
+    pub(super) fn first(self) -> f32 {
+        self.0[0]
+    }
+
+    #[inline(always)]
+    fn each(self, f: impl Fn(f32) -> f32 + Copy) -> Tile {
+        Tile(
+            each(self.0, f),
+            each(self.1, f),
+            each(self.2, f),
+            each(self.3, f),
+            each(self.4, f),
+            each(self.5, f),
+            each(self.6, f),
+            each(self.7, f),
+        )
+    }
+
+    #[inline(always)]
+    fn with(self, x: Tile, f: impl Fn(f32, f32) -> f32 + Copy) -> Tile {
+        Tile(
+            both(self.0, x.0, f),
+            both(self.1, x.1, f),
+            both(self.2, x.2, f),
+            both(self.3, x.3, f),
+            both(self.4, x.4, f),
+            both(self.5, x.5, f),
+            both(self.6, x.6, f),
+            both(self.7, x.7, f),
+        )
+    }
+
+    /// An operation that [`is_short`].
+    #[inline(always)]
+    pub(super) fn unary(self, op: Unary) -> Tile {
+        match op {
+            Unary::Neg => self.each(|x| -x),
+            Unary::Abs => self.each(f32::abs),
+            Unary::Floor => self.each(f32::floor),
+            Unary::Ceil => self.each(f32::ceil),
+            Unary::Round => self.each(f32::round_ties_even),
+            Unary::Sqrt => self.each(f32::sqrt),
+            Unary::Reciprocal => self.each(|x| 1.0 / x),
+            Unary::Not => self.each(|x| truth(x == 0.0)),
+            Unary::IsNaN => self.each(|x| truth(x.is_nan())),
+            _ => self,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn binary(self, op: Binary, x: Tile) -> Tile {
+        match op {
+            Binary::Add => self.with(x, |a, b| a + b),
+            Binary::Sub => self.with(x, |a, b| a - b),
+            Binary::Mul => self.with(x, |a, b| a * b),
+            Binary::Div => self.with(x, |a, b| a / b),
+            Binary::Min => self.with(x, |a, b| {
+                let least = if b < a { b } else { a };
+                if b.is_nan() { b } else { least }
+            }),
+            Binary::Max => self.with(x, |a, b| {
+                let most = if b > a { b } else { a };
+                if b.is_nan() { b } else { most }
+            }),
+            Binary::And => self.with(x, |a, b| truth((a != 0.0) & (b != 0.0))),
+            Binary::Or => self.with(x, |a, b| truth((a != 0.0) | (b != 0.0))),
+            Binary::Xor => self.with(x, |a, b| truth((a != 0.0) != (b != 0.0))),
+            Binary::Equal => self.with(x, |a, b| truth(a == b)),
+            Binary::Less => self.with(x, |a, b| truth(a < b)),
+            Binary::LessOrEqual => self.with(x, |a, b| truth(a <= b)),
+            Binary::Greater => self.with(x, |a, b| truth(a > b)),
+            Binary::GreaterOrEqual => self.with(x, |a, b| truth(a >= b)),
+            // No stage of a pipeline.
+            Binary::Mod | Binary::Remainder | Binary::Pow => self,
+            Binary::BitwiseAnd | Binary::BitwiseOr | Binary::BitwiseXor => self,
+            Binary::ShiftLeft | Binary::ShiftRight => self,
+        }
+    }
+
+    /// Another and it.
+    #[inline(always)]
+    pub(super) fn swapped(self, op: Binary, x: Tile) -> Tile {
+        match op {
+            // The same the other way round.
+            Binary::Add | Binary::Mul | Binary::And | Binary::Or | Binary::Xor | Binary::Equal => {
+                self.binary(op, x)
+            }
+            Binary::Less => self.binary(Binary::Greater, x),
+            Binary::LessOrEqual => self.binary(Binary::GreaterOrEqual, x),
+            Binary::Greater => self.binary(Binary::Less, x),
+            Binary::GreaterOrEqual => self.binary(Binary::LessOrEqual, x),
+            _ => x.binary(op, self),
+        }
+    }
+
+    /// The first of two where it is not 0, else the second.
+    #[inline(always)]
+    pub(super) fn select(self, yes: Tile, no: Tile) -> Tile {
+        let choose = |c: Part, yes: Part, no: Part| {
+            let mut chosen = no;
+            for lane in 0..WIDE {
+                chosen[lane] = if c[lane] != 0.0 { yes[lane] } else { no[lane] };
+            }
+            chosen
+        };
+        Tile(
+            choose(self.0, yes.0, no.0),
+            choose(self.1, yes.1, no.1),
+            choose(self.2, yes.2, no.2),
+            choose(self.3, yes.3, no.3),
+            choose(self.4, yes.4, no.4),
+            choose(self.5, yes.5, no.5),
+            choose(self.6, yes.6, no.6),
+            choose(self.7, yes.7, no.7),
+        )
+    }
+}
+
+/// Whether an operation takes few instructions; the others are those of [`InMemory`].
+pub(super) fn is_short(op: Unary) -> bool {
+    match op {
+        Unary::Neg | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => true,
+        Unary::Sqrt | Unary::Reciprocal | Unary::Not | Unary::IsNaN => true,
+        _ => false,
+    }
+}
+
+/// What is done with a tile in memory, by loops over its lanes: functions that need many registers, and what depends on all lanes.
+#[derive(Clone, Copy)]
+pub(super) enum Whole {
+    Unary(Unary),
+    /// Rounded to what a type has.
+    Rounded(ElemType),
+    /// Divided by a number.
+    Divided(f32),
+}
+
+/// A tile in memory.
+pub(super) struct InMemory<'t> {
+    pub(super) lanes: &'t mut [f32; TILE],
+    pub(super) what: Whole,
+}
+
+impl Job for InMemory<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let lanes = self.lanes;
+        match self.what {
+            Whole::Unary(op) => unary::<FUSED>(op, lanes),
+            Whole::Rounded(ElemType::FLOAT16) => each_lane(lanes, round_to_half),
+            Whole::Rounded(ElemType::BFLOAT16) => each_lane(lanes, round_to_brain),
+            Whole::Rounded(ElemType::UINT8) if are_short(lanes) => {
+                each_lane(lanes, |x| f32::from(short_of(x) as u8));
+            }
+            Whole::Rounded(ElemType::UINT8) => each_lane(lanes, |x| f32::from(int_of(x) as u8)),
+            Whole::Rounded(ElemType::INT8) if are_short(lanes) => {
+                each_lane(lanes, |x| f32::from(short_of(x) as i8));
+            }
+            Whole::Rounded(ElemType::INT8) => each_lane(lanes, |x| f32::from(int_of(x) as i8)),
+            // No stage of a pipeline.
+            Whole::Rounded(_) => {}
+            Whole::Divided(by) => {
+                let reciprocal = 1.0 / by;
+                let are_plain = || lanes.iter().fold(true, |all, x| all & is_plain(*x));
+                if FUSED && is_plain(by) && by != 0.0 && are_plain() {
+                    each_lane(lanes, |x| quotient(x, by, reciprocal));
+                } else {
+                    each_lane(lanes, |x| x / by);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn unary<const FUSED: bool>(op: Unary, lanes: &mut [f32; TILE]) {
+    match op {
+        Unary::Sign => each_lane(lanes, |x| if x == 0.0 || x.is_nan() { x + 0.0 } else { x.signum() }),
+        Unary::Exp if lanes.iter().fold(true, |all, x| all & math::is_within(*x)) => {
+            each_lane(lanes, math::exp_within::<FUSED>);
+        }
+        Unary::Exp => each_lane(lanes, math::exp::<FUSED>),
+        Unary::Expm1 => each_lane(lanes, math::exp_m1::<FUSED>),
+        Unary::Log => each_lane(lanes, math::log::<FUSED>),
+        Unary::Log1p => each_lane(lanes, math::ln_1p::<FUSED>),
+        Unary::Tanh => each_lane(lanes, math::tanh::<FUSED>),
+        Unary::Erf => each_lane(lanes, math::erf::<FUSED>),
+        // Those of few instructions, and what is no stage of a pipeline.
+        _ => {}
+    }
+}
+
+#[inline(always)]
+fn each_lane(lanes: &mut [f32; TILE], f: impl Fn(f32) -> f32) {
+    for lane in lanes {
+        *lane = f(*lane);
+    }
+}
+
+#[inline(always)]
+fn part(lanes: &[f32; TILE], at: usize) -> Part {
+    let mut part = [0.0; WIDE];
+    part.copy_from_slice(&lanes[at * WIDE..][..WIDE]);
+    part
+}
+
+#[inline(always)]
+fn each(x: Part, f: impl Fn(f32) -> f32) -> Part {
+    let mut part = x;
+    for lane in 0..WIDE {
+        part[lane] = f(x[lane]);
+    }
+    part
+}
+
+#[inline(always)]
+fn both(x: Part, y: Part, f: impl Fn(f32, f32) -> f32) -> Part {
+    let mut part = x;
+    for lane in 0..WIDE {
+        part[lane] = f(x[lane], y[lane]);
+    }
+    part
+}
+
+#[inline(always)]
+fn truth(holds: bool) -> f32 {
+    if holds { 1.0 } else { 0.0 }
+}
+
+/// Whether a number is 0, or so far from the ends of its type that [`quotient`] is exact.
+#[inline(always)]
+fn is_plain(x: f32) -> bool {
+    // From 2^-60 to 2^60.
+    const LEAST: u32 = (127 - 60) << 23;
+    const COUNT: u32 = 120 << 23;
+    let size = x.to_bits() & 0x7fff_ffff;
+    (size.wrapping_sub(LEAST) < COUNT) | (size == 0)
+}
+
+/// What a division gives, to the bit, from the rounded reciprocal: each correction leaves less than a half of the last place, and
+/// the second begins from one of the two nearest numbers, of which the remainder is exact.
+#[inline(always)]
+fn quotient(x: f32, by: f32, reciprocal: f32) -> f32 {
+    let first = x * reciprocal;
+    let near = (-first).mul_add(by, x).mul_add(reciprocal, first);
+    // Of 0, the sign that it has.
+    (-near).mul_add(by, x).mul_add(reciprocal, near).copysign(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_are_those_of_the_division() {
+        let mut state = 1u64;
+        let mut next = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 32) as u32
+        };
+        let number = |bits: u32, low: u32, count: u32| {
+            f32::from_bits(bits & 0x807f_ffff | (low + (bits >> 23) % count) << 23)
+        };
+        for round in 0..4_000_000 {
+            let (mut x, mut by) = (next(), next());
+            // Half of them with nearly all bits set or clear, which are the hard ones.
+            if round % 2 == 0 {
+                x = x & 0xff80_000f | if round % 4 == 0 { 0x007f_fff0 } else { 0 };
+                by = by & 0xff80_000f | if round % 8 < 4 { 0x007f_fff0 } else { 0 };
+            }
+            let (x, by) = (number(x, 67, 120), number(by, 67, 120));
+            assert!(is_plain(x) && is_plain(by));
+            assert_eq!(quotient(x, by, 1.0 / by).to_bits(), (x / by).to_bits(), "{x:e} / {by:e}");
+        }
+        for x in [0.0f32, -0.0] {
+            for by in [3.0f32, -3.0] {
+                assert_eq!(quotient(x, by, 1.0 / by).to_bits(), (x / by).to_bits(), "{x:e} / {by:e}");
+            }
+        }
+        assert!(![f32::NAN, f32::INFINITY, 1e-30, 1e30].into_iter().any(is_plain));
+    }
+}

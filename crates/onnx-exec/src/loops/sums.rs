@@ -1,0 +1,124 @@
+//! Sums of single floats: of some elements in single floats, of these sums in doubles.
+//!
+//! To convert each element takes longer than to add it. The order depends on the number of elements alone.
+
+use super::reduce::ALONG;
+use super::widest::Job;
+
+/// Elements that are added up as single floats before the sum is added to a double.
+pub(super) const BLOCK: usize = 8;
+
+/// Adds a lane to each total that is pending, and these to doubles when there are enough.
+pub(super) struct AddPending<'p> {
+    pub(super) single: &'p mut [f32],
+    pub(super) double: &'p mut [f64],
+    pub(super) pending: &'p mut usize,
+    pub(super) x: &'p [f32],
+}
+
+impl Job for AddPending<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let AddPending { single, double, pending, x } = self;
+        *pending += 1;
+        match *pending {
+            1 => single.iter_mut().zip(x).for_each(|(total, x)| *total = *x),
+            BLOCK => {
+                *pending = 0;
+                let sums = single.iter().zip(x).map(|(total, x)| total + x);
+                double.iter_mut().zip(sums).for_each(|(total, sum)| *total += f64::from(sum));
+            }
+            _ => single.iter_mut().zip(x).for_each(|(total, x)| *total += x),
+        }
+    }
+}
+
+/// Adds single floats to doubles.
+pub(super) struct AddSingles<'p> {
+    pub(super) double: &'p mut [f64],
+    pub(super) single: &'p [f32],
+}
+
+impl Job for AddSingles<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.double.iter_mut().zip(self.single).for_each(|(total, x)| *total += f64::from(*x));
+    }
+}
+
+/// Adds single floats to the first [`ALONG`] totals in turn.
+pub(super) struct AddAlong<'p> {
+    pub(super) totals: &'p mut [f64],
+    pub(super) x: &'p [f32],
+}
+
+impl Job for AddAlong<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        if let Some(totals) = self.totals.first_chunk_mut::<ALONG>() {
+            add_along(totals, self.x);
+        }
+    }
+}
+
+/// Adds up each of some rows, in the order in which [`AddAlong`] and the fold of totals do.
+pub(super) struct AddRows<'p> {
+    pub(super) lanes: usize,
+    pub(super) x: &'p [f32],
+    pub(super) totals: &'p mut [f64],
+}
+
+impl Job for AddRows<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for (total, row) in self.totals.iter_mut().zip(self.x.chunks_exact(self.lanes)) {
+            let mut all = [0.0; ALONG];
+            add_along(&mut all, row);
+            let mut n = ALONG;
+            while n > 1 {
+                n /= 2;
+                for i in 0..n {
+                    all[i] += all[i + n];
+                }
+            }
+            *total = all[0];
+        }
+    }
+}
+
+/// Adds elements to totals in turn: of [`BLOCK`] for each total the sum, then of fewer.
+#[inline(always)]
+fn add_along(totals: &mut [f64; ALONG], x: &[f32]) {
+    let (chunks, rest) = x.as_chunks::<ALONG>();
+    let (blocks, chunks) = chunks.as_chunks::<BLOCK>();
+    for block in blocks {
+        add_block(totals, |lane| {
+            let pair = |i: usize| block[i][lane] + block[i + 1][lane];
+            (pair(0) + pair(2)) + (pair(4) + pair(6))
+        });
+    }
+    let (blocks, chunks) = chunks.as_chunks::<2>();
+    for [a, b] in blocks {
+        add_block(totals, |lane| a[lane] + b[lane]);
+    }
+    for chunk in chunks {
+        add_block(totals, |lane| chunk[lane]);
+    }
+    totals.iter_mut().zip(rest).for_each(|(total, x)| *total += f64::from(*x));
+}
+
+/// Adds a sum to each total.
+#[inline(always)]
+fn add_block(totals: &mut [f64; ALONG], sum: impl Fn(usize) -> f32) {
+    for lane in 0..ALONG {
+        totals[lane] += f64::from(sum(lane));
+    }
+}
