@@ -324,6 +324,12 @@ impl Executable<'_> {
         kernels::find_of_strings(normalize_domain(&schema.domain), &schema.name)
     }
 
+    /// What computes a node that the formula of its operator is not for.
+    pub(crate) fn kernel_beside(&self, schema: SchemaId) -> Option<Kernel> {
+        let schema = self.registry.get(schema);
+        kernels::find_beside(normalize_domain(&schema.domain), &schema.name)
+    }
+
     /// A node as a kernel sees it.
     pub(crate) fn call(
         &self,

@@ -12,7 +12,6 @@ mod broadcast;
 mod call;
 mod columns;
 mod contributed;
-mod conv_transpose;
 mod cumulate;
 mod deform;
 mod det;
@@ -90,6 +89,12 @@ pub(crate) fn find_of_training(domain: &str, op: &str, attrs: &Attributes<'_>) -
     is_training.then_some(row.2)
 }
 
+/// What computes the nodes of an operator that its formula is not for: those of sequences, with random numbers, of other modes.
+pub(crate) fn find_beside(domain: &str, op: &str) -> Option<Kernel> {
+    let mut rows = BESIDE.iter().flat_map(|rows| rows.iter());
+    rows.find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
+}
+
 /// Domain, operator, kernel.
 type Row = (&'static str, &'static str, Kernel);
 
@@ -97,24 +102,20 @@ type Row = (&'static str, &'static str, Kernel);
 const FAMILIES: &[&[Row]] = &[
     boxes::ROWS,
     columns::ROWS,
-    conv_transpose::ROWS,
     cumulate::ROWS,
     deform::ROWS,
     det::ROWS,
-    dropout::ROWS,
     fourier::ROWS,
     grid::ROWS,
     image::ROWS,
     mel::ROWS,
     ml::ROWS,
     ngrams::ROWS,
-    normalize::ROWS,
     optimize::ROWS,
     pattern::ROWS,
     random::ROWS,
     recurrent::ROWS,
     regions::ROWS,
-    resize::ROWS,
     scatter::ROWS,
     select::ROWS,
     sequence::ROWS,
@@ -124,6 +125,9 @@ const FAMILIES: &[&[Row]] = &[
     tokens::ROWS,
     unpool::ROWS,
 ];
+
+/// The tables of families of which most nodes are formulas.
+const BESIDE: &[&[Row]] = &[dropout::BESIDE, resize::BESIDE, structure::BESIDE];
 
 #[cfg(test)]
 mod tests;

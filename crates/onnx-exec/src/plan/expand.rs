@@ -12,6 +12,7 @@ use crate::compile::Action;
 use crate::facts::fact;
 use onnx_ir::{NodeId, ValueId};
 use onnx_ops::infer::Fact;
+use onnx_ops::meaning::has_definition;
 
 /// Bodies lie no deeper in one another.
 const MOST_DEPTH: usize = 8;
@@ -32,11 +33,13 @@ impl Define<'_, '_, '_> {
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
         let Some(inner) = self.run.compile_function(node, &facts) else { return false };
         let (body, graph) = (inner.body(), &inner.body().graphs[inner.root]);
-        let are_formulas = graph
-            .nodes
-            .iter()
-            .all(|node| matches!(inner.actions[*node], Some(Action::Constant(_) | Action::Formula(_))));
-        if !are_formulas {
+        let may_be_formula = |node: &NodeId| match inner.actions[*node] {
+            Some(Action::Constant(_) | Action::Formula(_)) => true,
+            // Shapes, which inference knows.
+            Some(Action::Kernel(schema, _)) => has_definition(inner.registry.get(schema)),
+            Some(Action::Control(_)) | None => false,
+        };
+        if !graph.nodes.iter().all(may_be_formula) {
             return false;
         }
         // An operand that is there twice is one input.

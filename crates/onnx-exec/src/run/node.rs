@@ -56,19 +56,19 @@ impl<'x, 'r> Run<'x, 'r> {
                 kernel(&mut call).map_err(|why| because(self, why))
             }
             Some(Action::Formula(schema)) => {
-                if inputs.iter().flatten().any(is_strings)
-                    && let Some(kernel) = self.executable.kernel_of_strings(*schema)
-                {
-                    let random = self.random(node);
-                    let mut call = self.executable.call(node, *schema, inputs, random);
-                    return kernel(&mut call).map_err(|why| because(self, why));
+                let is_strings = inputs.iter().flatten().any(is_strings);
+                let mut kernel = is_strings.then(|| self.executable.kernel_of_strings(*schema)).flatten();
+                if kernel.is_none() {
+                    if let Some(prepared) = self.prepared(node, *schema, &inputs)? {
+                        let is_checked = self.executable.options.check_loops;
+                        return prepared.run(&inputs, is_checked).map_err(|why| because(self, why));
+                    }
+                    kernel = self.executable.kernel_beside(*schema);
                 }
-                match self.prepared(node, *schema, &inputs)? {
-                    Some(prepared) => prepared
-                        .run(&inputs, self.executable.options.check_loops)
-                        .map_err(|why| because(self, why)),
-                    None => self.function(node, inputs),
-                }
+                let Some(kernel) = kernel else { return self.function(node, inputs) };
+                let random = self.random(node);
+                let mut call = self.executable.call(node, *schema, inputs, random);
+                kernel(&mut call).map_err(|why| because(self, why))
             }
             Some(Action::Constant(_) | Action::Control(_)) | None => {
                 Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run"))

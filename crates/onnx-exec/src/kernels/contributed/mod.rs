@@ -12,7 +12,6 @@ mod norm;
 mod packed;
 mod quantized;
 mod rotary;
-mod whole;
 mod words;
 
 use super::Row;
@@ -29,7 +28,6 @@ pub(super) const FAMILIES: &[&[Row]] = &[
     inverse::ROWS,
     norm::ROWS,
     packed::ROWS,
-    quantized::ROWS,
     rotary::ROWS,
     words::ROWS,
 ];
