@@ -1,6 +1,6 @@
 //! Kernels with inputs and attributes as they come: whatever these say, a kernel gives something or says what is wrong.
 
-use super::{Attributes, Call, FAMILIES, Keep, Row, contributed};
+use super::{Attributes, BESIDE, Call, FAMILIES, Keep, Row, contributed};
 use crate::budget::Budget;
 use crate::random::Random;
 use crate::tensor::Tensor;

@@ -53,13 +53,11 @@ pub(super) fn resize(cx: &Cx<'_>) -> Option<Definition> {
     }
     // Whether the place of each element is in the one that is repeated there, and rounded to it.
     let coordinates = text("coordinate_transformation_mode").unwrap_or_else(|| "half_pixel".into());
-    let is_nearest = match (&*coordinates, text("nearest_mode").as_deref()) {
-        ("half_pixel" | "pytorch_half_pixel", Some("round_prefer_floor" | "round_prefer_ceil") | None) => {
-            true
-        }
-        ("asymmetric", Some("floor")) => true,
-        _ => false,
-    };
+    let is_nearest = matches!(
+        (&*coordinates, text("nearest_mode").as_deref()),
+        ("half_pixel" | "pytorch_half_pixel", Some("round_prefer_floor" | "round_prefer_ceil") | None)
+            | ("asymmetric", Some("floor"))
+    );
     let policy = text("keep_aspect_ratio_policy").unwrap_or_default();
     if !is_nearest || !matches!(&*policy, "" | "stretch") {
         return None;
