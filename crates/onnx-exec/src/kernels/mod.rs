@@ -6,6 +6,7 @@
 //! are. Versions of an operator that differ are told apart by [`Call::since`].
 
 mod arithmetic;
+mod attention;
 mod around;
 mod boxes;
 mod broadcast;
@@ -42,6 +43,7 @@ mod tokens;
 mod unpool;
 mod window;
 
+pub(crate) use attention::{Given, find_of_long};
 pub(crate) use call::{Attributes, Call, resolve_axis};
 pub(crate) use keep::Keep;
 

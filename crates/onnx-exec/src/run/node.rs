@@ -63,7 +63,9 @@ impl<'x, 'r> Run<'x, 'r> {
                         let is_checked = self.executable.options.check_loops;
                         return prepared.run(&inputs, is_checked).map_err(|why| because(self, why));
                     }
+                    let types: Vec<_> = inputs.iter().map(|value| given(value.as_ref())).collect();
                     kernel = self.executable.kernel_beside(*schema);
+                    kernel = kernel.or_else(|| self.executable.kernel_of_long(node, *schema, &types));
                 }
                 let Some(kernel) = kernel else { return self.function(node, inputs) };
                 let random = self.random(node);
@@ -161,6 +163,12 @@ impl<'x, 'r> Run<'x, 'r> {
         }
         Ok(Arc::clone(kept.entry(key).or_insert_with(|| Arc::new(made))))
     }
+}
+
+/// What is known of an input before a kernel has it.
+fn given(value: Option<&Value>) -> crate::kernels::Given<'_> {
+    let tensor = value?.tensor().ok()?;
+    Some((tensor.elem(), tensor.dims()))
 }
 
 fn is_strings(value: &Value) -> bool {

@@ -16,6 +16,7 @@ mod words;
 
 use super::Row;
 
+pub(super) use heads::{Look, Memory};
 pub(super) use quantized::through_bytes;
 
 /// The tables of the families.
