@@ -5,6 +5,7 @@ mod attention;
 mod blocks;
 mod crop;
 mod experts;
+mod few;
 mod grouped;
 mod heads;
 mod inverse;
