@@ -38,7 +38,7 @@ pub use budget::Memory;
 pub use compile::{CompileOptions, Executable, compile};
 pub use failure::Failure;
 pub use list::List;
-pub use plan::{Schedule, Stats};
+pub use plan::{Schedule, Stage, Stats};
 pub use random::Random;
 pub use run::{Observe, RunOptions, Step, Time};
 pub use tensor::{Element, Tensor};

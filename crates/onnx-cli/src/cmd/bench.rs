@@ -3,6 +3,7 @@
 mod kernels;
 
 use crate::feed::FeedArgs;
+use crate::follow::ScheduleArgs;
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
 use crate::output;
@@ -46,6 +47,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    schedule: ScheduleArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     opset: OpsetArgs,
@@ -76,7 +79,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let figures = match measure(args, &ready, start, session)? {
         Ok(figures) => figures,
-        Err(found) => return Ok(ready.report(session, &found)),
+        Err(status) => return Ok(status),
     };
     if let (Some(path), Some(steps)) = (&args.trace, &figures.steps) {
         let trace = serde_json::to_vec(&steps.trace())?;
@@ -94,25 +97,28 @@ fn measure(
     args: &Args,
     ready: &Ready,
     start: Instant,
-    session: &Session,
-) -> anyhow::Result<Result<Figures, Vec<Diagnostic>>> {
+    session: &mut Session,
+) -> anyhow::Result<Result<Figures, Status>> {
     let load = start.elapsed();
     let start = Instant::now();
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable()) {
+    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
         Ok(executable) => executable,
-        Err(found) => return Ok(Err(found)),
+        Err(found) => return Ok(Err(ready.report(session, &found))),
     };
     let prepare = start.elapsed();
     let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
         Ok(inputs) => inputs,
-        Err(found) => return Ok(Err(found)),
+        Err(found) => return Ok(Err(ready.report(session, &found))),
     };
+    if let Err(status) = args.schedule.follow(ready, &executable, &inputs, &options, session)? {
+        return Ok(Err(status));
+    }
     let peak = AtomicUsize::new(0);
     let options = RunOptions { peak: Some(&peak), ..options };
     let first = match once(&executable, &inputs, &options) {
         Ok(first) => first,
-        Err(finding) => return Ok(Err(vec![*finding])),
+        Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
     };
     let mut runs = Vec::new();
     let start = Instant::now();
@@ -123,7 +129,7 @@ fn measure(
     while !is_enough(runs.len()) {
         match once(&executable, &inputs, &options) {
             Ok(time) => runs.push(time),
-            Err(finding) => return Ok(Err(vec![*finding])),
+            Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
         }
     }
     runs.sort_unstable();
@@ -132,7 +138,7 @@ fn measure(
         // Runs that are watched are no figures.
         match Steps::of(&executable, &inputs, &RunOptions { peak: None, ..options.clone() }) {
             Ok(found) => steps = Some(found),
-            Err(finding) => return Ok(Err(vec![*finding])),
+            Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
         }
     }
     Ok(Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), steps }))
