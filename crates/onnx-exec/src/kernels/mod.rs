@@ -6,8 +6,8 @@
 //! are. Versions of an operator that differ are told apart by [`Call::since`].
 
 mod arithmetic;
-mod attention;
 mod around;
+mod attention;
 mod boxes;
 mod broadcast;
 mod call;

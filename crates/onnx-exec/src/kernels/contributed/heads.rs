@@ -333,7 +333,7 @@ mod tests {
                     0 => 0..total,
                     1 => 0..(i + 1).min(total),
                     2 => i.min(total)..(i + 300).min(total),
-                    _ => 0..if i % 3 == 0 { 0 } else { total },
+                    _ => 0..if i.is_multiple_of(3) { 0 } else { total },
                 };
                 let memory = Memory::of(&keys, &values, sizes, count).expect("there is room");
                 let look = Look {

@@ -429,8 +429,8 @@ mod tests {
             (state >> 33) as usize % of
         };
         let count = 1 + draw(40);
-        let mut forest = Forest::default();
-        forest.members = (0..12).map(|i| f64::from(i % 5) - 1.5).collect::<Vec<_>>().into();
+        let members: Vec<f64> = (0..12).map(|i| f64::from(i % 5) - 1.5).collect();
+        let mut forest = Forest { members: members.into(), ..Forest::default() };
         for leaf in 0..10 {
             let first = forest.entries.len();
             forest.entries.extend((0..draw(3)).map(|_| (draw(3), draw(100) as f64 / 7.0)));
@@ -505,7 +505,7 @@ mod tests {
         let mut forest = Forest {
             nodes: vec![node(Next::Node(1)), node(Next::Leaf(0))],
             roots: vec![Next::Node(0)],
-            leaves: vec![0..1],
+            leaves: Vec::from([0..1]),
             entries: vec![(0, 10.0)],
             ..Forest::default()
         };

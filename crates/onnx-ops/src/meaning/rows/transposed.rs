@@ -425,7 +425,7 @@ mod tests {
     fn convolutions_of_phases_are_what_the_plain_formula_is() {
         let mut kinds = 0;
         for case in 0..400usize {
-            let draw = |n: usize, of: usize| (case * 2_654_435_761 >> (n * 3)) % of;
+            let draw = |n: usize, of: usize| ((case * 2_654_435_761) >> (n * 3)) % of;
             let axis = |at: usize| {
                 let number = |n: usize, of: usize| draw(n + 3 * at, of) as i64;
                 let (from, kernel, stride) = (1 + number(1, 4), 1 + number(2, 5), 1 + number(3, 4));
