@@ -330,6 +330,29 @@ impl Executable<'_> {
         kernels::find_of_strings(normalize_domain(&schema.domain), &schema.name)
     }
 
+    /// What computes a node that the formula of its operator is not for.
+    pub(crate) fn kernel_beside(&self, schema: SchemaId) -> Option<Kernel> {
+        let schema = self.registry.get(schema);
+        kernels::find_beside(normalize_domain(&schema.domain), &schema.name)
+    }
+
+    /// What computes a node that has a body, but so much to compute that it is better run as a whole; never where plans are left out,
+    /// so that its body is what it is held against.
+    pub(crate) fn kernel_of_long(
+        &self,
+        node: NodeId,
+        schema: SchemaId,
+        inputs: &[kernels::Given<'_>],
+    ) -> Option<Kernel> {
+        let attrs = Attributes {
+            model: &self.model,
+            body: self.body(),
+            node: &self.body().nodes[node],
+            schema: self.registry.get(schema),
+        };
+        if self.options.is_plain() { None } else { kernels::find_of_long(&attrs, inputs) }
+    }
+
     /// A node as a kernel sees it.
     pub(crate) fn call(
         &self,

@@ -11,7 +11,8 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-pub(super) const ROWS: &[Row] = &[("", "Dropout", dropout)];
+/// What is not identity.
+pub(super) const BESIDE: &[Row] = &[("", "Dropout", dropout)];
 
 fn dropout(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;

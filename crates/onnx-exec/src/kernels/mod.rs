@@ -7,12 +7,12 @@
 
 mod arithmetic;
 mod around;
+mod attention;
 mod boxes;
 mod broadcast;
 mod call;
 mod columns;
 mod contributed;
-mod conv_transpose;
 mod cumulate;
 mod deform;
 mod det;
@@ -43,6 +43,7 @@ mod tokens;
 mod unpool;
 mod window;
 
+pub(crate) use attention::{Given, find_of_long};
 pub(crate) use call::{Attributes, Call, resolve_axis};
 pub(crate) use keep::Keep;
 
@@ -90,6 +91,12 @@ pub(crate) fn find_of_training(domain: &str, op: &str, attrs: &Attributes<'_>) -
     is_training.then_some(row.2)
 }
 
+/// What computes the nodes of an operator that its formula is not for: those of sequences, with random numbers, of other modes.
+pub(crate) fn find_beside(domain: &str, op: &str) -> Option<Kernel> {
+    let mut rows = BESIDE.iter().flat_map(|rows| rows.iter());
+    rows.find(|row| (row.0, row.1) == (domain, op)).map(|row| row.2)
+}
+
 /// Domain, operator, kernel.
 type Row = (&'static str, &'static str, Kernel);
 
@@ -97,24 +104,20 @@ type Row = (&'static str, &'static str, Kernel);
 const FAMILIES: &[&[Row]] = &[
     boxes::ROWS,
     columns::ROWS,
-    conv_transpose::ROWS,
     cumulate::ROWS,
     deform::ROWS,
     det::ROWS,
-    dropout::ROWS,
     fourier::ROWS,
     grid::ROWS,
     image::ROWS,
     mel::ROWS,
     ml::ROWS,
     ngrams::ROWS,
-    normalize::ROWS,
     optimize::ROWS,
     pattern::ROWS,
     random::ROWS,
     recurrent::ROWS,
     regions::ROWS,
-    resize::ROWS,
     scatter::ROWS,
     select::ROWS,
     sequence::ROWS,
@@ -124,6 +127,9 @@ const FAMILIES: &[&[Row]] = &[
     tokens::ROWS,
     unpool::ROWS,
 ];
+
+/// The tables of families of which most nodes are formulas.
+const BESIDE: &[&[Row]] = &[dropout::BESIDE, resize::BESIDE, structure::BESIDE];
 
 #[cfg(test)]
 mod tests;

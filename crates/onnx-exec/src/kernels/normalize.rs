@@ -1,40 +1,13 @@
-//! Kernels that look at many elements to scale each: LpNormalization, and BatchNormalization while training.
+//! BatchNormalization while training.
 
-use super::around::Around;
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
 use crate::list::filled;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] = &[("", "LpNormalization", lp_normalization)];
-
 /// What takes the place of an operator's formula while training.
 pub(super) const OF_TRAINING: &[Row] = &[("", "BatchNormalization", batch_normalization)];
-
-/// Lines along an axis, divided by their norm; zeros stay.
-fn lp_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let x = call.tensor(0)?;
-    let around = Around::of(x.dims(), call.attrs.axis("axis", x.rank())?)?;
-    let p = call.attrs.int("p").unwrap_or(2);
-    if p < 1 {
-        fail!("there is no norm of order {p}");
-    }
-    let mut all = x.floats()?;
-    for start in around.lines() {
-        let at = |i: usize| start + i * around.inner;
-        let line = (0..around.extent).map(|i| all[at(i)].abs());
-        let norm = match p {
-            1 => line.sum::<f64>(),
-            2 => line.map(|x| x * x).sum::<f64>().sqrt(),
-            _ => line.map(|x| x.powf(p as f64)).sum::<f64>().powf(1.0 / p as f64),
-        };
-        if norm != 0.0 {
-            (0..around.extent).for_each(|i| all[at(i)] /= norm);
-        }
-    }
-    Ok(vec![Tensor::of_floats(x.elem(), x.dims(), &all)?.into()])
-}
 
 /// Normalizes by the mean and the variance of what is given, and adds these to those that are kept.
 fn batch_normalization(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {

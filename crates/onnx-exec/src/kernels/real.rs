@@ -26,9 +26,6 @@ pub(super) trait Real:
     /// The matrix that has these numbers, `steps` after `steps`, as its columns.
     fn matrix(columns: &[Self], steps: usize) -> Result<Self::Matrix, Failure>;
 
-    /// The matrix that has these numbers, `columns` after `columns`, as its rows.
-    fn matrix_of_rows(rows: &[Self], columns: usize) -> Result<Self::Matrix, Failure>;
-
     /// Adds to each row of `out` the product of a row of `rows` with a matrix.
     fn add_products(matrix: &Self::Matrix, rows: &[Self], out: &mut [Self]) -> Result<(), Failure>;
 
@@ -47,10 +44,6 @@ impl Real for f32 {
 
     fn matrix(columns: &[f32], steps: usize) -> Result<Matrix, Failure> {
         Matrix::of_columns(columns, steps)
-    }
-
-    fn matrix_of_rows(rows: &[f32], columns: usize) -> Result<Matrix, Failure> {
-        Matrix::of_rows(rows, columns)
     }
 
     fn add_products(matrix: &Matrix, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
@@ -82,12 +75,6 @@ impl Real for f64 {
 
     fn matrix(columns: &[f64], steps: usize) -> Result<(List<f64>, usize), Failure> {
         Ok((List::copied(columns)?, steps))
-    }
-
-    fn matrix_of_rows(rows: &[f64], columns: usize) -> Result<(List<f64>, usize), Failure> {
-        let mut all = List::with_room(rows.len())?;
-        (0..columns).try_for_each(|column| all.extend(rows.iter().skip(column).step_by(columns).copied()))?;
-        Ok((all, rows.len().checked_div(columns).unwrap_or(0)))
     }
 
     fn add_products(

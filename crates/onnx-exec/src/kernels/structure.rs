@@ -1,4 +1,4 @@
-//! Kernels that look at values as a whole: Identity, Shape, Size; and Equal of strings, of which formulas know nothing.
+//! Kernels that look at values as a whole: Shape and Size, and Identity of what is no tensor of numbers; and Equal of strings, of which formulas know nothing.
 
 use super::broadcast::Broadcast;
 use super::{Call, Row};
@@ -7,7 +7,11 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::ElemType;
 
-pub(super) const ROWS: &[Row] = &[("", "Identity", identity), ("", "Shape", shape), ("", "Size", size)];
+/// Of any value. They are formulas too, but inference mostly knows what they give, and where it does not, there is nothing to fuse.
+pub(super) const ROWS: &[Row] = &[("", "Shape", shape), ("", "Size", size)];
+
+/// Of values that are no tensors of numbers.
+pub(super) const BESIDE: &[Row] = &[("", "Identity", identity)];
 
 /// What takes the place of a formula where an input is strings.
 pub(super) const OF_STRINGS: &[Row] = &[("", "Equal", equal)];

@@ -26,11 +26,6 @@ pub(super) fn dilations(call: &Call<'_>, rank: usize) -> Result<Vec<i64>, Failur
     per_axis(call, "dilations", rank, 1, 1)
 }
 
-/// What the result has at the end beyond what the window needs.
-pub(super) fn output_padding(call: &Call<'_>, rank: usize) -> Result<Vec<i64>, Failure> {
-    per_axis(call, "output_padding", rank, 0, 0)
-}
-
 /// What is put before and behind each axis; a negative number takes away.
 pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<Vec<(i64, i64)>, Failure> {
     let all = per_axis(call, "pads", 2 * rank, 0, -i64::from(i32::MAX))?;

@@ -2,6 +2,7 @@
 
 use super::micro::{Columns, Factor, Micro, Rows, Steps, Tile};
 use super::parallel::{LEAST_PRODUCTS, parallel};
+use super::widest::{Job, widest};
 use crate::failure::Failure;
 use crate::list::{List, filled};
 use crate::pool;
@@ -9,6 +10,8 @@ use std::ops::Range;
 
 /// Steps of a block.
 const STEPS: usize = f32::STEPS;
+/// Products of a few rows for which it is worth it to share columns: a part of a matrix is in the caches of its thread.
+const LEAST_OF_COLUMNS: usize = 1 << 17;
 
 /// A matrix, laid out once as the micro-kernels read it: for each block of steps, tile of columns after tile.
 pub(crate) struct Matrix {
@@ -63,23 +66,55 @@ impl Matrix {
         Ok(Matrix { micro, steps, columns, numbers })
     }
 
-    /// Adds to each row of `out` the product of a row of `rows` with the matrix, on the threads that there are.
+    /// Adds to each row of `out` the product of a row of `rows` with the matrix, on the threads that there are. They share the rows,
+    /// or the columns of a few of these: then each has its own part of the matrix in its caches, step after step.
     pub(crate) fn add_products(&self, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, .. } = self;
         if rows.is_empty() || *steps == 0 || *columns == 0 {
             return Ok(());
         }
-        let tiles = (rows.len() / steps).div_ceil(micro.rows);
-        let is_little = rows.len().saturating_mul(*columns) < LEAST_PRODUCTS;
-        let threads = if is_little { 1 } else { pool::threads().min(tiles).max(1) };
+        let count = rows.len() / steps;
+        let (tiles, tiles_of_columns) = (count.div_ceil(micro.rows), columns.div_ceil(micro.columns));
+        let products = rows.len().saturating_mul(*columns);
+        let threads = pool::threads();
+        if threads > 1 && tiles < 2 * threads && products >= LEAST_OF_COLUMNS && tiles_of_columns >= threads {
+            return self.add_by_columns(rows, out, tiles_of_columns.div_ceil(threads));
+        }
+        let threads = if products < LEAST_PRODUCTS { 1 } else { threads.min(tiles).max(1) };
         let each = tiles.div_ceil(threads) * micro.rows;
         let parts = rows.chunks(each * steps).zip(out.chunks_mut(each * columns)).collect();
-        parallel(parts, |(rows, out)| self.add_some(rows, out))
+        parallel(parts, |(rows, out)| self.add_some(rows, out, 0..tiles_of_columns))
     }
 
-    fn add_some(&self, rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
+    /// The same, so many tiles of columns at a time.
+    fn add_by_columns(&self, rows: &[f32], out: &mut [f32], tiles: usize) -> Result<(), Failure> {
+        let Matrix { micro, steps, columns, .. } = self;
+        let (count, wide) = (rows.len() / steps, tiles * micro.columns);
+        // What is there is added to, block of steps after block, as it is without threads.
+        let mut apart = filled(count * columns, 0.0)?;
+        let part = |part: usize| part * wide..columns.min(&((part + 1) * wide)).to_owned();
+        for (at, apart) in apart.chunks_mut(wide * count).enumerate() {
+            let width = part(at).len();
+            for (to, from) in apart.chunks_exact_mut(width).zip(out.chunks_exact(*columns)) {
+                to.copy_from_slice(&from[part(at)]);
+            }
+        }
+        let parts: Vec<(usize, &mut [f32])> = apart.chunks_mut(wide * count).enumerate().collect();
+        let all = columns.div_ceil(micro.columns);
+        parallel(parts, |(at, apart)| self.add_some(rows, apart, at * tiles..all.min((at + 1) * tiles)))?;
+        for (at, apart) in apart.chunks(wide * count).enumerate() {
+            for (from, to) in apart.chunks_exact(part(at).len()).zip(out.chunks_exact_mut(*columns)) {
+                to[part(at)].copy_from_slice(from);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for some tiles of columns, which are all that `out` has.
+    fn add_some(&self, rows: &[f32], out: &mut [f32], tiles: Range<usize>) -> Result<(), Failure> {
         let Matrix { micro, steps, columns, numbers } = self;
         let whole = columns.next_multiple_of(micro.columns);
+        let columns = columns.min(&(tiles.end * micro.columns)) - tiles.start * micro.columns;
         let mut ragged = filled(micro.rows * micro.columns, 0.0)?;
         let of_rows: Vec<usize> = (0..STEPS.min(*steps)).collect();
         let of_columns: Vec<usize> = of_rows.iter().map(|step| step * micro.columns).collect();
@@ -88,23 +123,29 @@ impl Matrix {
             let count = rows.len() / steps;
             for first in (0..*steps).step_by(STEPS) {
                 let n = STEPS.min(steps - first);
+                let each = n * micro.columns;
+                let block = &numbers[first * whole..][..n * whole];
+                let block = &block[tiles.start * each..tiles.end * each];
                 let a = Rows { numbers: &rows[first..], apart: *steps, steps: Steps::of(&of_rows[..n]) };
+                if count == 1
+                    && widest(Line { row: &rows[first..first + n], block, columns: micro.columns, out })
+                {
+                    continue;
+                }
                 let in_columns = Steps::of(&of_columns[..n]);
-                let block = numbers[first * whole..][..n * whole].chunks_exact(n * micro.columns);
-                for (tile, b) in block.enumerate() {
+                for (tile, b) in block.chunks_exact(each).enumerate() {
                     let left = tile * micro.columns;
                     let wide = micro.columns.min(columns - left);
                     let b = Columns { numbers: b, steps: in_columns };
                     if wide == micro.columns {
                         let c = &mut out[left..];
-                        micro.run(Tile { a, b, c, stride: *columns, size: [count, wide], is_first: false });
+                        micro.run(Tile { a, b, c, stride: columns, size: [count, wide], is_first: false });
                         continue;
                     }
                     // Behind the last column, the next row begins.
                     let (c, stride) = (&mut ragged[..], micro.columns);
                     micro.run(Tile { a, b, c, stride, size: [count, wide], is_first: true });
-                    for (out, sums) in out.chunks_exact_mut(*columns).zip(ragged.chunks_exact(micro.columns))
-                    {
+                    for (out, sums) in out.chunks_exact_mut(columns).zip(ragged.chunks_exact(micro.columns)) {
                         out[left..].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
                     }
                 }
@@ -114,9 +155,95 @@ impl Matrix {
     }
 }
 
+/// A single row by tiles of columns, several of them at a time: the sums of one wait for one another. They are added up in the
+/// order in which a micro-kernel does it.
+struct Line<'l> {
+    row: &'l [f32],
+    block: &'l [f32],
+    columns: usize,
+    out: &'l mut [f32],
+}
+
+impl Job for Line<'_> {
+    /// Whether it is done: as micro-kernels do it, which multiply and add in one step.
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> bool {
+        match (FUSED, self.columns) {
+            (true, 32) => self.tiles::<32>(),
+            (true, 16) => self.tiles::<16>(),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Line<'_> {
+    #[inline(always)]
+    fn tiles<const WIDE: usize>(self) {
+        let Line { row, block, out, .. } = self;
+        let each = row.len() * WIDE;
+        let fours = block.chunks(4 * each).zip(out.chunks_mut(4 * WIDE));
+        for (block, out) in fours {
+            let mut tiles = block.chunks_exact(each).map(|tile| tile.as_chunks::<WIDE>().0);
+            let (Some(p), q, r, s) = (tiles.next(), tiles.next(), tiles.next(), tiles.next()) else { return };
+            // Names rather than an array, so that all sums are in registers.
+            let (mut a, mut b, mut c, mut d) = ([0.0; WIDE], [0.0; WIDE], [0.0; WIDE], [0.0; WIDE]);
+            if let (Some(q), Some(r), Some(s)) = (q, r, s) {
+                for ((((x, p), q), r), s) in row.iter().zip(p).zip(q).zip(r).zip(s) {
+                    (a, b) = (added(a, *x, p), added(b, *x, q));
+                    (c, d) = (added(c, *x, r), added(d, *x, s));
+                }
+            } else {
+                a = summed(row, Some(p));
+                (b, c, d) = (summed(row, q), summed(row, r), summed(row, s));
+            }
+            for (out, sums) in out.chunks_mut(WIDE).zip([a, b, c, d]) {
+                out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn summed<const WIDE: usize>(row: &[f32], tile: Option<&[[f32; WIDE]]>) -> [f32; WIDE] {
+    row.iter().zip(tile.unwrap_or_default()).fold([0.0; WIDE], |sums, (x, tile)| added(sums, *x, tile))
+}
+
+#[inline(always)]
+fn added<const WIDE: usize>(sums: [f32; WIDE], x: f32, tile: &[f32; WIDE]) -> [f32; WIDE] {
+    let mut next = sums;
+    for lane in 0..WIDE {
+        next[lane] = x.mul_add(tile[lane], sums[lane]);
+    }
+    next
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_that_share_columns_change_no_bit() {
+        for (steps, columns, count) in [(300, 500, 1), (256, 1024, 1), (700, 333, 3), (513, 1000, 12)] {
+            let number = |i: usize| ((i * 7919) % 1009) as f32 / 500.0 - 1.0;
+            let numbers: Vec<f32> = (0..steps * columns).map(number).collect();
+            let matrix = Matrix::of_columns(&numbers, steps).expect("there is room");
+            let rows: Vec<f32> = (0..count * steps).map(|i| number(i + 3)).collect();
+            let product = |threads| {
+                let mut out: Vec<f32> = (0..count * columns).map(|i| number(i + 8)).collect();
+                pool::with_threads(threads, || matrix.add_products(&rows, &mut out)).expect("there is room");
+                out
+            };
+            let one = product(1);
+            assert!((2..5).all(|threads| product(threads) == one), "{steps} {columns} {count}");
+            // A row alone is what it is among others.
+            let mut alone: Vec<f32> = (0..columns).map(|i| number(i + 8)).collect();
+            matrix.add_products(&rows[..steps], &mut alone).expect("there is room");
+            assert_eq!(alone, one[..columns]);
+        }
+    }
 
     #[test]
     fn rows_of_all_numbers_are_multiplied_by_matrices_of_all_sizes() {

@@ -10,13 +10,36 @@
 use super::define::{Define, Flow, Item, Known};
 use crate::compile::Action;
 use crate::facts::fact;
+use crate::kernels::Given;
+use crate::value::Value;
 use onnx_ir::{NodeId, ValueId};
 use onnx_ops::infer::Fact;
+use onnx_ops::meaning::has_definition;
 
 /// Bodies lie no deeper in one another.
 const MOST_DEPTH: usize = 8;
 
 impl Define<'_, '_, '_> {
+    /// Whether a node has so much to compute that a kernel does it.
+    fn is_long(&self, node: NodeId, inputs: &[Option<Known>]) -> bool {
+        let executable = self.run.executable;
+        let Some(Action::Formula(schema)) = executable.actions[node] else { return false };
+        if inputs.iter().flatten().any(|known| matches!(known, Known::Fact(_))) {
+            return false;
+        }
+        let mut types: Vec<Given<'_>> = Vec::with_capacity(inputs.len());
+        for known in inputs {
+            types.push(match known {
+                Some(Known::Constant(Value::Tensor(tensor))) => Some((tensor.elem(), tensor.dims())),
+                Some(Known::Slot(slot)) => {
+                    Some((self.stretch.slots[*slot].elem, &self.stretch.slots[*slot].dims))
+                }
+                Some(Known::Constant(_) | Known::Fact(_)) | None => None,
+            });
+        }
+        executable.kernel_of_long(node, schema, &types).is_some()
+    }
+
     /// Puts the body of the function that defines a node in its place, if there is one and all of it are formulas.
     pub(super) fn expand(&mut self, node: NodeId, inputs: &[Option<Known>]) -> bool {
         let executable = self.run.executable;
@@ -30,13 +53,18 @@ impl Define<'_, '_, '_> {
             Known::Fact(fact) => fact.clone(),
         };
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
+        if self.is_long(node, inputs) {
+            return false;
+        }
         let Some(inner) = self.run.compile_function(node, &facts) else { return false };
         let (body, graph) = (inner.body(), &inner.body().graphs[inner.root]);
-        let are_formulas = graph
-            .nodes
-            .iter()
-            .all(|node| matches!(inner.actions[*node], Some(Action::Constant(_) | Action::Formula(_))));
-        if !are_formulas {
+        let may_be_formula = |node: &NodeId| match inner.actions[*node] {
+            Some(Action::Constant(_) | Action::Formula(_)) => true,
+            // Shapes, which inference knows.
+            Some(Action::Kernel(schema, _)) => has_definition(inner.registry.get(schema)),
+            Some(Action::Control(_)) | None => false,
+        };
+        if !graph.nodes.iter().all(may_be_formula) {
             return false;
         }
         // An operand that is there twice is one input.

@@ -56,19 +56,21 @@ impl<'x, 'r> Run<'x, 'r> {
                 kernel(&mut call).map_err(|why| because(self, why))
             }
             Some(Action::Formula(schema)) => {
-                if inputs.iter().flatten().any(is_strings)
-                    && let Some(kernel) = self.executable.kernel_of_strings(*schema)
-                {
-                    let random = self.random(node);
-                    let mut call = self.executable.call(node, *schema, inputs, random);
-                    return kernel(&mut call).map_err(|why| because(self, why));
+                let is_strings = inputs.iter().flatten().any(is_strings);
+                let mut kernel = is_strings.then(|| self.executable.kernel_of_strings(*schema)).flatten();
+                if kernel.is_none() {
+                    if let Some(prepared) = self.prepared(node, *schema, &inputs)? {
+                        let is_checked = self.executable.options.check_loops;
+                        return prepared.run(&inputs, is_checked).map_err(|why| because(self, why));
+                    }
+                    let types: Vec<_> = inputs.iter().map(|value| given(value.as_ref())).collect();
+                    kernel = self.executable.kernel_beside(*schema);
+                    kernel = kernel.or_else(|| self.executable.kernel_of_long(node, *schema, &types));
                 }
-                match self.prepared(node, *schema, &inputs)? {
-                    Some(prepared) => prepared
-                        .run(&inputs, self.executable.options.check_loops)
-                        .map_err(|why| because(self, why)),
-                    None => self.function(node, inputs),
-                }
+                let Some(kernel) = kernel else { return self.function(node, inputs) };
+                let random = self.random(node);
+                let mut call = self.executable.call(node, *schema, inputs, random);
+                kernel(&mut call).map_err(|why| because(self, why))
             }
             Some(Action::Constant(_) | Action::Control(_)) | None => {
                 Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run"))
@@ -161,6 +163,12 @@ impl<'x, 'r> Run<'x, 'r> {
         }
         Ok(Arc::clone(kept.entry(key).or_insert_with(|| Arc::new(made))))
     }
+}
+
+/// What is known of an input before a kernel has it.
+fn given(value: Option<&Value>) -> crate::kernels::Given<'_> {
+    let tensor = value?.tensor().ok()?;
+    Some((tensor.elem(), tensor.dims()))
 }
 
 fn is_strings(value: &Value) -> bool {

@@ -69,6 +69,25 @@ pub(super) fn sigmoid(site: &Site<'_>) -> Option<Draft> {
     unary(site, "Sigmoid (x)")
 }
 
+/// Inputs of the same kind, each followed by its scale and its zero point.
+pub(super) fn concat(site: &Site<'_>) -> Option<Draft> {
+    let (count, axis) = (site.input_count().checked_sub(2)? / 3, site.int("axis")?);
+    if count == 0 || site.input_count() != 2 + 3 * count {
+        return None;
+    }
+    let mut draft = Draft::new();
+    let mut names = vec!["Y_scale".to_owned(), "Y_zero_point".to_owned()];
+    for i in 0..count {
+        draft.add(format_args!("part_{i} = DequantizeLinear (x_{i}, scale_{i}, zero_{i})"));
+        names.extend(["x", "scale", "zero"].map(|name| format!("{name}_{i}")));
+    }
+    let parts: Vec<String> = (0..count).map(|i| format!("part_{i}")).collect();
+    draft.add(format_args!("y = Concat <axis = {axis}> ({})", parts.join(", ")));
+    draft.add("Y = QuantizeLinear (y, Y_scale, Y_zero_point)");
+    draft.rename(names, vec!["Y".to_owned()]);
+    Some(draft)
+}
+
 pub(super) fn mean(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     dequantized(&mut draft, site, "x", "data", 1);

@@ -32,6 +32,7 @@ mod layout;
 mod linear;
 mod losses;
 mod norms;
+mod products;
 mod recurrent;
 mod rotary;
 mod site;

@@ -7,7 +7,8 @@ use super::draft::Draft;
 use super::site::Site;
 use super::{Row, Source};
 use super::{
-    added, attention, elements, fused, graphs, heads, layout, linear, losses, norms, recurrent, rotary,
+    added, attention, elements, fused, graphs, heads, layout, linear, losses, norms, products, recurrent,
+    rotary,
 };
 
 /// A body that is a file.
@@ -35,15 +36,19 @@ const fn of_runtime(name: &'static str, draft: fn(&Site<'_>) -> Option<Draft>) -
 pub(super) const ROWS: &[Row] = &[
     of_runtime("CDist", added::distances),
     of_runtime("ConvTransposeWithDynamicPads", added::transposed_convolution),
+    of_runtime("DynamicQuantizeMatMul", products::of_dynamic_bytes),
     of_runtime("FusedConv", fused::conv),
     of_runtime("FusedGemm", fused::gemm),
     of_runtime("MatMulInteger16", added::product_of_shorts),
+    of_runtime("MatMulIntegerToFloat", products::to_floats),
     of_runtime("MultiHeadAttention", heads::multi_head),
     of_runtime("NhwcMaxPool", fused::max_pool),
     of_runtime("QAttention", heads::quantized),
     of_runtime("QEmbedLayerNormalization", linear::embeddings),
+    of_runtime("QGemm", products::gemm),
     of_runtime("QLinearAdd", linear::add),
     of_runtime("QLinearAveragePool", fused::average_pool),
+    of_runtime("QLinearConcat", linear::concat),
     of_runtime("QLinearConv", fused::quantized_conv),
     of_runtime("QLinearGlobalAveragePool", linear::global_average_pool),
     of_runtime("QLinearLeakyRelu", linear::leaky_relu),

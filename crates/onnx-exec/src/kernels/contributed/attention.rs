@@ -2,13 +2,14 @@
 
 use super::super::real::Real;
 use super::super::{Call, Row};
-use super::heads::{Memory, soften};
+use super::heads::{Look, Memory};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, filled};
 use crate::loops::{Matrix, parallel};
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
+use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "Attention", attention)];
 
@@ -153,20 +154,17 @@ fn attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let (b, head) = (plane / heads, plane % heads);
         let keys = &kept[0][plane * total * d..][..total * d];
         let values = &kept[1][plane * total * v_d..][..total * v_d];
-        let weigh = |i: usize, products: &mut [f32]| {
-            products.iter_mut().for_each(|product| *product *= scale);
+        let range = |i: usize| 0..if is_causal { (past_length + i + 1).min(total) } else { total };
+        let adjust = |i: usize, seen: Range<usize>, products: &mut [f32]| {
             let masked = mask.as_ref().map(|mask| mask.row(b, i));
             let added = added.as_ref().map(|added| added(b, head, i));
             for other in [masked, added].into_iter().flatten() {
-                products.iter_mut().zip(other).for_each(|(product, other)| *product += other);
+                products.iter_mut().zip(&other[seen.clone()]).for_each(|(product, other)| *product += other);
             }
-            if is_causal {
-                products[(past_length + i + 1).min(total)..].fill(f32::NEG_INFINITY);
-            }
-            soften(products, None);
         };
+        let look = Look { scale, range, adjust, sink: None, blind: f32::NAN };
         let query = |i: usize| &projected[(b * length + i) * columns + head * d..][..d];
-        Memory::of(keys, values, [d, v_d])?.attend(length, query, weigh, out)
+        Memory::of(keys, values, [d, v_d], length)?.attend(length, query, &look, out)
     };
     let mut results = filled(planes * length * v_d, 0.0)?;
     let parts = results.chunks_exact_mut((length * v_d).max(1)).enumerate().collect();

@@ -248,9 +248,9 @@ fn routed(call: &Call<'_>, tokens: usize, experts: usize) -> Result<List<List<(u
         let order = &order[..best];
         let mut weights = order.iter().map(|&expert| numbers[expert]).listed()?;
         if is_normal {
-            soften(&mut weights, None);
+            soften(&mut weights);
         } else {
-            soften(numbers, None);
+            soften(numbers);
             weights = order.iter().map(|&expert| numbers[expert]).listed()?;
         }
         for (&expert, weight) in order.iter().zip(weights) {

@@ -6,13 +6,15 @@
 
 use super::super::real::Real;
 use super::super::{Call, Row};
-use super::heads::{Memory, soften};
+use super::heads::{Look, Memory};
 use super::rotary::Angles;
 use crate::failure::{Failure, fail};
 use crate::list::{List, filled};
 use crate::loops::parallel;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
+use onnx_ir::ElemType;
+use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "GroupQueryAttention", group_query_attention)];
 
@@ -146,15 +148,17 @@ fn rotate(call: &Call<'_>, sizes: &Sizes, queries: &mut [f32], keys: &mut [f32])
     Ok(())
 }
 
-/// Keys or values of the past and the new ones behind them, `[batch, heads, positions, size]`, with room for the longest.
-fn present(sizes: &Sizes, past: Option<&Tensor>, new: &[f32]) -> Result<List<f32>, Failure> {
+/// Keys or values of the past and the new ones behind them, `[batch, heads, positions, size]`, with room for the longest: single
+/// floats.
+fn present(sizes: &Sizes, past: Option<&Tensor>, new: &[f32]) -> Result<Tensor, Failure> {
     let (size, room) = (sizes.size, sizes.buffer.max(sizes.total));
-    let past = past.map(f32::numbers).transpose()?;
-    let mut all = filled(count_of(&[sizes.batch, sizes.shared, room, size])?, 0.0)?;
-    for (plane, to) in all.chunks_exact_mut((room * size).max(1)).enumerate() {
+    let narrow = past.filter(|past| past.elem() != ElemType::FLOAT).map(f32::numbers).transpose()?;
+    let past = narrow.as_deref().or_else(|| past.map(Tensor::words::<f32>));
+    let mut all = Tensor::zeros(ElemType::FLOAT, &[sizes.batch, sizes.shared, room, size])?;
+    for (plane, to) in all.words_mut::<f32>()?.chunks_exact_mut((room * size).max(1)).enumerate() {
         let (b, head) = (plane / sizes.shared, plane % sizes.shared);
         let before = sizes.past(b) * size;
-        if let Some(past) = &past {
+        if let Some(past) = past {
             to[..before].copy_from_slice(&past[plane * sizes.buffer * size..][..before]);
         }
         for (i, to) in to[before..].chunks_exact_mut(size).take(sizes.length).enumerate() {
@@ -210,24 +214,22 @@ impl<'w> Weights<'w> {
         })
     }
 
-    /// The products of a query, which is at this position of its sequence, the `i`th of the new ones.
-    fn weigh(&self, (b, head, i): (usize, usize, usize), position: usize, products: &mut [f32]) {
-        let end = if self.is_causal { (position + 1).min(products.len()) } else { products.len() };
-        let start = self.window.map_or(0, |window| (position + 1).saturating_sub(window)).min(end);
-        let (before, rest) = products.split_at_mut(start);
-        let (seen, behind) = rest.split_at_mut(end - start);
-        before.fill(0.0);
-        behind.fill(0.0);
-        seen.iter_mut().for_each(|x| *x *= self.scale);
+    /// The keys that a query at this position of its sequence sees, of so many.
+    fn range(&self, position: usize, count: usize) -> Range<usize> {
+        let end = if self.is_causal { (position + 1).min(count) } else { count };
+        self.window.map_or(0, |window| (position + 1).saturating_sub(window)).min(end)..end
+    }
+
+    /// Changes the products of a query, the `i`th of the new ones, with some keys.
+    fn adjust(&self, (b, head, i): (usize, usize, usize), keys: Range<usize>, products: &mut [f32]) {
         if self.cap > 0.0 {
-            seen.iter_mut().for_each(|x| *x = (*x / self.cap).tanh() * self.cap);
+            products.iter_mut().for_each(|x| *x = (*x / self.cap).tanh() * self.cap);
         }
         if let Some((numbers, &[batches, heads, length, total])) = self.added.as_ref().map(|(n, d)| (n, *d)) {
             let plane = if batches == 1 { 0 } else { b } * heads + if heads == 1 { 0 } else { head };
-            let row = &numbers[(plane * length + i) * total..][start..end];
-            seen.iter_mut().zip(row).for_each(|(x, added)| *x += added);
+            let row = &numbers[(plane * length + i) * total..][keys];
+            products.iter_mut().zip(row).for_each(|(x, added)| *x += added);
         }
-        soften(seen, self.sinks.as_ref().map(|sinks| sinks[head]));
     }
 }
 
@@ -248,8 +250,10 @@ fn group_query_attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if call.attrs.flag("do_rotary") {
         rotate(call, &sizes, &mut queries, &mut keys)?;
     }
-    let keys = present(&sizes, call.optional_tensor(3)?, &keys)?;
-    let values = present(&sizes, call.optional_tensor(4)?, &values)?;
+    let kept = [(3, &keys), (4, &values)];
+    let [keys, values] = kept.map(|(input, new)| present(&sizes, call.optional_tensor(input)?, new));
+    let (kept_keys, kept_values) = (keys?, values?);
+    let (keys, values) = (kept_keys.words::<f32>(), kept_values.words::<f32>());
     let weights = Weights::of(call, &sizes)?;
     let room = sizes.buffer.max(sizes.total);
     let (each, of_plane) = (heads / shared, length * size);
@@ -257,12 +261,20 @@ fn group_query_attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let group = |plane: usize, out: &mut [f32]| {
         let (b, first) = (plane / shared, plane % shared * each);
         let kept = plane * room * size..plane * room * size + sizes.lengths[b] * size;
-        let memory = Memory::of(&keys[kept.clone()], &values[kept], [size, size])?;
+        // Queries of all heads that share the keys make the best of them.
+        let memory = Memory::of(&keys[kept.clone()], &values[kept], [size, size], each * length)?;
         for (head, out) in (first..).zip(out.chunks_exact_mut(of_plane)) {
             let query = |i: usize| &queries[((b * length + i) * heads + head) * size..][..size];
-            let weigh =
-                |i: usize, products: &mut [f32]| weights.weigh((b, head, i), sizes.past(b) + i, products);
-            memory.attend(length, query, weigh, out)?;
+            let look = Look {
+                scale: weights.scale,
+                range: |i: usize| weights.range(sizes.past(b) + i, sizes.lengths[b]),
+                adjust: |i: usize, keys: Range<usize>, products: &mut [f32]| {
+                    weights.adjust((b, head, i), keys, products);
+                },
+                sink: weights.sinks.as_ref().map(|sinks| sinks[head]),
+                blind: f32::NAN,
+            };
+            memory.attend(length, query, &look, out)?;
         }
         Ok(())
     };
@@ -275,10 +287,13 @@ fn group_query_attention(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let place = ((plane / heads * length + i) * heads + plane % heads) * size;
         y[place..][..size].copy_from_slice(result);
     }
-    let present = [batch, shared, room, size];
+    let in_type = |all: Tensor| match elem {
+        ElemType::FLOAT => Ok(all),
+        _ => f32::tensor(elem, all.dims(), all.words()),
+    };
     Ok(vec![
         f32::tensor(elem, &[batch, length, heads * size], &y)?.into(),
-        f32::tensor(elem, &present, &keys)?.into(),
-        f32::tensor(elem, &present, &values)?.into(),
+        in_type(kept_keys)?.into(),
+        in_type(kept_values)?.into(),
     ])
 }

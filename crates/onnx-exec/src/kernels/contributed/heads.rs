@@ -1,77 +1,373 @@
 //! What attention of a head of a sequence is, whatever operator it is part of.
+//!
+//! Queries go tile by tile along the keys, block by block. Of a block there are the products with a tile, which become powers under
+//! the greatest product so far and are multiplied with the values at once; where a block has a greater one, what was there before
+//! shrinks accordingly. So nothing is as large as queries times keys. A few queries alone read keys and values as they lie.
 
 use crate::budget::spend;
 use crate::failure::Failure;
-use crate::list::{Listed as _, filled};
+use crate::list::{List, filled};
 use crate::loops::{Job, Matrix, math, widest};
+use std::ops::Range;
 
-/// Rows of products that there are at a time.
-const ROWS_AT_A_TIME: usize = 120;
+/// Queries of a tile, and keys of a block: their products stay in the second cache.
+const TILE: usize = 96;
+const BLOCK: usize = 256;
+/// So few queries are worth no other layout of the keys.
+const FEW: usize = 4;
+/// Sums that a processor forms at once.
+const LANES: usize = 16;
 
 /// The keys and values of a head of a sequence.
-pub(super) struct Memory {
-    keys: Matrix,
-    values: Matrix,
+pub(in crate::kernels) struct Memory<'m> {
+    keys: &'m [f32],
+    values: &'m [f32],
+    /// Blocks of them, laid out for many queries.
+    blocks: Vec<[Matrix; 2]>,
     /// How many of each there are.
     count: usize,
     /// The elements of a key, and of a value.
     sizes: [usize; 2],
 }
 
-impl Memory {
-    /// Keys and values, one behind the other.
-    pub(super) fn of(keys: &[f32], values: &[f32], sizes: [usize; 2]) -> Result<Memory, Failure> {
+/// How the queries of a head look at its keys.
+pub(in crate::kernels) struct Look<R, A> {
+    /// What products are multiplied by.
+    pub(in crate::kernels) scale: f32,
+    /// The keys that a query sees.
+    pub(in crate::kernels) range: R,
+    /// Changes the products of a query with some keys, already scaled.
+    pub(in crate::kernels) adjust: A,
+    /// Another product of every query, which gets its part and has no value.
+    pub(in crate::kernels) sink: Option<f32>,
+    /// What a query becomes for which no key counts, though it sees some.
+    pub(in crate::kernels) blind: f32,
+}
+
+/// What a query has seen: the greatest product, and the sum of the powers under it.
+#[derive(Clone, Copy)]
+struct Seen {
+    most: f32,
+    sum: f32,
+}
+
+impl<'m> Memory<'m> {
+    /// Keys and values, one behind the other, for so many queries.
+    pub(in crate::kernels) fn of(
+        keys: &'m [f32],
+        values: &'m [f32],
+        sizes: [usize; 2],
+        queries: usize,
+    ) -> Result<Memory<'m>, Failure> {
         let count = keys.len().checked_div(sizes[0]).unwrap_or(0);
-        let keys = Matrix::of_columns(keys, sizes[0])?;
-        Ok(Memory { keys, values: Matrix::of_rows(values, sizes[1])?, count, sizes })
+        let mut blocks = Vec::new();
+        if queries > FEW && sizes.iter().all(|size| *size > 0) {
+            for (keys, values) in keys.chunks(BLOCK * sizes[0]).zip(values.chunks(BLOCK * sizes[1])) {
+                blocks.push([Matrix::of_columns(keys, sizes[0])?, Matrix::of_rows(values, sizes[1])?]);
+            }
+        }
+        Ok(Memory { keys, values, blocks, count, sizes })
     }
 
-    /// For each query, the sum of the values, each as often as its key fits. `weigh` makes parts of a whole of the products of
-    /// a query with all keys.
-    pub(super) fn attend<'q>(
+    /// For each query, the mean of the values, each as heavy as its key fits.
+    pub(in crate::kernels) fn attend<
+        'q,
+        R: Fn(usize) -> Range<usize>,
+        A: Fn(usize, Range<usize>, &mut [f32]),
+    >(
         &self,
         count: usize,
         query: impl Fn(usize) -> &'q [f32],
-        weigh: impl Fn(usize, &mut [f32]),
+        look: &Look<R, A>,
         out: &mut [f32],
     ) -> Result<(), Failure> {
         let [size, of_value] = self.sizes;
         if out.is_empty() {
             return Ok(());
         }
-        for (first, out) in (0..count).step_by(ROWS_AT_A_TIME).zip(out.chunks_mut(ROWS_AT_A_TIME * of_value))
-        {
-            let rows = first..count.min(first + ROWS_AT_A_TIME);
+        let mut queries = List::with_room(TILE * size)?;
+        let mut products = filled(TILE * BLOCK, 0.0)?;
+        let tile = if self.blocks.is_empty() { 1 } else { TILE };
+        for (first, out) in (0..count).step_by(tile).zip(out.chunks_mut(tile * of_value)) {
+            let rows = first..count.min(first + tile);
             spend(rows.len().saturating_mul(self.count).saturating_mul(size + of_value))?;
-            let queries = rows.clone().flat_map(&query).copied().listed()?;
-            let mut products = filled(rows.len() * self.count, 0.0)?;
-            self.keys.add_products(&queries, &mut products)?;
-            for (i, products) in rows.zip(products.chunks_exact_mut(self.count.max(1))) {
-                weigh(i, products);
+            queries.clear();
+            for i in rows.clone() {
+                queries.extend(query(i).iter().map(|x| x * look.scale))?;
             }
-            self.values.add_products(&products, out)?;
+            out.fill(0.0);
+            let begin = match look.sink {
+                Some(sink) => Seen { most: sink, sum: 1.0 },
+                None => Seen { most: f32::NEG_INFINITY, sum: 0.0 },
+            };
+            let mut seen = [begin; TILE];
+            let ranges: [Range<usize>; TILE] =
+                std::array::from_fn(|i| if i < rows.len() { (look.range)(first + i) } else { 0..0 });
+            for (block, start) in (0..self.count).step_by(BLOCK).enumerate() {
+                let end = self.count.min(start + BLOCK);
+                let is_seen = |range: &Range<usize>| range.start < end && range.end > start;
+                if !ranges.iter().any(is_seen) {
+                    continue;
+                }
+                let width = end - start;
+                let products = &mut products[..rows.len() * width];
+                self.multiply(block, start..end, &queries, products)?;
+                let all = products.chunks_exact_mut(width).zip(&ranges).zip(&mut seen);
+                for (i, ((products, range), seen)) in all.enumerate() {
+                    let (from, to) = (range.start.clamp(start, end), range.end.clamp(start, end).max(start));
+                    let from = from.min(to);
+                    products[..from - start].fill(f32::NEG_INFINITY);
+                    products[to - start..].fill(f32::NEG_INFINITY);
+                    if from < to {
+                        (look.adjust)(first + i, from..to, &mut products[from - start..to - start]);
+                    }
+                    let out = &mut out[i * of_value..][..of_value];
+                    *seen = widest(Powers { products, seen: *seen, out });
+                }
+                self.add_values(block, start..end, products, out)?;
+            }
+            for ((out, seen), range) in out.chunks_exact_mut(of_value).zip(&seen).zip(&ranges) {
+                if seen.sum == 0.0 {
+                    out.fill(if range.is_empty() { 0.0 } else { look.blind });
+                } else {
+                    out.iter_mut().for_each(|x| *x /= seen.sum);
+                }
+            }
         }
         Ok(())
     }
+
+    /// The products of some queries with a block of keys.
+    fn multiply(
+        &self,
+        block: usize,
+        keys: Range<usize>,
+        queries: &[f32],
+        products: &mut [f32],
+    ) -> Result<(), Failure> {
+        let size = self.sizes[0];
+        match self.blocks.get(block) {
+            Some([matrix, _]) => {
+                products.fill(0.0);
+                matrix.add_products(queries, products)
+            }
+            None => {
+                let keys = &self.keys[keys.start * size..keys.end * size];
+                widest(Products { query: queries, keys, products });
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds a block of values, each so often, to what queries become.
+    fn add_values(
+        &self,
+        block: usize,
+        values: Range<usize>,
+        often: &[f32],
+        out: &mut [f32],
+    ) -> Result<(), Failure> {
+        let size = self.sizes[1];
+        match self.blocks.get(block) {
+            Some([_, matrix]) => matrix.add_products(often, out),
+            None => {
+                let values = &self.values[values.start * size..values.end * size];
+                widest(Values { often, values, out });
+                Ok(())
+            }
+        }
+    }
 }
 
-/// Numbers as parts of a whole, to which another number may belong that gets its part and is left out.
-pub(super) fn soften(numbers: &mut [f32], other: Option<f32>) {
-    widest(Softmax(numbers, other));
+/// The products of one query with keys.
+struct Products<'p> {
+    query: &'p [f32],
+    keys: &'p [f32],
+    products: &'p mut [f32],
 }
 
-struct Softmax<'s>(&'s mut [f32], Option<f32>);
-
-impl Job for Softmax<'_> {
+impl Job for Products<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let first = self.1.unwrap_or(f32::NEG_INFINITY);
-        let most = self.0.iter().copied().fold(first, f32::max);
-        self.0.iter_mut().for_each(|x| *x = math::exp::<FUSED>(*x - most));
-        let sum: f32 = self.0.iter().sum();
-        let sum = sum + self.1.map_or(0.0, |other| math::exp::<FUSED>(other - most));
-        self.0.iter_mut().for_each(|x| *x /= sum);
+        let size = self.query.len();
+        for (product, key) in self.products.iter_mut().zip(self.keys.chunks_exact(size.max(1))) {
+            let (query, rest) = self.query.as_chunks::<LANES>();
+            let (of_key, rest_of_key) = key.as_chunks::<LANES>();
+            let mut sums = [0.0; LANES];
+            for (a, b) in query.iter().zip(of_key) {
+                (0..LANES).for_each(|i| sums[i] += a[i] * b[i]);
+            }
+            *product = total(sums) + rest.iter().zip(rest_of_key).map(|(a, b)| a * b).sum::<f32>();
+        }
+    }
+}
+
+/// Values added up, each so often.
+struct Values<'v> {
+    often: &'v [f32],
+    values: &'v [f32],
+    out: &'v mut [f32],
+}
+
+impl Job for Values<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let size = self.out.len();
+        for (often, values) in self.often.iter().zip(self.values.chunks_exact(size.max(1))) {
+            self.out.iter_mut().zip(values).for_each(|(out, value)| *out += often * value);
+        }
+    }
+}
+
+/// Products as powers under the greatest one; what was there before shrinks to what it is under a greater one.
+struct Powers<'p> {
+    products: &'p mut [f32],
+    seen: Seen,
+    out: &'p mut [f32],
+}
+
+impl Job for Powers<'_> {
+    type Out = Seen;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> Seen {
+        let Powers { products, seen, out } = self;
+        let (whole, rest) = products.as_chunks_mut::<LANES>();
+        let greater = |a: f32, b: f32| if b > a { b } else { a };
+        let mut lanes = [seen.most; LANES];
+        for x in &*whole {
+            (0..LANES).for_each(|i| lanes[i] = greater(lanes[i], x[i]));
+        }
+        let most = lanes.iter().chain(&*rest).copied().fold(seen.most, greater);
+        if most == f32::NEG_INFINITY {
+            // Nothing counts; what is no number stays none.
+            products.iter_mut().for_each(|x| *x = if x.is_nan() { *x } else { 0.0 });
+            let sum = products.iter().sum::<f32>() + seen.sum;
+            return Seen { most, sum };
+        }
+        let factor = if most == seen.most { 1.0 } else { math::exp::<FUSED>(seen.most - most) };
+        let mut sums = [0.0; LANES];
+        for x in whole {
+            for i in 0..LANES {
+                x[i] = math::exp::<FUSED>(x[i] - most);
+                sums[i] += x[i];
+            }
+        }
+        let mut sum = seen.sum * factor + total(sums);
+        for x in rest {
+            *x = math::exp::<FUSED>(*x - most);
+            sum += *x;
+        }
+        if factor != 1.0 {
+            out.iter_mut().for_each(|x| *x *= factor);
+        }
+        Seen { most, sum }
+    }
+}
+
+/// Numbers as parts of a whole.
+pub(super) fn soften(numbers: &mut [f32]) {
+    let none = Seen { most: f32::NEG_INFINITY, sum: 0.0 };
+    let seen = widest(Powers { products: &mut *numbers, seen: none, out: &mut [] });
+    numbers.iter_mut().for_each(|x| *x /= seen.sum);
+}
+
+/// Sums of lanes, always in the same order.
+#[inline(always)]
+fn total(mut lanes: [f32; LANES]) -> f32 {
+    let mut half = LANES / 2;
+    while half > 0 {
+        (0..half).for_each(|i| lanes[i] += lanes[i + half]);
+        half /= 2;
+    }
+    lanes[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same in doubles, with all products at once.
+    fn plain(
+        [queries, keys, values]: [&[f32]; 3],
+        [size, of_value]: [usize; 2],
+        see: impl Fn(usize) -> Range<usize>,
+        sink: Option<f32>,
+    ) -> Vec<f64> {
+        let mut all = Vec::new();
+        for (i, query) in queries.chunks_exact(size).enumerate() {
+            let products: Vec<f64> = keys
+                .chunks_exact(size)
+                .map(|key| {
+                    query.iter().zip(key).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>() * 0.5
+                })
+                .collect();
+            let powers: Vec<f64> = (0..products.len())
+                .map(|j| if see(i).contains(&j) { products[j].exp() } else { 0.0 })
+                .collect();
+            let sum = powers.iter().sum::<f64>() + sink.map_or(0.0, |sink| f64::from(sink).exp());
+            for column in 0..of_value {
+                let of = |(j, power): (usize, &f64)| power * f64::from(values[j * of_value + column]);
+                let total: f64 = powers.iter().enumerate().map(of).sum();
+                all.push(if see(i).is_empty() { 0.0 } else { total / sum });
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn blocks_of_keys_give_what_all_of_them_give() {
+        let number = |i: usize| ((i * 37 + i / 11) % 101) as f32 / 40.0 - 1.2;
+        for (count, total, sizes) in
+            [(1, 1, [3, 5]), (3, 700, [16, 8]), (40, 300, [8, 24]), (200, 600, [64, 64]), (5, 256, [20, 1])]
+        {
+            let list = |n: usize, first: usize| (first..first + n).map(number).collect::<Vec<f32>>();
+            let (queries, keys) = (list(count * sizes[0], 5), list(total * sizes[0], 9));
+            let values = list(total * sizes[1], 4);
+            for (case, sink) in [(0, None), (1, None), (2, Some(0.5)), (3, None)] {
+                let see = |i: usize| match case {
+                    0 => 0..total,
+                    1 => 0..(i + 1).min(total),
+                    2 => i.min(total)..(i + 300).min(total),
+                    _ => 0..if i.is_multiple_of(3) { 0 } else { total },
+                };
+                let memory = Memory::of(&keys, &values, sizes, count).expect("there is room");
+                let look = Look {
+                    scale: 0.5,
+                    range: see,
+                    adjust: |_, _: Range<usize>, _: &mut [f32]| {},
+                    sink,
+                    blind: 0.0,
+                };
+                let mut out = vec![9.0; count * sizes[1]];
+                let query = |i: usize| &queries[i * sizes[0]..][..sizes[0]];
+                memory.attend(count, query, &look, &mut out).expect("there is room");
+                let expected = plain([&queries, &keys, &values], sizes, see, sink);
+                for (x, y) in out.iter().zip(&expected) {
+                    assert!((f64::from(*x) - y).abs() < 1e-4, "{count} {total} {case}: {x} {y}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn queries_for_which_nothing_counts_are_blind() {
+        let (keys, values) = ([1.0; 4], [2.0; 4]);
+        for queries in [1usize, 9] {
+            let memory = Memory::of(&keys, &values, [1, 1], queries).expect("there is room");
+            let hide = |i: usize, _: Range<usize>, products: &mut [f32]| {
+                if i == 0 {
+                    products.fill(f32::NEG_INFINITY);
+                }
+            };
+            let look = Look { scale: 1.0, range: |_| 0..4, adjust: hide, sink: None, blind: 7.0 };
+            let mut out = vec![0.0; queries];
+            memory.attend(queries, |_| &[1.0][..], &look, &mut out).expect("there is room");
+            assert!(out[0] == 7.0 && out[1..].iter().all(|x| *x == 2.0), "{out:?}");
+        }
     }
 }

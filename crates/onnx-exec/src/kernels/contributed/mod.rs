@@ -5,6 +5,7 @@ mod attention;
 mod blocks;
 mod crop;
 mod experts;
+mod few;
 mod grouped;
 mod heads;
 mod inverse;
@@ -12,11 +13,11 @@ mod norm;
 mod packed;
 mod quantized;
 mod rotary;
-mod whole;
 mod words;
 
 use super::Row;
 
+pub(super) use heads::{Look, Memory};
 pub(super) use quantized::through_bytes;
 
 /// The tables of the families.
@@ -29,7 +30,6 @@ pub(super) const FAMILIES: &[&[Row]] = &[
     inverse::ROWS,
     norm::ROWS,
     packed::ROWS,
-    quantized::ROWS,
     rotary::ROWS,
     words::ROWS,
 ];

@@ -1,6 +1,7 @@
 //! MatMulNBits: a product with weights of a few bits, packed, with a scale for each block of them.
 
 use super::super::{Call, Row};
+use super::few::{Blocks, MOST_ROWS};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::kernels::real::Real;
@@ -9,6 +10,7 @@ use crate::loops::Matrix;
 use crate::tensor::count_of;
 use crate::value::Value;
 use onnx_ir::ElemType;
+use std::sync::OnceLock;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "MatMulNBits", mat_mul_n_bits)];
 
@@ -19,8 +21,25 @@ pub(super) fn code(bytes: &[u8], i: usize, bits: usize) -> f64 {
     f64::from(byte & (u8::MAX >> (8 - bits)))
 }
 
-/// The weights, unpacked.
-fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Matrix, Failure> {
+/// The weights of a node.
+struct Weights {
+    k: usize,
+    bits: usize,
+    /// Weights of a block, blocks of a column, and bytes of a block.
+    block: usize,
+    blocks: usize,
+    bytes: usize,
+    scales: List<f64>,
+    zeros: List<f64>,
+    /// The blocks of rows, where they are not one behind the other.
+    groups: Option<List<i64>>,
+    /// What a few rows are multiplied by, as it is stored.
+    few: Option<Blocks>,
+    /// The weights, unpacked.
+    matrix: OnceLock<Matrix>,
+}
+
+fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Weights, Failure> {
     let number = |name: &str| usize::try_from(call.attrs.int(name).unwrap_or(0)).unwrap_or(0);
     let (bits, block) = (call.attrs.int("bits").unwrap_or(4), number("block_size"));
     let bits = match bits {
@@ -57,22 +76,50 @@ fn weights(call: &Call<'_>, k: usize, n: usize) -> Result<Matrix, Failure> {
         Some(groups) if groups.len() >= k => Some(groups),
         Some(groups) => fail!("{} group indices are given for {k} rows", groups.len()),
     };
-    let mut weights = filled(count_of(&[n, k])?, 0.0f32)?;
-    for (row, weights) in weights.chunks_exact_mut(k.max(1)).enumerate() {
-        let codes = &packed.words::<u8>()[row * blocks * bytes..];
-        for (i, weight) in weights.iter_mut().enumerate() {
-            let group = match &groups {
-                None => i / block,
-                Some(groups) => match usize::try_from(groups[i]) {
-                    Ok(group) if group < blocks => group,
-                    Ok(_) | Err(_) => fail!("group {} is wanted of {blocks}", groups[i]),
-                },
-            };
-            let at = row * blocks + group;
-            *weight = f32::of((code(codes, i, bits) - zeros[at]) * scales[at]);
+    let is_whole = bits == 4 && groups.is_none();
+    let few = if is_whole { Blocks::of(&scales, &zeros, blocks, block)? } else { None };
+    let matrix = OnceLock::new();
+    Ok(Weights { k, bits, block, blocks, bytes, scales, zeros, groups, few, matrix })
+}
+
+impl Weights {
+    /// All of them as floats, made when they are wanted.
+    fn matrix(&self, packed: &[u8]) -> Result<&Matrix, Failure> {
+        if let Some(matrix) = self.matrix.get() {
+            return Ok(matrix);
+        }
+        let made = self.unpacked(packed)?;
+        Ok(self.matrix.get_or_init(|| made))
+    }
+
+    fn unpacked(&self, packed: &[u8]) -> Result<Matrix, Failure> {
+        let Weights { k, bits, block, blocks, bytes, scales, zeros, groups, .. } = self;
+        let n = scales.len().checked_div(*blocks).unwrap_or(0);
+        let mut weights = filled(count_of(&[n, *k])?, 0.0f32)?;
+        for (row, weights) in weights.chunks_exact_mut((*k).max(1)).enumerate() {
+            let codes = &packed[row * blocks * bytes..];
+            for (i, weight) in weights.iter_mut().enumerate() {
+                let group = match groups {
+                    None => i / block,
+                    Some(groups) => match usize::try_from(groups[i]) {
+                        Ok(group) if group < *blocks => group,
+                        Ok(_) | Err(_) => fail!("group {} is wanted of {blocks}", groups[i]),
+                    },
+                };
+                let at = row * blocks + group;
+                *weight = f32::of((code(codes, i, *bits) - zeros[at]) * scales[at]);
+            }
+        }
+        Matrix::of_columns(&weights, *k)
+    }
+
+    /// Adds to each row of `out` the product of a row with the weights.
+    fn add_products(&self, packed: &[u8], rows: &[f32], out: &mut [f32]) -> Result<(), Failure> {
+        match &self.few {
+            Some(few) if rows.len() <= MOST_ROWS * self.k => few.add_products(packed, rows, self.k, out),
+            _ => self.matrix(packed)?.add_products(rows, out),
         }
     }
-    Matrix::of_columns(&weights, k)
 }
 
 fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -97,6 +144,6 @@ fn mat_mul_n_bits(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if let Some(bias) = bias {
         y.chunks_exact_mut(n.max(1)).for_each(|row| row.copy_from_slice(&bias));
     }
-    weights.add_products(&f32::numbers(a)?, &mut y)?;
+    weights.add_products(call.tensor(1)?.words::<u8>(), &f32::numbers(a)?, &mut y)?;
     Ok(vec![f32::tensor(a.elem(), &dims, &y)?.into()])
 }

@@ -3,9 +3,10 @@
 //! The old ones name nodes by tree and number and have leaves among them; the new one has leaves of their own, and nodes by
 //! their places. Both become a [`Forest`].
 
+use super::compact::{Compact, Feature};
 use super::forest::{Aggregate, Forest, Next, Node, Test};
 use super::scores::{Labels, Transform, best, logistic};
-use super::{Samples, rounded, wide};
+use super::{Samples, computed, extents, rounded, wide};
 use crate::failure::{Failure, fail};
 use crate::kernels::Call;
 use crate::list::{List, Listed as _, filled};
@@ -13,6 +14,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::{HashMap, HashMapExt};
 use onnx_ir::ElemType;
+use std::sync::OnceLock;
 
 /// The numbers of a list of floats, or of the tensor that later versions have for it.
 fn numbers(call: &Call<'_>, name: &str) -> Result<List<f64>, Failure> {
@@ -128,18 +130,120 @@ fn leaves(
     Ok(())
 }
 
+/// The trees of a node, and what it makes of what they give.
+struct Targets {
+    trees: Trees,
+    aggregate: Aggregate,
+    transform: Transform,
+    base: List<f64>,
+    /// How many targets there are.
+    count: usize,
+}
+
+impl Targets {
+    fn of(
+        call: &Call<'_>,
+        forest: Forest,
+        aggregate: Aggregate,
+        transform: Transform,
+        base: List<f64>,
+    ) -> Result<Targets, Failure> {
+        let count = match call.attrs.int("n_targets") {
+            Some(n) => index(n, "n_targets")?,
+            None => forest.entries.iter().map(|(target, _)| target.saturating_add(1)).max().unwrap_or(1),
+        };
+        forest.check_targets(count)?;
+        Ok(Targets { trees: Trees::of(forest), aggregate, transform, base, count })
+    }
+
+    /// The scores of all samples.
+    fn scores(&self, call: &Call<'_>) -> Result<Scores, Failure> {
+        let x = call.tensor(0)?;
+        let (dims, elem) = ([extents(x)?[0], self.count], computed(x.elem()));
+        let mut all = filled(call.has_room(ElemType::DOUBLE, &dims)?, 0.0)?;
+        self.aggregate.begin(&mut all, elem);
+        self.trees.add(x, self.aggregate, elem, &mut all, self.count)?;
+        for scores in all.chunks_exact_mut(self.count.max(1)) {
+            add_base(scores, &self.base, elem)?;
+            self.transform.apply_to_targets(scores);
+        }
+        Ok(Scores { dims, all })
+    }
+}
+
 pub(super) fn regress(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let samples = Samples::of(call.tensor(0)?)?;
-    let forest = call.kept(&[], || old_forest(call, "target"))?;
-    let aggregate = Aggregate::named(&call.attrs.string("aggregate_function").unwrap_or_default())?;
-    let transform = Transform::of(&call.attrs)?;
-    let base = numbers(call, "base_values")?;
-    let scores = predict(call, &samples, &forest, aggregate, |scores| {
-        add_base(scores, &base, samples.elem)?;
-        transform.apply_to_targets(scores);
-        Ok(())
+    let targets = call.kept(&[], || {
+        let aggregate = Aggregate::named(&call.attrs.string("aggregate_function").unwrap_or_default())?;
+        let base = numbers(call, "base_values")?;
+        Targets::of(call, old_forest(call, "target")?, aggregate, Transform::of(&call.attrs)?, base)
     })?;
-    Ok(vec![scores.tensor(ElemType::FLOAT)?.into()])
+    Ok(vec![targets.scores(call)?.tensor(ElemType::FLOAT)?.into()])
+}
+
+/// A forest, and its records for features of each type, made when they are wanted.
+struct Trees {
+    forest: Forest,
+    single: OnceLock<Option<Compact<f32>>>,
+    double: OnceLock<Option<Compact<f64>>>,
+}
+
+impl Trees {
+    fn of(forest: Forest) -> Trees {
+        Trees { forest, single: OnceLock::new(), double: OnceLock::new() }
+    }
+
+    /// Adds what samples reach to their scores, which are computed with in a type.
+    fn add(
+        &self,
+        x: &Tensor,
+        aggregate: Aggregate,
+        elem: ElemType,
+        scores: &mut [f64],
+        targets: usize,
+    ) -> Result<(), Failure> {
+        let features = extents(x)?[1];
+        let is_done = match (x.slice::<f32>(), x.slice::<f64>()) {
+            (_, Ok(numbers)) => {
+                let records = self.double.get_or_init(|| Compact::of(&self.forest));
+                by_records(records, aggregate, elem, (numbers, features), (&mut *scores, targets))?
+            }
+            (Ok(numbers), _) => {
+                let records = self.single.get_or_init(|| Compact::of(&self.forest));
+                by_records(records, aggregate, elem, (numbers, features), (&mut *scores, targets))?
+            }
+            _ => {
+                let numbers = x.floats()?.into_iter().map(|x| x as f32).listed()?;
+                let records = self.single.get_or_init(|| Compact::of(&self.forest));
+                by_records(records, aggregate, elem, (&numbers, features), (&mut *scores, targets))?
+            }
+        };
+        if is_done {
+            return Ok(());
+        }
+        let samples = Samples::of(x)?;
+        for (sample, scores) in scores.chunks_exact_mut(targets.max(1)).enumerate() {
+            aggregate.run(&self.forest, samples.row(sample), scores, elem)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether there are records for all of the samples, by which it is done then.
+fn by_records<T: Feature>(
+    records: &Option<Compact<T>>,
+    aggregate: Aggregate,
+    elem: ElemType,
+    samples: (&[T], usize),
+    scores: (&mut [f64], usize),
+) -> Result<bool, Failure> {
+    let Some(records) = records.as_ref().filter(|records| records.features() <= samples.1) else {
+        return Ok(false);
+    };
+    if !records.knows_nan() && samples.0.iter().any(|x| x.is_nan()) {
+        return Ok(false);
+    }
+    records.run(aggregate, elem, samples, scores)?;
+    Ok(true)
 }
 
 fn add_base(scores: &mut [f64], base: &[f64], elem: ElemType) -> Result<(), Failure> {
@@ -164,31 +268,12 @@ impl Scores {
     }
 }
 
-/// The scores of each sample for as many targets as the node says, finished.
-fn predict(
-    call: &Call<'_>,
-    samples: &Samples,
-    forest: &Forest,
-    aggregate: Aggregate,
-    finish: impl Fn(&mut [f64]) -> Result<(), Failure>,
-) -> Result<Scores, Failure> {
-    let targets = match call.attrs.int("n_targets") {
-        Some(n) => index(n, "n_targets")?,
-        None => forest.entries.iter().map(|(target, _)| target.saturating_add(1)).max().unwrap_or(1),
-    };
-    forest.check_targets(targets)?;
-    let dims = [samples.count, targets];
-    let mut all = filled(call.has_room(ElemType::DOUBLE, &dims)?, 0.0)?;
-    for (sample, scores) in all.chunks_exact_mut(targets.max(1)).enumerate() {
-        aggregate.run(forest, samples.row(sample), scores, samples.elem)?;
-        finish(scores)?;
-    }
-    Ok(Scores { dims, all })
-}
-
 /// The trees of a classifier.
 struct Classes {
-    forest: Forest,
+    trees: Trees,
+    labels: Labels,
+    transform: Transform,
+    base: List<f64>,
     /// Whether weights are for one of at most two classes, and say how likely the second one is.
     is_binary: bool,
     /// Whether there are two classes and all weights are for the second one: the first has no score, as in ONNX Runtime.
@@ -199,7 +284,8 @@ struct Classes {
 
 fn classes_of(call: &Call<'_>) -> Result<Classes, Failure> {
     let mut forest = old_forest(call, "class")?;
-    let classes = Labels::of(&call.attrs, "classlabels_int64s").count();
+    let labels = Labels::of(&call.attrs, "classlabels_int64s");
+    let classes = labels.count();
     forest.check_targets(classes)?;
     let first = forest.entries.first().map(|(class, _)| *class);
     let is_one = classes <= 2 && forest.entries.iter().all(|(class, _)| Some(*class) == first);
@@ -209,25 +295,27 @@ fn classes_of(call: &Call<'_>) -> Result<Classes, Failure> {
         forest.entries.iter_mut().for_each(|(class, _)| *class = 0);
     }
     let is_positive = forest.entries.iter().all(|&(_, weight)| weight >= 0.0);
-    Ok(Classes { forest, is_binary, is_second, is_positive })
+    let (transform, base) = (Transform::of(&call.attrs)?, numbers(call, "base_values")?);
+    Ok(Classes { trees: Trees::of(forest), labels, transform, base, is_binary, is_second, is_positive })
 }
 
 pub(super) fn classify(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let samples = Samples::of(call.tensor(0)?)?;
+    let x = call.tensor(0)?;
     let trees = call.kept(&[], || classes_of(call))?;
-    let (forest, is_binary) = (&trees.forest, trees.is_binary);
-    let labels = Labels::of(&call.attrs, "classlabels_int64s");
-    let transform = Transform::of(&call.attrs)?;
-    let base = numbers(call, "base_values")?;
+    let Classes { labels, is_binary, .. } = &*trees;
+    let (is_binary, transform) = (*is_binary, trees.transform);
     let classes = labels.count();
     let width = if is_binary { 2 } else { classes };
-    let dims = [samples.count, width];
+    let count = extents(x)?[0];
+    let dims = [count, width];
     let mut all = filled(call.has_room(ElemType::DOUBLE, &dims)?, 0.0)?;
-    let mut best_ones = List::with_room(samples.count)?;
-    for (sample, scores) in all.chunks_exact_mut(width.max(1)).enumerate() {
-        let own = if is_binary { classes } else { width };
-        add_base(&mut scores[..own], &base, ElemType::FLOAT)?;
-        Aggregate::Sum.run(forest, samples.row(sample), scores, ElemType::FLOAT)?;
+    let mut best_ones = List::with_room(count)?;
+    let own = if is_binary { classes } else { width };
+    for scores in all.chunks_exact_mut(width.max(1)) {
+        add_base(&mut scores[..own], &trees.base, ElemType::FLOAT)?;
+    }
+    trees.trees.add(x, Aggregate::Sum, ElemType::FLOAT, &mut all, width)?;
+    for scores in all.chunks_exact_mut(width.max(1)) {
         let threshold = if trees.is_positive { 0.5 } else { 0.0 };
         if trees.is_second {
             best_ones.push(usize::from(scores[1] > threshold))?;
@@ -323,14 +411,10 @@ fn new_forest(call: &Call<'_>) -> Result<Forest, Failure> {
 }
 
 pub(super) fn run(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
-    let x = call.tensor(0)?;
-    let samples = Samples::of(x)?;
-    let forest = call.kept(&[], || new_forest(call))?;
-    let aggregate = Aggregate::numbered(call.attrs.int("aggregate_function").unwrap_or(1))?;
-    let transform = Transform::numbered(call.attrs.int("post_transform").unwrap_or(0))?;
-    let scores = predict(call, &samples, &forest, aggregate, |scores| {
-        transform.apply_to_targets(scores);
-        Ok(())
+    let targets = call.kept(&[], || {
+        let aggregate = Aggregate::numbered(call.attrs.int("aggregate_function").unwrap_or(1))?;
+        let transform = Transform::numbered(call.attrs.int("post_transform").unwrap_or(0))?;
+        Targets::of(call, new_forest(call)?, aggregate, transform, List::new())
     })?;
-    Ok(vec![scores.tensor(samples.elem)?.into()])
+    Ok(vec![targets.scores(call)?.tensor(computed(call.tensor(0)?.elem()))?.into()])
 }

@@ -134,8 +134,17 @@ impl Aggregate {
         })
     }
 
-    /// The scores of a sample, for each target, with sums in this type. A target that nothing is said of has the least or
-    /// greatest number of it where the least or greatest is wanted.
+    /// Begins scores for targets: one that nothing is said of has the least or greatest number of the type where the least or
+    /// greatest is wanted.
+    pub(super) fn begin(self, scores: &mut [f64], elem: ElemType) {
+        match self {
+            Aggregate::Average | Aggregate::Sum => {}
+            Aggregate::Min => scores.fill(greatest(elem)),
+            Aggregate::Max => scores.fill(-greatest(elem)),
+        }
+    }
+
+    /// Adds to the scores of a sample, for each target, with sums in this type.
     pub(super) fn run(
         self,
         forest: &Forest,
@@ -143,11 +152,6 @@ impl Aggregate {
         scores: &mut [f64],
         elem: ElemType,
     ) -> Result<(), Failure> {
-        match self {
-            Aggregate::Average | Aggregate::Sum => {}
-            Aggregate::Min => scores.fill(greatest(elem)),
-            Aggregate::Max => scores.fill(-greatest(elem)),
-        }
         let trees = forest.roots.len() as f64;
         forest.reached(row, |target, weight| {
             let score = &mut scores[target];

@@ -3,6 +3,7 @@
 //! Most take a row of features for each sample. They compute with 64 bits and round where the operator has 32: so labels that
 //! hang on a tie come out as they do elsewhere.
 
+mod compact;
 mod ensemble;
 mod features;
 mod forest;
@@ -14,6 +15,7 @@ mod scores;
 mod svm;
 
 use super::Row;
+use super::real::dot;
 use crate::failure::{Failure, fail};
 use crate::list::List;
 use crate::tensor::Tensor;
@@ -56,22 +58,31 @@ struct Samples {
 
 impl Samples {
     fn of(x: &Tensor) -> Result<Samples, Failure> {
-        let (count, features) = match x.dims() {
-            &[features] => (1, features),
-            &[count, features] => (count, features),
-            dims => fail!("samples of shape [N,C] or [C] are expected, these are of shape {dims:?}"),
-        };
-        let elem = match x.elem() {
-            ElemType::DOUBLE => ElemType::DOUBLE,
-            ElemType::FLOAT16 => ElemType::FLOAT16,
-            _ => ElemType::FLOAT,
-        };
+        let [count, features] = extents(x)?;
+        let elem = computed(x.elem());
         let numbers = x.floats()?.changed(|x| rounded(elem, x));
         Ok(Samples { count, features, numbers, elem })
     }
 
     fn row(&self, sample: usize) -> &[f64] {
         &self.numbers[sample * self.features..][..self.features]
+    }
+}
+
+/// How many samples there are, and the features of each.
+fn extents(x: &Tensor) -> Result<[usize; 2], Failure> {
+    match x.dims() {
+        &[features] => Ok([1, features]),
+        &[count, features] => Ok([count, features]),
+        dims => fail!("samples of shape [N,C] or [C] are expected, these are of shape {dims:?}"),
+    }
+}
+
+/// The type that is computed with for features of a type.
+fn computed(elem: ElemType) -> ElemType {
+    match elem {
+        ElemType::DOUBLE | ElemType::FLOAT16 => elem,
+        _ => ElemType::FLOAT,
     }
 }
 
@@ -82,10 +93,6 @@ fn rounded(elem: ElemType, x: f64) -> f64 {
         ElemType::FLOAT16 => half::f16::from_f64(x).to_f64(),
         _ => x,
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The floats of an attribute.

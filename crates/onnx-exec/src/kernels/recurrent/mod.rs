@@ -16,12 +16,14 @@ use crate::budget::spend;
 use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _, filled};
 use crate::loops::parallel;
+use crate::pool;
 use crate::tensor::{Tensor, count_of};
 use crate::value::Value;
 use activation::{Activation, Parameters};
 use cell::{Cell, Kind, Recurrence, State};
 use number::Number;
 use onnx_ir::ElemType;
+use std::ops::Range;
 
 pub(super) const ROWS: &[Row] = &[
     ("com.microsoft", "DynamicQuantizeLSTM", |call| run(call, Kind::Lstm)),
@@ -105,6 +107,8 @@ fn or_zeros<T: Number>(
     }
 }
 
+/// Products with the last states for which it is worth it to share sequences.
+const LEAST_PRODUCTS: usize = 1 << 18;
 /// Rows that are turned at a time, so that what is written of them stays in the first cache.
 const TOGETHER: usize = 16;
 
@@ -239,19 +243,37 @@ struct Way<'w, T: Number> {
     is_backward: bool,
     h: List<T>,
     c: List<T>,
+    /// Those that it goes along, of all.
+    sequences: Range<usize>,
 }
 
 /// Where a way has led.
 struct Gone<T> {
-    /// A row for each row of the inputs.
+    /// A row for each step of each sequence, step by step.
     y: List<T>,
     h: List<T>,
     c: List<T>,
 }
 
 impl<T: Number> Way<'_, T> {
-    fn go(self, sizes: &Sizes, lengths: &[usize], xs: &[T]) -> Result<Gone<T>, Failure> {
+    fn go(self, all: &Sizes, lengths: &[usize], xs: &[T]) -> Result<Gone<T>, Failure> {
         let (hidden, rows) = (self.cell.hidden, self.bias.len());
+        let sizes = Sizes { batch: self.sequences.len(), is_batch_first: false, ..*all };
+        let lengths = &lengths[self.sequences.clone()];
+        let width = xs.len().checked_div(count_of(&[all.steps, all.batch])?).unwrap_or(0);
+        // The inputs of its sequences, step by step.
+        let mut own = List::new();
+        let xs = if all.batch == 1 || sizes.batch == all.batch && !all.is_batch_first {
+            xs
+        } else {
+            own.reserve(count_of(&[sizes.steps, sizes.batch, width])?)?;
+            for step in 0..sizes.steps {
+                for b in self.sequences.clone() {
+                    own.extend(xs[all.row(step, b) * width..][..width].iter().copied())?;
+                }
+            }
+            &own
+        };
         let count = count_of(&[sizes.steps, sizes.batch])?;
         let mut y = filled(count_of(&[count, hidden])?, T::of(0.0))?;
         spend(xs.len().saturating_mul(rows))?;
@@ -319,7 +341,12 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     if is_quantized {
         through_bytes(&mut xs);
     }
-    let way = |direction: usize| {
+    // Sequences have nothing to do with one another: each thread goes along some of them in one direction.
+    let products = [steps, batch, rows, hidden].into_iter().fold(1, usize::saturating_mul);
+    let threads = if products < LEAST_PRODUCTS { 1 } else { pool::threads() };
+    let shares = threads.div_ceil(directions.max(1)).min(batch).max(1);
+    let share = |at: usize| batch * at / shares..batch * (at + 1) / shares;
+    let way = |direction: usize, sequences: Range<usize>| {
         let (input_bias, bias) = bias[direction * 2 * rows..][..2 * rows].split_at(rows);
         let per_direction = kind.activations().len();
         let cell = Cell {
@@ -334,14 +361,19 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
             is_quantized,
         };
         let of = |states: &[T]| -> Result<List<T>, Failure> {
-            (0..batch).flat_map(|b| &states[sizes.of_state(direction, b)..][..hidden]).copied().listed()
+            let states = sequences.clone().flat_map(|b| &states[sizes.of_state(direction, b)..][..hidden]);
+            states.copied().listed()
         };
         let is_backward = backwards[direction];
-        Ok(Way { cell, weights: &weights[direction], bias: input_bias, is_backward, h: of(&h)?, c: of(&c)? })
+        let (h, c) = (of(&h)?, of(&c)?);
+        Ok(Way { cell, weights: &weights[direction], bias: input_bias, is_backward, h, c, sequences })
     };
+    let pairs: Vec<(usize, Range<usize>)> =
+        (0..directions).flat_map(|direction| (0..shares).map(move |at| (direction, share(at)))).collect();
+    let ways = pairs.iter().cloned().map(|(direction, sequences)| way(direction, sequences));
+    let ways = ways.collect::<Result<Vec<_>, Failure>>()?;
     let mut gone: Vec<Gone<T>> =
-        (0..directions).map(|_| Gone { y: List::new(), h: List::new(), c: List::new() }).collect();
-    let ways = (0..directions).map(way).collect::<Result<Vec<_>, Failure>>()?;
+        pairs.iter().map(|_| Gone { y: List::new(), h: List::new(), c: List::new() }).collect();
     let parts = ways.into_iter().zip(&mut gone).collect();
     parallel(parts, |(way, gone)| {
         *gone = way.go(&sizes, &lengths, &xs)?;
@@ -349,13 +381,15 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     })?;
 
     let mut y = filled(count_of(&sizes.y_dims())?, T::of(0.0))?;
-    for (direction, gone) in gone.iter().enumerate() {
-        for b in 0..batch {
+    for ((direction, sequences), gone) in pairs.into_iter().zip(&gone) {
+        let first = sequences.start;
+        let own = Sizes { batch: sequences.len(), is_batch_first: false, ..sizes };
+        for b in sequences {
             let place = sizes.of_state(direction, b);
-            h[place..][..hidden].copy_from_slice(&gone.h[b * hidden..][..hidden]);
-            c[place..][..hidden].copy_from_slice(&gone.c[b * hidden..][..hidden]);
+            h[place..][..hidden].copy_from_slice(&gone.h[(b - first) * hidden..][..hidden]);
+            c[place..][..hidden].copy_from_slice(&gone.c[(b - first) * hidden..][..hidden]);
             for step in 0..steps {
-                let from = &gone.y[sizes.row(step, b) * hidden..][..hidden];
+                let from = &gone.y[own.row(step, b - first) * hidden..][..hidden];
                 y[sizes.of_y(step, direction, b)..][..hidden].copy_from_slice(from);
             }
         }

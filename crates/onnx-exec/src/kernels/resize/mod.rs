@@ -16,7 +16,8 @@ use along::{Step, positions};
 use axis::{Axis, Coordinates, Filter, Rounding};
 use onnx_ir::ElemType;
 
-pub(super) const ROWS: &[Row] = &[("", "Resize", resize), ("", "Upsample", resize)];
+/// What is no repetition of elements.
+pub(super) const BESIDE: &[Row] = &[("", "Resize", resize), ("", "Upsample", resize)];
 
 /// One scale or size for each of these axes.
 enum Target {

@@ -2,14 +2,13 @@
 
 use super::super::build::wide;
 use super::super::cx::long;
-use super::super::number::is_float;
-use super::super::{Binary, Combine, Cx, Definition, Expr, Formula, Index};
+use super::super::{Combine, Cx, Definition, Expr, Formula, Index};
 use super::quantize::{Scale, requantize};
-use super::window::{Window, longs};
+use super::window::Window;
 use onnx_ir::ElemType;
 
 /// A convolution of an input of `N, C, …` by a weight of `M, C/group, …`.
-struct Convolution {
+pub(super) struct Convolution {
     x: usize,
     w: usize,
     window: Window,
@@ -31,19 +30,37 @@ impl Convolution {
         if weight[0] != outputs * groups || input[1] != weight[1].checked_mul(groups)? {
             return None;
         }
+        Convolution::grouped([x, w], window, [groups, weight[1], outputs])
+    }
+
+    /// The convolution in so many groups, each from so many channels to so many others.
+    pub(super) fn grouped(
+        [x, w]: [usize; 2],
+        window: Window,
+        [groups, inputs, outputs]: [usize; 3],
+    ) -> Option<Convolution> {
+        let rank = window.kernel.len() + 2;
         let inner = Index::of(rank);
         let channel = match (groups, outputs) {
             (1, _) => inner.clone(),
-            (_, 1) => Index::Affine(0, vec![(1, long(weight[1])?), (rank, 1)]),
-            _ => Index::Sum(vec![(Index::of(1).div(long(outputs)?), long(weight[1])?), (inner.clone(), 1)]),
+            (_, 1) => Index::Affine(0, vec![(1, long(inputs)?), (rank, 1)]),
+            _ => Index::Sum(vec![(Index::of(1).div(long(outputs)?), long(inputs)?), (inner.clone(), 1)]),
         };
         let mut x_at = vec![Index::of(0), channel];
         x_at.extend(window.positions(rank + 1));
         let mut w_at = vec![Index::of(1), inner];
         w_at.extend((0..window.kernel.len()).map(|axis| Index::of(rank + 1 + axis)));
-        let mut over = vec![weight[1]];
+        let mut over = vec![inputs];
         over.extend(&window.kernel);
         Some(Convolution { x, w, window, over, x_at, w_at })
+    }
+
+    /// The sums of floats of this type, as a formula with a result of these extents.
+    pub(super) fn sums(self, elem: ElemType, dims: Vec<usize>) -> Option<Formula> {
+        let x = self.padded(Expr::Load(self.x, self.x_at.clone()), elem)?;
+        let expr = x * Expr::Load(self.w, self.w_at);
+        let formula = Formula { elem, dims, over: None, expr, then: None };
+        Some(formula.over(self.over, Combine::Sum, wide(elem)))
     }
 
     /// An element of the input, which is 0 outside.
@@ -68,25 +85,23 @@ impl Convolution {
     }
 }
 
-fn groups(cx: &Cx<'_>) -> Option<usize> {
+pub(super) fn groups(cx: &Cx<'_>) -> Option<usize> {
     usize::try_from(cx.attributes.int("group").unwrap_or(1)).ok().filter(|n| *n > 0)
 }
 
 pub(super) fn conv(cx: &Cx<'_>) -> Option<Definition> {
-    let elem = cx.out()?.elem;
-    let it = Convolution::of(cx, 0, 1)?;
-    let x = it.padded(Expr::Load(0, it.x_at.clone()), elem)?;
-    let formula = cx.formula(x * Expr::Load(1, it.w_at))?.over(it.over, Combine::Sum, wide(elem));
-    with_bias(cx, formula)
+    let out = cx.out()?;
+    let formula = Convolution::of(cx, 0, 1)?.sums(out.elem, out.dims.to_vec())?;
+    let Some(bias) = cx.input(2) else { return cx.one(formula) };
+    let channel = if bias.dims == [1] { Index::at(0) } else { Index::of(1) };
+    cx.one(with_bias(formula, 2, channel))
 }
 
-/// A sum with an element for each channel added to it, if there is a third input.
-fn with_bias(cx: &Cx<'_>, formula: Formula) -> Option<Definition> {
-    let Some(bias) = cx.input(2) else { return cx.one(formula) };
-    let elem = cx.out()?.elem;
-    let bias = Expr::Load(2, vec![if bias.dims == [1] { Index::at(0) } else { Index::of(1) }]);
-    let sum = Expr::Total + bias.into_type(elem, wide(elem));
-    cx.one(formula.then(sum.into_type(wide(elem), elem)))
+/// A sum with an element of a bias, which has the type of the result, added to it.
+pub(super) fn with_bias(formula: Formula, bias: usize, channel: Index) -> Formula {
+    let elem = formula.elem;
+    let sum = Expr::Total + Expr::Load(bias, vec![channel]).into_type(elem, wide(elem));
+    formula.then(sum.into_type(wide(elem), elem))
 }
 
 pub(super) fn conv_integer(cx: &Cx<'_>) -> Option<Definition> {
@@ -101,94 +116,4 @@ pub(super) fn qlinear_conv(cx: &Cx<'_>) -> Option<Definition> {
         false => Expr::Total,
     };
     cx.one(formula.then(requantize(cx, total, [scale(1)?, scale(4)?, scale(6)?], scale(7)?)?))
-}
-
-/// Each element of the result gathers what the elements of the input leave there: those that are a whole number of strides
-/// away, for each place of the kernel.
-pub(super) fn conv_transpose(cx: &Cx<'_>) -> Option<Definition> {
-    let (elem, out) = (cx.out()?.elem, cx.out()?.dims);
-    let (input, weight, rank) = (cx.input(0)?.dims, cx.input(1)?.dims, out.len());
-    let spatial = rank.checked_sub(2)?;
-    if input.len() != rank || weight.len() != rank {
-        return None;
-    }
-    let groups = groups(cx)?;
-    let (inputs, outputs) = (input[1] / groups, weight[1]);
-    if input[1] != inputs * groups || input[1] != weight[0] || out[1] != outputs.checked_mul(groups)? {
-        return None;
-    }
-    let steps = Steps::of(cx, spatial)?;
-    let (group, within) = match (groups, outputs) {
-        (1, _) => (Index::at(0), Index::of(1)),
-        (_, 1) => (Index::of(1), Index::at(0)),
-        _ => (Index::of(1).div(long(outputs)?), Index::of(1).rem(long(outputs)?)),
-    };
-    let channel = match group {
-        Index::Affine(..) => group.times(long(inputs)?).plus(Index::of(rank)),
-        group => Index::Sum(vec![(group, long(inputs)?), (Index::of(rank), 1)]),
-    };
-    let (mut x_at, mut w_at) = (vec![Index::of(0), channel.clone()], vec![channel, within]);
-    let mut conditions = Vec::new();
-    let index = |i: &Index| Expr::Index(i.clone());
-    for axis in 0..spatial {
-        let stride = steps.strides[axis];
-        let terms = vec![(axis + 2, 1), (rank + 1 + axis, -steps.dilations[axis])];
-        let from = Index::Affine(steps.begin[axis], terms);
-        if stride > 1 {
-            conditions.push(index(&from.clone().rem(stride)).equal(Expr::int(0)));
-        }
-        let position = from.div(stride);
-        conditions.push(index(&position).binary(Binary::GreaterOrEqual, Expr::int(0)));
-        conditions.push(index(&position).less(Expr::int(long(input[axis + 2])?)));
-        x_at.push(position);
-        w_at.push(Index::of(rank + 1 + axis));
-    }
-    let x = Expr::Load(0, x_at).guarded(Expr::all(conditions), Expr::number(elem, 0));
-    let mut over = vec![inputs];
-    over.extend(&weight[2..]);
-    let formula = cx.formula(x * Expr::Load(1, w_at))?.over(over, Combine::Sum, wide(elem));
-    is_float(elem).then(|| with_bias(cx, formula))?
-}
-
-/// How a transposed convolution goes.
-struct Steps {
-    strides: Vec<i64>,
-    dilations: Vec<i64>,
-    /// How much is cut off at the beginning.
-    begin: Vec<i64>,
-}
-
-impl Steps {
-    fn of(cx: &Cx<'_>, spatial: usize) -> Option<Steps> {
-        let list = |name: &str, default: i64| match cx.attributes.ints(name) {
-            Some(list) if !list.is_empty() => {
-                (list.len() == spatial && list.iter().all(|i| i.unsigned_abs() < 1 << 32)).then_some(list)
-            }
-            Some(_) | None => Some(vec![default; spatial]),
-        };
-        let (strides, dilations) = (list("strides", 1)?, list("dilations", 1)?);
-        if strides.iter().any(|s| *s < 1) {
-            return None;
-        }
-        let mode = cx.attributes.string("auto_pad").unwrap_or_default();
-        let is_same = matches!(&*mode, "SAME_UPPER" | "SAME_LOWER");
-        let begin = match cx.attributes.ints("pads") {
-            Some(pads) if !is_same => pads.get(..spatial)?.to_vec(),
-            _ if mode == "VALID" => vec![0; spatial],
-            _ => {
-                let added = list("output_padding", 0)?;
-                let extents = longs(cx.input(0)?.dims.get(2..)?)?;
-                let kernel = longs(cx.input(1)?.dims.get(2..)?)?;
-                let output = longs(cx.out()?.dims.get(2..)?)?;
-                let begin = |i: usize| {
-                    let reach = strides[i].checked_mul(extents[i] - 1)?.checked_add(added[i])?;
-                    let whole = reach.checked_add((kernel[i] - 1).checked_mul(dilations[i])? + 1)?;
-                    let cut = (whole - output[i]).max(0);
-                    Some(if mode == "SAME_UPPER" { cut / 2 } else { cut - cut / 2 })
-                };
-                (0..spatial).map(begin).collect::<Option<_>>()?
-            }
-        };
-        Some(Steps { strides, dilations, begin })
-    }
 }

@@ -133,9 +133,14 @@ pub(super) fn dropout(cx: &Cx<'_>) -> Option<Definition> {
         Some(input) => input.value?.numbers.first().map(|n| Some(*n)),
         None => Some(None),
     };
-    let is_training = known(2)?.is_some_and(Number::is_true);
-    // Before version 7, an attribute told testing from training; models that are run are not trained.
-    if is_training && known(1)?.map_or(0.5, Number::as_float) != 0.0 {
+    // Before version 7, an attribute told testing from training.
+    let is_training = match cx.since() {
+        ..7 => !cx.attributes.is("is_test"),
+        _ => known(2)?.is_some_and(Number::is_true),
+    };
+    let ratio =
+        || Some(known(1)?.map_or_else(|| cx.attributes.float("ratio").unwrap_or(0.5), Number::as_float));
+    if is_training && ratio()? != 0.0 {
         return None;
     }
     let mut formulas = vec![cx.formula(cx.broadcast(0)?)?];

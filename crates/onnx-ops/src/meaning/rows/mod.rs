@@ -12,8 +12,10 @@ mod pick;
 mod pool;
 mod quantize;
 mod reduce;
+mod repeat;
 mod slice;
 mod softmax;
+mod transposed;
 mod view;
 mod window;
 
@@ -88,7 +90,7 @@ const ROWS: &[(&str, Define)] = &[
     ("ConstantOfShape", generate::constant_of_shape),
     ("Conv", convolve::conv),
     ("ConvInteger", convolve::conv_integer),
-    ("ConvTranspose", convolve::conv_transpose),
+    ("ConvTranspose", transposed::conv_transpose),
     ("Cos", |cx| elementwise::unary(cx, Unary::Cos)),
     ("Cosh", |cx| elementwise::unary(cx, Unary::Cosh)),
     ("DepthToSpace", view::depth_to_space),
@@ -166,6 +168,7 @@ const ROWS: &[(&str, Define)] = &[
     ("ReduceSumSquare", reduce::sum_of_squares),
     ("Relu", activation::relu),
     ("Reshape", view::same_order),
+    ("Resize", repeat::resize),
     ("ReverseSequence", pick::reverse_sequence),
     ("Round", |cx| elementwise::unary(cx, Unary::Round)),
     ("Selu", activation::selu),
@@ -194,7 +197,7 @@ const ROWS: &[(&str, Define)] = &[
     ("Transpose", view::transpose),
     ("Trilu", generate::triangle),
     ("Unsqueeze", view::same_order),
-    ("Upsample", view::upsample),
+    ("Upsample", repeat::upsample),
     ("Where", elementwise::choose),
     ("Xor", |cx| elementwise::binary(cx, Binary::Xor)),
 ];

@@ -130,24 +130,6 @@ fn block_size(cx: &Cx<'_>) -> Option<i64> {
     cx.attributes.int("blocksize").filter(|n| (1..1 << 20).contains(n))
 }
 
-/// Each element as often as a whole scale says.
-pub(super) fn upsample(cx: &Cx<'_>) -> Option<Definition> {
-    let (dims, out) = (cx.input(0)?.dims, cx.out()?.dims);
-    let scales: Vec<f64> = match cx.input(1) {
-        Some(scales) => scales.value?.numbers.iter().map(|n| n.as_float()).collect(),
-        None => cx.attributes.floats("scales")?,
-    };
-    if cx.attributes.string("mode")? != "nearest" || scales.len() != dims.len() {
-        return None;
-    }
-    let index = |(i, (d, scale)): (usize, (&usize, &f64))| {
-        let whole = (*scale >= 1.0 && scale.fract() == 0.0 && *scale < 1e9).then_some(*scale as usize)?;
-        (d.checked_mul(whole)? == *out.get(i)?).then(|| Some(Index::of(i).div(long(whole)?)))?
-    };
-    let load = dims.iter().zip(&scales).enumerate().map(index).collect::<Option<_>>()?;
-    cx.element(Expr::Load(0, load))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

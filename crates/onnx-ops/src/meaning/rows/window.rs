@@ -57,6 +57,18 @@ impl Window {
         Some(window)
     }
 
+    /// A window that goes from place to place, one element at a time, beginning so far before an input of these extents.
+    pub(super) fn stepwise(
+        kernel: Vec<usize>,
+        dilations: Vec<i64>,
+        begin: Vec<i64>,
+        extents: Vec<i64>,
+        places: Vec<i64>,
+    ) -> Window {
+        let (strides, end) = (vec![1; kernel.len()], vec![0; kernel.len()]);
+        Window { kernel, strides, dilations, begin, end, extents, places }
+    }
+
     /// What all places together reach beyond the input is half before and half behind it.
     fn pad_evenly(&mut self, more_before: bool) -> Option<()> {
         for axis in 0..self.kernel.len() {
