@@ -32,6 +32,7 @@ mod micro;
 mod moved;
 mod narrow;
 mod parallel;
+pub(crate) mod peak;
 mod pieces;
 mod print;
 mod product;
@@ -46,6 +47,7 @@ mod total;
 mod view;
 mod widest;
 mod windows;
+mod work;
 
 pub(crate) use check::agree;
 pub(crate) use choice::{Choice, Form};

@@ -36,6 +36,7 @@ mod split;
 mod text;
 mod views;
 mod weigh;
+mod work;
 
 use constants::Which;
 pub(crate) use define::Stretch;
