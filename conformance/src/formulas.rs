@@ -6,7 +6,8 @@ use onnx_ir::{Attr, AttrValue, ElemType, Model, Node, OpsetImport, ValueId, norm
 use onnx_ops::dims::Dim;
 use onnx_ops::infer::{Fact, InferOptions, Ty, infer};
 use onnx_ops::meaning::{
-    Attributes, Cx, Definition, Dense, Elements, Formula, Mode, Operand, Output, Reader, define, line, open_shape,
+    Attributes, Cx, Definition, Dense, Elements, Formula, Mode, Operand, Output, Reader, define, line,
+    open_shape,
 };
 use onnx_ops::schema::{Lookup, Registry};
 

@@ -86,7 +86,7 @@ fn run(
     check_loops: bool,
     max_memory: usize,
 ) -> Result<Vec<Value>, String> {
-    let options = CompileOptions { check_loops, ..CompileOptions::default() };
+    let options = CompileOptions { check_loops, exact: true, ..CompileOptions::default() };
     let told = |found: Vec<onnx_ir::Diagnostic>| found.first().map(|d| d.message.clone()).unwrap_or_default();
     let executable = compile(model, Registry::builtin(), &options).map_err(told)?;
     let given = given.into_iter().flatten().map(Some).collect();

@@ -9,14 +9,18 @@ use conformance::results::made_up;
 use conformance::texts::small_texts;
 use conformance::trial::{self, is_determinate};
 use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
-use onnx_ir::diag::{Diagnostic, Place};
 use onnx_ir::Model;
+use onnx_ir::diag::{Diagnostic, Place};
 use onnx_ops::opset::registry_of;
 use onnx_proto::file;
 use std::fs;
 
 /// Models of the corpus that are larger are left to benchmarks.
 const LARGEST: u64 = 1 << 20;
+
+/// What a run may take: texts of the suite have loops without end.
+const MOST_BYTES: usize = 64 << 20;
+const FUEL: u64 = 2_000;
 
 fn ready(model: &Model) -> Option<Executable<'static>> {
     compile(model, registry_of(model), &CompileOptions::default()).ok()
@@ -27,12 +31,12 @@ fn told(finding: Box<Diagnostic>, text: &str) -> String {
         Place::Source(span) => text.get(span.range()).unwrap_or("no place in the text").to_owned(),
         _ => "no place".to_owned(),
     };
-    format!("{} {}: {at}", finding.code.number, finding.message)
+    format!("{} {}: {at}", finding.code.id, finding.message)
 }
 
 /// What is wrong with the schedule of a model for inputs; nothing if there is none.
 fn failure(model: &Model, inputs: Vec<Option<Value>>) -> Option<String> {
-    let options = RunOptions { threads: 1, ..RunOptions::default() };
+    let options = RunOptions { threads: 1, max_memory: MOST_BYTES, fuel: FUEL, ..RunOptions::default() };
     let first = ready(model)?;
     let expected = first.run(inputs.clone(), &options).ok()?;
     let text = first.schedule(inputs.clone(), &options).ok()?.text;
@@ -55,11 +59,19 @@ fn failure(model: &Model, inputs: Vec<Option<Value>>) -> Option<String> {
         Ok(results) => results,
         Err(finding) => return wrong(finding.message.clone()),
     };
-    let is_same = expected.iter().zip(&results).all(|(a, b)| match (a, b) {
-        (Value::Tensor(a), Value::Tensor(b)) => a.bytes() == b.bytes() && a.dims() == b.dims(),
-        (a, b) => format!("{a:?}") == format!("{b:?}"),
-    });
+    let is_same = expected.iter().zip(&results).all(|(a, b)| is_same(a, b));
     if is_same || !is_determinate(model) { None } else { wrong("other results".to_owned()) }
+}
+
+/// Whether two values are the same to the bit.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Tensor(a), Value::Tensor(b)) => a.bytes() == b.bytes() && a.dims() == b.dims(),
+        (Value::Sequence(a), Value::Sequence(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_same(a, b))
+        }
+        (a, b) => a == b || format!("{a:?}") == format!("{b:?}"),
+    }
 }
 
 /// Why formulas are apart is known to who has put them apart.

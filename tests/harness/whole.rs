@@ -27,6 +27,10 @@ const NOT_IN_TEXT: &[(&str, &str)] = &[
     ("E1602", "about running a model: crates/onnx-cli/tests/cli/run.rs"),
     ("E1603", "about running a model: crates/onnx-cli/tests/cli/run.rs"),
     ("E1604", "about running a model: crates/onnx-cli/tests/cli/run.rs"),
+    ("E1611", "about schedules: crates/onnx-cli/tests/cli/schedules.rs"),
+    ("E1612", "about schedules: crates/onnx-cli/tests/cli/schedules.rs"),
+    ("E1613", "about schedules: crates/onnx-cli/tests/cli/schedules.rs"),
+    ("E1614", "about schedules: crates/onnx-cli/tests/cli/schedules.rs"),
 ];
 
 /// Rules whose files cannot be text, or need files beside them: the tests that have a right and a wrong one.

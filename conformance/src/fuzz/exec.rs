@@ -21,7 +21,7 @@ pub(super) fn run(data: &[u8]) {
     let model = checked.model;
     let Some(given) = made_up(&model) else { return };
     let results = |node_by_node: bool| {
-        let options = CompileOptions { node_by_node, ..CompileOptions::default() };
+        let options = CompileOptions { node_by_node, exact: true, ..CompileOptions::default() };
         let executable = compile(&model, registry_of(&model), &options).ok()?;
         let options = RunOptions { max_memory: MOST_BYTES, fuel: FUEL, ..RunOptions::default() };
         executable.run(given.clone(), &options).ok()

@@ -1,7 +1,7 @@
 //! How much a run may take.
 
 use anyhow::{Context as _, bail};
-use onnx_exec::{Memory, RunOptions};
+use onnx_exec::{CompileOptions, Memory, RunOptions};
 use onnx_ir::{Model, Payload};
 
 /// What commands that run models take.
@@ -17,9 +17,18 @@ pub(crate) struct LimitArgs {
     /// The threads that compute; default: one for each core. Results do not depend on it
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
+    /// Round after every node, as the operators are defined; otherwise float16 and bfloat16 are kept in single precision
+    /// between nodes where nobody sees them
+    #[arg(long)]
+    exact: bool,
 }
 
 impl LimitArgs {
+    /// How a model is prepared.
+    pub(crate) fn compile_options(&self) -> CompileOptions {
+        CompileOptions { exact: self.exact, ..CompileOptions::default() }
+    }
+
     /// How this model is run within these.
     pub(crate) fn options(&self, seed: u64, model: &Model) -> RunOptions<'static> {
         let most = self.max_memory.unwrap_or_else(|| usual(stored(model)).min(spare().unwrap_or(usize::MAX)));
@@ -89,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_run_is_bounded_on_every_machine() {
-        let limits = |max_memory| LimitArgs { max_memory, fuel: 1, threads: None };
+        let limits = |max_memory| LimitArgs { max_memory, fuel: 1, threads: None, exact: false };
         let read = |text: &str| onnx_text::read_model(text).model;
         let small = Model::new();
         assert!(limits(None).options(0, &small).max_memory <= 4 << 30);

@@ -12,6 +12,7 @@ mod deliver;
 mod document;
 mod feed;
 mod files;
+mod follow;
 mod input;
 mod limits;
 mod locate;

@@ -63,9 +63,9 @@ impl Ready {
     }
 
     /// The model, prepared, or everything that stands in the way.
-    pub(crate) fn executable(&self) -> Result<Executable<'_>, Vec<Diagnostic>> {
+    pub(crate) fn executable(&self, options: &CompileOptions) -> Result<Executable<'_>, Vec<Diagnostic>> {
         let model = &self.loaded.model;
-        compile(model, self.operators.of(model), &CompileOptions::default())
+        compile(model, self.operators.of(model), options)
     }
 
     /// What `check` calls errors.

@@ -7,7 +7,7 @@ use crate::formula::{Prepared, Signature};
 use crate::kernels::{self, Attributes, Call, Keep, Kernel};
 use crate::liveness::Liveness;
 use crate::loops::Packed;
-use crate::plan::{Given, Plan};
+use crate::plan::{Plan, Recorder, ScheduleFile};
 use crate::random::Random;
 use crate::recycle::Recycler;
 use crate::tensor::Tensor;
@@ -32,6 +32,9 @@ pub struct CompileOptions {
     pub check_loops: bool,
     /// Whether nodes are run one by one, and nothing is fused: the plain way, which is slow.
     pub node_by_node: bool,
+    /// Whether every node rounds its results to their types, as its operator is defined. Otherwise `float16` and `bfloat16` are kept
+    /// in single precision between nodes that share a plan, and convolutions may be computed by algorithms that round differently.
+    pub exact: bool,
 }
 
 impl CompileOptions {
@@ -66,7 +69,9 @@ pub struct Executable<'r> {
     /// Plans of stretches of nodes, by their graph and first node.
     pub(crate) plans: Mutex<Plans>,
     /// A schedule that somebody has written, which plans follow.
-    pub(crate) given: Mutex<Option<Arc<Given>>>,
+    pub(crate) given: Mutex<Option<Arc<ScheduleFile>>>,
+    /// Keeps the formulas of a stage of planning, for who wants to see them.
+    pub(crate) recorder: Recorder,
     /// Memory that a run leaves for the next one.
     pub(crate) recycler: Arc<Recycler>,
 }
@@ -122,6 +127,7 @@ pub fn compile<'r>(
         keep: Keep::default(),
         plans: Mutex::default(),
         given: Mutex::default(),
+        recorder: Recorder::default(),
         recycler: Arc::default(),
     };
     executable.store(&mut found);

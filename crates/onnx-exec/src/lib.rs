@@ -41,7 +41,7 @@ pub use compile::{CompileOptions, Executable, compile};
 pub use failure::Failure;
 pub use list::List;
 pub use machine::{Bandwidth, Limit, Machine};
-pub use plan::{Schedule, Stats};
+pub use plan::{Schedule, Stage, Stats};
 pub use profile::{KernelProfile, Profile, Work};
 pub use random::Random;
 pub use run::{Observe, RunOptions, Step, Time};

@@ -3,6 +3,7 @@
 mod kernels;
 
 use crate::feed::FeedArgs;
+use crate::follow::ScheduleArgs;
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
 use crate::output;
@@ -47,6 +48,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    schedule: ScheduleArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     opset: OpsetArgs,
@@ -77,7 +80,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     };
     let figures = match measure(args, &ready, start, session)? {
         Ok(figures) => figures,
-        Err(found) => return Ok(ready.report(session, &found)),
+        Err(status) => return Ok(status),
     };
     if let (Some(path), Some(kernels)) = (&args.trace, &figures.kernels) {
         let trace = serde_json::to_vec(&kernels.trace())?;
@@ -95,25 +98,28 @@ fn measure(
     args: &Args,
     ready: &Ready,
     start: Instant,
-    session: &Session,
-) -> anyhow::Result<Result<Figures, Vec<Diagnostic>>> {
+    session: &mut Session,
+) -> anyhow::Result<Result<Figures, Status>> {
     let load = start.elapsed();
     let start = Instant::now();
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable()) {
+    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
         Ok(executable) => executable,
-        Err(found) => return Ok(Err(found)),
+        Err(found) => return Ok(Err(ready.report(session, &found))),
     };
     let prepare = start.elapsed();
     let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
         Ok(inputs) => inputs,
-        Err(found) => return Ok(Err(found)),
+        Err(found) => return Ok(Err(ready.report(session, &found))),
     };
+    if let Err(status) = args.schedule.follow(ready, &executable, &inputs, &options, session)? {
+        return Ok(Err(status));
+    }
     let peak = AtomicUsize::new(0);
     let options = RunOptions { peak: Some(&peak), ..options };
     let first = match once(&executable, &inputs, &options) {
         Ok(first) => first,
-        Err(finding) => return Ok(Err(vec![*finding])),
+        Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
     };
     let mut runs = Vec::new();
     let start = Instant::now();
@@ -124,7 +130,7 @@ fn measure(
     while !is_enough(runs.len()) {
         match once(&executable, &inputs, &options) {
             Ok(time) => runs.push(time),
-            Err(finding) => return Ok(Err(vec![*finding])),
+            Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
         }
     }
     runs.sort_unstable();
@@ -134,7 +140,7 @@ fn measure(
         let machine = args.per_kernel.then(|| Machine::measure(options.threads));
         match Kernels::of(&executable, &inputs, &RunOptions { peak: None, ..options.clone() }, machine) {
             Ok(found) => kernels = Some(found),
-            Err(finding) => return Ok(Err(vec![*finding])),
+            Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
         }
     }
     Ok(Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), kernels }))

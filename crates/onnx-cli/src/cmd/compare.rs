@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Other::OnnxRuntime => None,
     };
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable()) {
+    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
     };
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
-            let second = match options.within(|| other.executable()) {
+            let second = match options.within(|| other.executable(&args.limits.compile_options())) {
                 Ok(executable) => executable,
                 Err(found) => return Ok(other.report(session, &found)),
             };

@@ -6,21 +6,22 @@ use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
 use crate::session::{Session, Status};
-use onnx_exec::{Schedule, Stats};
+use onnx_exec::{Stage, Stats};
 use serde_json::json;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Show how a model is run
 ///
-/// The kernels for inputs of certain types: which operators are one pass over memory, what is computed in it, where results
-/// lie, and why others are apart. Where types depend on elements, the model is run with inputs that are given or made up.
+/// The schedule for inputs of certain types: which operators share a kernel, what each kernel computes and by which loops, where
+/// results lie, and why other operators have kernels of their own. Where types depend on elements, the model is run with inputs
+/// that are given or made up. A schedule can be changed and run: `run --schedule`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  onnxtxt lower model.onnx -D N=1                 the kernels for a batch of one
-  onnxtxt lower model.onnx --emit stats           how many there are, and what they move
-  onnxtxt lower model.onnx --emit ir              the formulas of its nodes, before they are fused")]
+  onnxtxt lower model.onnx -D N=1                 the schedule for a batch of one
+  onnxtxt lower model.onnx -o model.schedule      into a file, for `run --schedule model.schedule`
+  onnxtxt lower model.onnx --emit stats           how many kernels there are, and how many bytes they move
+  onnxtxt lower model.onnx --emit formulas        the formulas of its nodes, before they are fused")]
 pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// What is shown
     #[arg(long, value_name = "WHAT", default_value = "schedule")]
     emit: Emit,
+    /// Write to this file instead of stdout
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -38,8 +42,13 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Emit {
-    /// The formulas of the nodes
-    Ir,
+    /// The definitions of the nodes
+    #[value(alias = "ir")]
+    Formulas,
+    /// The formulas after fusion
+    Fused,
+    /// The formulas with the order of axes in memory of each result
+    Layout,
     /// The kernels
     Schedule,
     /// Counts of kernels, operations, bytes
@@ -52,7 +61,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Err(status) => return Ok(status),
     };
     let options = args.limits.options(args.feed.seed, &ready.loaded.model);
-    let executable = match options.within(|| ready.executable()) {
+    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
         Ok(executable) => executable,
         Err(found) => return Ok(ready.report(session, &found)),
     };
@@ -60,18 +69,24 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(inputs) => inputs,
         Err(found) => return Ok(ready.report(session, &found)),
     };
-    let schedule = match executable.schedule(inputs, &options) {
-        Ok(schedule) => schedule,
+    let stage = |stage| executable.formulas(stage, inputs.clone(), &options);
+    let schedule = || executable.schedule(inputs.clone(), &options);
+    let shown = match args.emit {
+        Emit::Formulas => stage(Stage::Formulas),
+        Emit::Fused => stage(Stage::Fused),
+        Emit::Layout => stage(Stage::Layout),
+        Emit::Schedule => schedule().map(|schedule| schedule.text),
+        Emit::Stats if session.wants_json() => schedule().map(|schedule| counts_json(&schedule.stats)),
+        Emit::Stats => schedule().map(|schedule| counts(&schedule.stats)),
+    };
+    let shown = match shown {
+        Ok(shown) => shown,
         Err(finding) => return Ok(ready.report(session, &[*finding])),
     };
-    let Schedule { text, formulas, stats } = &schedule;
-    let shown = match args.emit {
-        Emit::Ir => formulas.clone(),
-        Emit::Schedule => text.clone(),
-        Emit::Stats if session.wants_json() => counts_json(stats),
-        Emit::Stats => counts(stats)?,
-    };
-    output::to_people(&shown)?;
+    match &args.output {
+        Some(path) => output::to_file(path, |out| out.write_all(shown.as_bytes()))?,
+        None => output::to_people(&shown)?,
+    }
     Ok(Status::Clean)
 }
 
@@ -89,13 +104,9 @@ fn counts_json(stats: &Stats) -> String {
 }
 
 /// The counts, one a line.
-fn counts(stats: &Stats) -> anyhow::Result<String> {
+fn counts(stats: &Stats) -> String {
     let Stats { kernels, nodes, flops, bytes, arena } = stats;
-    let mut text = String::new();
-    writeln!(text, "kernels      {kernels}")?;
-    writeln!(text, "other nodes  {nodes}")?;
-    writeln!(text, "operations   {flops}")?;
-    writeln!(text, "bytes moved  {bytes}")?;
-    writeln!(text, "arena bytes  {arena}")?;
-    Ok(text)
+    format!(
+        "kernels      {kernels}\nother nodes  {nodes}\noperations   {flops}\nbytes moved  {bytes}\narena bytes  {arena}\n"
+    )
 }

@@ -1,6 +1,7 @@
 //! `onnxtxt run`: the outputs of a model for some inputs.
 
 use crate::feed::FeedArgs;
+use crate::follow::ScheduleArgs;
 use crate::limits::LimitArgs;
 use crate::operators::OpsetArgs;
 use crate::progress::Work;
@@ -29,7 +30,8 @@ Examples:
   onnxtxt run model.onnx --random -D N=1                 made-up inputs of the declared types
   onnxtxt run model.onnx -i x=x.npy --format json        the outputs as JSON, whole, an object a line
   onnxtxt run model.onnx --random --dump op:Conv         what the convolutions give, too
-  onnxtxt run model.onnx -i x.npz --check-nan            where NaN comes from")]
+  onnxtxt run model.onnx -i x.npz --check-nan            where NaN comes from
+  onnxtxt run model.onnx -i x.npz --schedule s.txt       by a schedule that `lower` has written")]
 pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
@@ -61,6 +63,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SELECTION")]
     dump: Vec<Selection>,
     #[command(flatten)]
+    schedule: ScheduleArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     opset: OpsetArgs,
@@ -87,7 +91,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     drop(work);
     let results = match results {
         Ok(results) => results,
-        Err(found) => return Ok(ready.report(session, &found)),
+        Err(status) => return Ok(status),
     };
     options.within(|| emit(args, &results, session))?;
     Ok(Status::Clean)
@@ -114,23 +118,26 @@ fn emit(args: &Args, results: &Results, session: &Session) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The outputs, behind what is to be dumped; or everything that stands in the way.
+/// The outputs, behind what is to be dumped. `Err` of a status: something stands in the way, which has been reported.
 fn compute(
     args: &Args,
     ready: &Ready,
     limits: &RunOptions<'static>,
-    session: &Session,
+    session: &mut Session,
     work: &Work,
-) -> anyhow::Result<Result<Results, Vec<Diagnostic>>> {
-    let executable = match limits.within(|| ready.executable()) {
+) -> anyhow::Result<Result<Results, Status>> {
+    let executable = match limits.within(|| ready.executable(&args.limits.compile_options())) {
         Ok(executable) => executable,
-        Err(found) => return Ok(Err(found)),
+        Err(found) => return Ok(Err(ready.report(session, &found))),
     };
     let mut options: RunOptions<'_> = limits.clone();
     let inputs = match options.within(|| args.feed.values(ready, &executable, session))? {
         Ok(inputs) => inputs,
-        Err(found) => return Ok(Err(found)),
+        Err(found) => return Ok(Err(ready.report(session, &found))),
     };
+    if let Err(status) = args.schedule.follow(ready, &executable, &inputs, &options, session)? {
+        return Ok(Err(status));
+    }
     work.now("running the model");
     let model = &ready.loaded.model;
     let watch = Watch {
@@ -148,10 +155,11 @@ fn compute(
     let Seen { mut dumped, nan } = watch.seen.take();
     if let Some((name, at)) = nan {
         let message = format!("element {at} of `{name}` is not a number, the first in this run");
-        return Ok(Err(vec![Diagnostic::new(&code::RUN_FAILED, place_of(model, &name), message)]));
+        let finding = Diagnostic::new(&code::RUN_FAILED, place_of(model, &name), message);
+        return Ok(Err(ready.report(session, &[finding])));
     }
     match outputs {
-        Err(finding) => Ok(Err(vec![*finding])),
+        Err(finding) => Ok(Err(ready.report(session, &[*finding]))),
         Ok(outputs) => {
             // An output that is dumped as well is given once.
             dumped.retain(|(dumped, _)| !names(&executable).any(|name| name == *dumped));

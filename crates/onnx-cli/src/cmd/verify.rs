@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Other::OnnxRuntime => None,
     };
     let options = args.limits.options(args.feed.seed, &one.loaded.model);
-    let first = match options.within(|| one.executable()) {
+    let first = match options.within(|| one.executable(&args.limits.compile_options())) {
         Ok(executable) => executable,
         Err(found) => return Ok(one.report(session, &found)),
     };
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let others = match &other {
         Some(other) => {
             precision = precision.max(Precision::of(&other.loaded.model));
-            let second = match options.within(|| other.executable()) {
+            let second = match options.within(|| other.executable(&args.limits.compile_options())) {
                 Ok(executable) => executable,
                 Err(found) => return Ok(other.report(session, &found)),
             };

@@ -17,6 +17,7 @@ mod passes;
 mod readme;
 mod report;
 mod run;
+mod schedules;
 mod semver;
 mod sessions;
 mod sidecars;

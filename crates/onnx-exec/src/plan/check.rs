@@ -100,7 +100,10 @@ impl Plan {
                     }
                     let is_other = written[operand].is_some_and(|by| by != at);
                     if self.places[operand] == Place::Local && is_other {
-                        return Some((slot, format!("it reads slot {operand}, of which another kernel has a block")));
+                        return Some((
+                            slot,
+                            format!("it reads slot {operand}, of which another kernel has a block"),
+                        ));
                     }
                 }
                 if written[slot].replace(at).is_some() {

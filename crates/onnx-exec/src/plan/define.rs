@@ -1,6 +1,6 @@
 //! Nodes as formulas, as far as their types are known.
 
-use super::{Assignment, Need, Slot, Source};
+use super::{Assignment, Need, Slot, Source, precision};
 use crate::budget::spend;
 use crate::compile::{Action, Executable};
 use crate::facts::{fact, type_of};
@@ -129,7 +129,11 @@ impl Stretch {
             }
         }
         define.publish();
-        Ok(define.stretch)
+        let mut stretch = define.stretch;
+        if !executable.options.exact {
+            precision::widen(&mut stretch);
+        }
+        Ok(stretch)
     }
 
     /// About how much memory planning takes: for formulas and slots before any are fused, and for what stages make of them.

@@ -174,7 +174,8 @@ fn kernel(draft: Draft, slots: &[Slot], is_local: &dyn Fn(usize) -> bool) -> Opt
     let is_local: Vec<bool> = members.iter().map(|m| !is_alone && is_local(m.slot)).collect();
     let members = members.into_iter().map(|it| Some(Assignment { formula: split(&it.formula)?, ..it }));
     let members: Vec<Assignment> = members.collect::<Option<_>>()?;
-    let mut kernel = assembled(members, rows, &is_local, slots, &|_, formula, types| Nest::of(formula, types))?;
+    let mut kernel =
+        assembled(members, rows, &is_local, slots, &|_, formula, types| Nest::of(formula, types))?;
     let of_row: usize = kernel.members.iter().map(|member| member.bytes(1)).sum();
     kernel.block = match (is_alone, products.is_empty()) {
         (true, _) => rows,

@@ -16,7 +16,7 @@
 //!   of rows. Softmax, normalizations and attention are such.
 //! - `place`: what kernels leave for later kernels gets a place in an arena, shared with what lives at other times.
 //!
-//! A plan prints as text (`print`), and `check` holds it against what every plan has to be. The plain way, node by node, stays:
+//! A plan is written as text and read back (`text`), and `check` holds it against what every plan has to be. The plain way, node by node, stays:
 //! for who wants to see every value, and to say which node it was when something fails.
 
 mod check;
@@ -29,10 +29,12 @@ mod group;
 mod index;
 mod layout;
 mod place;
+mod precision;
 mod rewrite;
 mod run;
 mod schedule;
 mod split;
+mod stages;
 mod text;
 mod views;
 mod weigh;
@@ -42,9 +44,11 @@ use constants::Which;
 pub(crate) use define::Stretch;
 use index::Position;
 pub use schedule::{Schedule, Stats};
+pub(crate) use stages::Recorder;
+pub use stages::Stage;
 
 pub(crate) use run::Stopped;
-pub(crate) use text::Given;
+pub(crate) use text::ScheduleFile;
 
 use crate::budget::Charge;
 use crate::compile::Executable;
@@ -216,7 +220,9 @@ impl Plan {
         executable: &Executable<'_>,
         graph: GraphId,
         start: usize,
+        recorder: &Recorder,
     ) -> Result<Option<Plan>, Failure> {
+        recorder.record(Stage::Formulas, graph, start, &stretch, executable);
         debug_assert_eq!(stretch.mistake(), None, "when nodes are formulas");
         let _charge = Charge::of(stretch.bytes())?;
         constants::zeros(&mut stretch);
@@ -227,7 +233,9 @@ impl Plan {
         constants::parts(&mut stretch)?;
         constants::compute(&mut stretch, Which::All)?;
         debug_assert_eq!(stretch.mistake(), None, "when parts are computed");
+        recorder.record(Stage::Fused, graph, start, &stretch, executable);
         layout::layout(&mut stretch)?;
+        recorder.record(Stage::Layout, graph, start, &stretch, executable);
         debug_assert_eq!(stretch.mistake(), None, "when layouts are chosen");
         let Some(mut kernels) = group::group(&mut stretch, &mut refused) else { return Ok(None) };
         constants::pack(&mut kernels, &stretch.slots, executable);

@@ -1,14 +1,12 @@
-//! How a model is run, as text.
+//! The schedules of a model as a whole: written, read and followed.
 
-use super::define::Item;
 use super::text::Counts;
-use super::{Given, Plan, Stretch};
+use super::{Plan, ScheduleFile};
 use crate::compile::{Action, Executable, lock_of};
 use crate::run::{Run, RunOptions};
 use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
-use onnx_ir::{GraphId, NodeId, SecondaryMap};
-use onnx_ops::meaning;
+use onnx_ir::{EntityId as _, GraphId, NodeId, SecondaryMap};
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::sync::Arc;
 
@@ -17,8 +15,6 @@ use std::sync::Arc;
 pub struct Schedule {
     /// The kernels, the nodes that are run as they are, why formulas are apart.
     pub text: String,
-    /// The formulas of the nodes, before any are fused.
-    pub formulas: String,
     /// Counts of it.
     pub stats: Stats,
 }
@@ -51,20 +47,7 @@ impl Executable<'_> {
         inputs: Vec<Option<Value>>,
         options: &RunOptions<'_>,
     ) -> Result<Schedule, Box<Diagnostic>> {
-        let (formulas, is_whole) = Run::with(self, options, |run| {
-            run.take(inputs.clone())?;
-            let plan = run.plan(self.root, 0)?;
-            let stretch = Stretch::of(run, self.root, 0, true)?;
-            // Graphs in nodes are planned when they run.
-            let is_control = |node: &NodeId| matches!(self.actions[*node], Some(Action::Control(_)));
-            let nodes = &self.body().graphs[self.root].nodes;
-            let is_whole =
-                plan.is_some_and(|plan| plan.nodes.end == nodes.len()) && !nodes.iter().any(is_control);
-            Ok::<_, Box<Diagnostic>>((self.formulas(&stretch), is_whole))
-        })?;
-        if !is_whole {
-            self.run(inputs, options)?;
-        }
+        self.plan_whole(inputs, options)?;
         let kept = lock_of(&self.plans);
         let mut plans: Vec<(GraphId, usize, Arc<Plan>)> = kept
             .iter()
@@ -78,7 +61,7 @@ impl Executable<'_> {
         let mut last = None;
         for (graph, _, plan) in plans {
             if graph != self.root && last != Some(graph) {
-                let _ = writeln!(text, "graph {}", names[graph]);
+                let _ = writeln!(text, "# graph {}: {}", graph.index(), names[graph]);
             }
             last = Some(graph);
             let _ = plan.write(self, graph, stats.kernels, &mut text);
@@ -89,7 +72,7 @@ impl Executable<'_> {
             stats.bytes += bytes;
             stats.arena = stats.arena.max(arena);
         }
-        Ok(Schedule { text, formulas, stats })
+        Ok(Schedule { text, stats })
     }
 
     /// Takes a schedule in the form that [`schedule`](Self::schedule) writes: runs with inputs of these types follow it from here
@@ -128,18 +111,10 @@ impl Executable<'_> {
         inputs: Vec<Option<Value>>,
         options: &RunOptions<'_>,
     ) -> Result<(), Box<Diagnostic>> {
-        let given = Given::of(text)?;
-        let is_whole = given.is_of_one_plan();
+        let given = ScheduleFile::of(text)?;
         lock_of(&self.plans).clear();
         *lock_of(&self.given) = Some(Arc::new(given));
-        let done = Run::with(self, options, |run| {
-            run.take(inputs.clone())?;
-            run.plan(self.root, 0).map(|_| ())
-        });
-        let done = match done {
-            Ok(()) if !is_whole => self.run(inputs, options).map(|_| ()),
-            done => done,
-        };
+        let done = self.plan_whole(inputs, options);
         if done.is_err() {
             lock_of(&self.plans).clear();
             *lock_of(&self.given) = None;
@@ -147,8 +122,22 @@ impl Executable<'_> {
         done
     }
 
-    fn count(&self, graph: GraphId) -> usize {
-        self.body().graphs[graph].nodes.len()
+    /// Plans for such inputs. Where types depend on what is computed, and for nested graphs, the model is run.
+    pub(super) fn plan_whole(
+        &self,
+        inputs: Vec<Option<Value>>,
+        options: &RunOptions<'_>,
+    ) -> Result<(), Box<Diagnostic>> {
+        let is_whole = Run::with(self, options, |run| {
+            run.take(inputs.clone())?;
+            let plan = run.plan(self.root, 0)?;
+            // Nested graphs are planned when they run.
+            let is_control = |node: &NodeId| matches!(self.actions[*node], Some(Action::Control(_)));
+            let nodes = &self.body().graphs[self.root].nodes;
+            let is_planned = plan.is_some_and(|plan| plan.nodes.end == nodes.len());
+            Ok::<_, Box<Diagnostic>>(is_planned && !nodes.iter().any(is_control))
+        })?;
+        if is_whole { Ok(()) } else { self.run(inputs, options).map(|_| ()) }
     }
 
     /// Which graph of which node each nested graph is.
@@ -163,25 +152,5 @@ impl Executable<'_> {
             }
         }
         names
-    }
-
-    /// The formulas of a stretch as text.
-    fn formulas(&self, stretch: &Stretch) -> String {
-        let names = super::text::names(&stretch.slots, &stretch.named, self);
-        let mut text = String::new();
-        for item in &stretch.items {
-            let _ = match item {
-                Item::Node(node) => writeln!(text, "node {}", self.op(*node)),
-                Item::Formula(assignment) => {
-                    let name = |slot: usize| names[slot].clone();
-                    writeln!(text, "{}", meaning::line(&assignment.formula, &names[assignment.slot], &name))
-                }
-            };
-        }
-        let rest = self.count(self.root) - stretch.end;
-        if rest > 0 {
-            let _ = writeln!(text, "and {rest} nodes whose types depend on what these compute");
-        }
-        text
     }
 }

@@ -258,7 +258,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
         let stretch = Stretch::of(self, graph, at, may_assume)?;
         let Some(&last) = executable.body().graphs[graph].nodes.get(stretch.last()) else { return Ok(None) };
-        let plan = Plan::of(stretch, executable, graph, at).map_err(|why| {
+        let plan = Plan::of(stretch, executable, graph, at, &executable.recorder).map_err(|why| {
             self.failed(last, why.code(), &format!("planning up to this node was stopped: {why}"))
         })?;
         let Some(plan) = plan.map(Arc::new) else { return Ok(None) };

@@ -29,8 +29,8 @@ pub enum Token {
 
 /// Words that are no names: they begin something else wherever a name may stand.
 const RESERVED: [&str; 25] = [
-    "total", "sum", "product", "max", "min", "first", "last", "argmax", "argmin", "over", "of", "where", "and", "or",
-    "xor", "not", "if", "else", "inf", "NaN", "index", "bits", "as", "at", "in",
+    "total", "sum", "product", "max", "min", "first", "last", "argmax", "argmin", "over", "of", "where",
+    "and", "or", "xor", "not", "if", "else", "inf", "NaN", "index", "bits", "as", "at", "in",
 ];
 
 /// Whether a name can stand without quotes.

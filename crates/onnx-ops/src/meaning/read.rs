@@ -49,7 +49,7 @@ impl<'t> Reader<'t> {
     pub fn new(text: &'t str) -> Result<Reader<'t>, Mistake> {
         let mut tokens = Vec::new();
         for (token, at) in Token::lexer(text).spanned() {
-            let Ok(token) = token else { return Err(Mistake::new(at, "no token begins with this")) };
+            let Ok(token) = token else { return Err(Mistake::new(at, "unexpected character")) };
             tokens.push((token, at));
         }
         Ok(Reader { text, tokens, at: 0, depth: 0 })
@@ -80,7 +80,8 @@ impl<'t> Reader<'t> {
 
     /// The bytes from a place to the last token that was read.
     pub fn since(&self, from: &Range<usize>) -> Range<usize> {
-        let end = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).map_or(from.end, |(_, at)| at.end);
+        let end =
+            self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).map_or(from.end, |(_, at)| at.end);
         from.start..end.max(from.start)
     }
 
@@ -117,7 +118,8 @@ impl<'t> Reader<'t> {
 
     /// The next token is not what is expected.
     pub fn unexpected(&self, wanted: &str) -> Mistake {
-        let found = if self.is_at_end() { "the end".to_owned() } else { format!("`{}`", self.peek()) };
+        let found =
+            if self.is_at_end() { "the end of the text".to_owned() } else { format!("`{}`", self.peek()) };
         Mistake::new(self.place(), format!("expected {wanted}, found {found}"))
     }
 
@@ -256,7 +258,12 @@ impl<'t> Reader<'t> {
         (1..=2).any(|by| self.ahead(first + by) == "over" && (0..by).all(|i| is_word(self.ahead(first + i))))
     }
 
-    fn reduction(&mut self, elem: ElemType, rank: usize, slots: Slots<'_>) -> Result<(Reduction, Expr), Mistake> {
+    fn reduction(
+        &mut self,
+        elem: ElemType,
+        rank: usize,
+        slots: Slots<'_>,
+    ) -> Result<(Reduction, Expr), Mistake> {
         let elem = if ElemType::from_name(self.peek()).is_some() { self.elem()? } else { elem };
         let from = self.place();
         let mut name = self.peek().to_owned();
@@ -265,7 +272,8 @@ impl<'t> Reader<'t> {
             name = format!("{name} {}", self.peek());
             self.at += 1;
         }
-        let wrong = || Mistake::new(self.since(&from), "expected `sum`, `product`, `max`, `min` or `first argmax`");
+        let wrong =
+            || Mistake::new(self.since(&from), "expected `sum`, `product`, `max`, `min` or `first argmax`");
         let combine = COMBINE.into_iter().find(|combine| combine.name() == name).ok_or_else(wrong)?;
         self.expect("over")?;
         let mut dims = Vec::new();
@@ -463,7 +471,7 @@ impl<'t> Reader<'t> {
         }
         let Some(op) = Binary::named(name) else {
             let at = self.tokens.get(self.at.saturating_sub(2)).map_or(0..0, |(_, at)| at.clone());
-            return Err(Mistake::new(at, format!("`{name}` is no function")));
+            return Err(Mistake::new(at, format!("unknown function `{name}`")));
         };
         let a = self.expr(slots)?;
         self.expect(",")?;
@@ -474,7 +482,7 @@ impl<'t> Reader<'t> {
         let at = self.place();
         let name = self.name()?;
         let Some(slot) = slots(&name) else {
-            return Err(Mistake::new(at, format!("`{name}` is neither declared nor computed before")));
+            return Err(Mistake::new(at, format!("`{name}` is used before it is declared or computed")));
         };
         let mut position = Vec::new();
         if self.eat("[") {
@@ -534,7 +542,10 @@ impl<'t> Reader<'t> {
         match alone {
             Some(index) if count == 1 && parts.is_empty() => Ok(index),
             None if terms.is_empty() && offset == 0 => Ok(Index::Sum(parts)),
-            _ => Err(Mistake::new(self.since(&from), "parts of a sum that are no indices stand in parentheses")),
+            _ => Err(Mistake::new(
+                self.since(&from),
+                "write parentheses around parts of a sum that are not axes",
+            )),
         }
     }
 

@@ -100,7 +100,9 @@ impl Names<'_> {
                 format!("{}[{}]", self.name(*input), position.join(", "))
             }
             Expr::Number(number) => self::number(*number),
-            Expr::Index(index @ Index::Affine(0, terms)) if matches!(terms[..], [(_, 1)]) => self.index(index),
+            Expr::Index(index @ Index::Affine(0, terms)) if matches!(terms[..], [(_, 1)]) => {
+                self.index(index)
+            }
             Expr::Index(index) => format!("index({})", self.index(index)),
             Expr::Total => "total".to_owned(),
             Expr::Unary(Unary::Neg, x) => match &**x {

@@ -187,7 +187,8 @@ impl Contraction {
         // Columns that lie one behind the other.
         let is_row = b.axes.iter().copied().eq(dims.len() - b.axes.len()..dims.len());
         let shape = Shape { dims, rows: &a.axes, columns: &b.axes };
-        self.epilogue = (is_row && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
+        self.epilogue =
+            (is_row && is_one_pass).then(|| Epilogue::of(then, self.elem, class, shape)).flatten();
     }
 
     /// What is computed from totals in one pass, if that is possible.

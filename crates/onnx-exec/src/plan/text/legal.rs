@@ -1,6 +1,6 @@
-//! What a plan that somebody has written has to be, apart from what every plan has to be.
+//! What is verified of a schedule beyond what holds for every plan (`check`).
 
-use super::read::Clauses;
+use super::kernel::Clauses;
 use crate::compile::Executable;
 use crate::plan::rewrite::{extents, operands};
 use crate::plan::{Place, Slot, Source, Step, check, group, place, root};
@@ -8,11 +8,15 @@ use foldhash::HashMap;
 use onnx_ir::ValueId;
 use onnx_ops::meaning::{Expr, Formula, Index};
 
-/// Whether a formula speaks of nothing that it has not.
-pub(super) fn formula(formula: &Formula, slots: &[Slot]) -> Result<(), String> {
+/// Whether a formula uses axes and operands that exist, and reads them in bounds.
+pub(super) fn formula(
+    formula: &Formula,
+    slots: &[Slot],
+    name: &dyn Fn(usize) -> String,
+) -> Result<(), String> {
     let all = extents(formula);
     if crate::tensor::count(&all).is_none() {
-        return Err("it has more elements than there can be".to_owned());
+        return Err("the formula has too many elements".to_owned());
     }
     let rank = formula.dims.len();
     let mut wrong = None;
@@ -24,13 +28,17 @@ pub(super) fn formula(formula: &Formula, slots: &[Slot]) -> Result<(), String> {
                 Expr::Load(operand, position) => {
                     if position.len() != slots[*operand].dims.len() {
                         let rank = slots[*operand].dims.len();
-                        wrong.get_or_insert(format!("a tensor of rank {rank} is read at {} indices", position.len()));
+                        wrong.get_or_insert(format!(
+                            "{} has rank {rank}, but is read with {} indices",
+                            name(*operand),
+                            position.len()
+                        ));
                     }
                     &position[..]
                 }
                 Expr::Index(index) => std::slice::from_ref(index),
                 Expr::Total if !is_then => {
-                    wrong.get_or_insert("`total` stands before `where`".to_owned());
+                    wrong.get_or_insert("`total` cannot be used inside the reduction".to_owned());
                     return;
                 }
                 _ => return,
@@ -46,7 +54,7 @@ pub(super) fn formula(formula: &Formula, slots: &[Slot]) -> Result<(), String> {
         return Err(why);
     }
     match check::outside(formula, slots) {
-        Some(_) => Err("it reads an operand out of bounds".to_owned()),
+        Some(operand) => Err(format!("{} is read out of bounds", name(operand))),
         None => Ok(()),
     }
 }
@@ -55,19 +63,24 @@ pub(super) fn formula(formula: &Formula, slots: &[Slot]) -> Result<(), String> {
 fn axes_of(index: &Index, axes: usize) -> Result<(), String> {
     match index {
         Index::Affine(_, terms) => match terms.iter().find(|(axis, _)| *axis >= axes) {
-            Some((axis, _)) => Err(format!("there is no index i{axis} here")),
+            Some((axis, _)) => Err(format!("axis `i{axis}` does not exist here")),
             None => Ok(()),
         },
         Index::Sum(of) => of.iter().try_for_each(|(part, _)| axes_of(part, axes)),
         Index::Div(x, by) | Index::Rem(x, by) if *by > 0 => axes_of(x, axes),
-        Index::Div(..) | Index::Rem(..) => Err("indices are divided by numbers greater than 0".to_owned()),
+        Index::Div(..) | Index::Rem(..) => Err("an index must be divided by a positive number".to_owned()),
         // Its parts are visited by themselves.
         Index::Element(_) => Ok(()),
     }
 }
 
 /// Whether the formulas of a kernel can be computed row by row.
-pub(super) fn rows(members: &[Clauses], rows: usize, slots: &[Slot]) -> Result<(), (usize, String)> {
+pub(super) fn rows(
+    members: &[Clauses],
+    rows: usize,
+    slots: &[Slot],
+    name: &dyn Fn(usize) -> String,
+) -> Result<(), (usize, String)> {
     if members.len() == 1 {
         return Ok(());
     }
@@ -75,11 +88,22 @@ pub(super) fn rows(members: &[Clauses], rows: usize, slots: &[Slot]) -> Result<(
     for (at, member) in members.iter().enumerate() {
         let count = slots[member.slot].count();
         if rows == 0 || count % rows != 0 {
-            return Err((at, format!("its {count} elements are not {rows} rows")));
+            return Err((
+                at,
+                format!("the {count} elements of {} cannot be split into {rows} rows", name(member.slot)),
+            ));
         }
         let is_made = |slot: usize| made.contains(&slot);
-        if !group::is_by_row(&is_made, &member.formula, count / rows, rows, slots) {
-            let why = "its rows read other rows of what the same kernel computes".to_owned();
+        // Rows that are parts of these rows will do: then each of these reads from its own parts.
+        let dims = &member.formula.dims;
+        let finer = dims.iter().scan(1usize, |rows, d| {
+            *rows = rows.saturating_mul(*d);
+            Some(*rows)
+        });
+        let is_by_row = |by: usize| group::is_by_row(&is_made, &member.formula, count / by, by, slots);
+        if !finer.chain([rows]).any(|by| by > 0 && by.is_multiple_of(rows) && is_by_row(by)) {
+            let why =
+                format!("a row of {} reads other rows that the same kernel computes", name(member.slot));
             return Err((at, why));
         }
         made.push(member.slot);
@@ -87,16 +111,16 @@ pub(super) fn rows(members: &[Clauses], rows: usize, slots: &[Slot]) -> Result<(
     Ok(())
 }
 
-/// Whether slots of the nodes have as many elements as these, in an order that there is.
-pub(super) fn layouts(definition: &[Slot], slots: &[Slot]) -> Result<(), (usize, String)> {
+/// Whether the axes of each slot are in an order that exists.
+pub(super) fn layouts(slots: &[Slot]) -> Result<(), (usize, String)> {
     for (slot, of) in slots.iter().enumerate().filter(|(_, of)| !of.axes.is_empty()) {
         let mut axes: Vec<usize> = of.axes.iter().map(|axis| usize::from(*axis)).collect();
         axes.sort_unstable();
         if !axes.iter().copied().eq(0..of.dims.len()) {
-            return Err((slot, format!("`axes` has each axis from 0 to {} once", of.dims.len().saturating_sub(1))));
-        }
-        if slot >= definition.len() {
-            return Err((slot, "only what nodes compute has axes in another order".to_owned()));
+            return Err((
+                slot,
+                format!("`axes` must list each axis from 0 to {} once", of.dims.len().saturating_sub(1)),
+            ));
         }
     }
     Ok(())
@@ -130,17 +154,18 @@ pub(super) fn order(
         match step {
             Step::Kernel(kernel) => {
                 for member in &kernel.members {
-                    let late = operands(&member.assignment.formula)
-                        .into_iter()
-                        .find(|slot| matches!(slots[root(slots, *slot)].source, Source::Value(_)) && born(*slot) > Some(at));
+                    let late = operands(&member.assignment.formula).into_iter().find(|slot| {
+                        matches!(slots[root(slots, *slot)].source, Source::Value(_)) && born(*slot) > Some(at)
+                    });
                     if late.is_some() {
-                        return Err((at, "it reads what a later node gives".to_owned()));
+                        return Err((at, "it reads the output of a node that runs later".to_owned()));
                     }
                 }
             }
             Step::Node(node) => {
                 for value in executable.liveness.reads(body, *node) {
-                    let when = slot_of.get(&value).map_or_else(|| by_node.get(&value).copied(), |slot| born(*slot));
+                    let when =
+                        slot_of.get(&value).map_or_else(|| by_node.get(&value).copied(), |slot| born(*slot));
                     if when >= Some(at) && when.is_some() {
                         let name = executable.value_name(value);
                         return Err((at, format!("it reads `{name}`, which is computed later")));

@@ -15,14 +15,16 @@
 //! share a kernel and how many rows of it are a block, by which loops, in which order, and where results lie. The grammar is in
 //! `grammar/schedule.md`.
 //!
-//! A text belongs to a model and to the types of its inputs. What is read has to be a plan that may be carried out (`legal`), and
-//! has to compute what the nodes define (`sample`).
+//! A text belongs to a model and to the types of its inputs. What is read must be a legal plan (`legal`) that computes what the
+//! nodes define (`sample`).
 
+mod file;
+mod kernel;
 mod legal;
 mod read;
 mod sample;
 mod write;
 
-pub(crate) use read::Given;
-pub(super) use write::names;
+pub(crate) use file::ScheduleFile;
 pub(crate) use write::Counts;
+pub(super) use write::names;

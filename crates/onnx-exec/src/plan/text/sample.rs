@@ -1,12 +1,12 @@
 //! Whether a plan computes what its nodes define: looked at in samples.
 //!
 //! For each tensor that a plan computes and a node defines, some elements are computed twice, in doubles: by the formula of the
-//! plan, and by the formulas of the nodes. Whatever else both of them read that the plan computes is made up, the same for both.
-//! What somebody has changed in a formula by mistake shows in nearly all elements; what rounds differently shows in few.
+//! plan, and by the formulas of the nodes down to what the formula of the plan reads, whose elements are made up. What somebody
+//! has changed in a formula by mistake shows in nearly all elements; what rounds differently shows in few.
 
 use crate::plan::rewrite::{operands, renumber};
-use crate::plan::{Plan, Slot, Source, Step};
-use foldhash::HashMap;
+use crate::plan::{Plan, Slot, Source, Step, root};
+use foldhash::{HashMap, HashSet};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::{Elements, Formula, Mode, Number};
 use smallvec::SmallVec;
@@ -35,14 +35,13 @@ pub(super) fn differs(
         .flatten()
         .map(|member| (member.assignment.slot, &member.assignment.formula))
         .collect();
-    let mut is_leaf = vec![false; plan.slots.len()];
-    for (slot, _) in scheduled.iter().filter(|(slot, _)| *slot < definition.len()) {
-        is_leaf[*slot] = true;
-    }
     let left = Cell::new(MOST_LOADS);
-    let mine = Side::new(&plan.slots, scheduled.iter().map(|(slot, formula)| (*slot, *formula)), &is_leaf, &left);
-    let theirs = Side::new(definition, formulas.iter().map(|(slot, formula)| (*slot, formula)), &is_leaf, &left);
+    let mut mine = Side::new(&plan.slots, scheduled.iter().copied(), &left);
+    let mut theirs = Side::new(definition, formulas.iter().map(|(slot, formula)| (*slot, formula)), &left);
     for (slot, formula) in scheduled.iter().filter(|(slot, _)| *slot < definition.len()) {
+        let leaves = mine.leaves(*slot, definition.len());
+        mine.stop_at(&leaves);
+        theirs.stop_at(&leaves);
         let count = plan.slots[*slot].count();
         let (mut looked, mut found) = (0usize, Vec::new());
         for at in samples(*slot, count) {
@@ -61,7 +60,7 @@ pub(super) fn differs(
             };
             let (mine, theirs) = (shown(a), shown(b));
             let why = format!(
-                "this is not what the nodes define: for made-up operands element {at} is {mine}, and should be {theirs}"
+                "this is not what the nodes define: with made-up operands, element {at} is {mine} instead of {theirs}"
             );
             return Some((*slot, why));
         }
@@ -118,7 +117,8 @@ struct Side<'s> {
     slots: &'s [Slot],
     /// Formulas whose operands are numbered by themselves, and these operands.
     formulas: HashMap<usize, (Formula, Vec<usize>)>,
-    is_leaf: &'s [bool],
+    /// Tensors whose elements are made up.
+    leaves: HashSet<usize>,
     known: RefCell<HashMap<(usize, usize), Number>>,
     /// Elements that may still be loaded for all samples, and for one.
     left: &'s Cell<u64>,
@@ -129,7 +129,6 @@ impl<'s> Side<'s> {
     fn new<'f>(
         slots: &'s [Slot],
         formulas: impl Iterator<Item = (usize, &'f Formula)>,
-        is_leaf: &'s [bool],
         left: &'s Cell<u64>,
     ) -> Side<'s> {
         let local = |(slot, formula): (usize, &Formula)| {
@@ -143,7 +142,33 @@ impl<'s> Side<'s> {
             (slot, (formula, operands))
         };
         let formulas = formulas.map(local).collect();
-        Side { slots, formulas, is_leaf, known: RefCell::default(), left, sample: Cell::new(0) }
+        let leaves = HashSet::default();
+        Side { slots, formulas, leaves, known: RefCell::default(), left, sample: Cell::new(0) }
+    }
+
+    /// Makes up the elements of these tensors.
+    fn stop_at(&mut self, leaves: &HashSet<usize>) {
+        self.leaves.clone_from(leaves);
+        self.known.borrow_mut().clear();
+    }
+
+    /// The tensors of nodes that the formula of a slot reads, itself or through what only the plan has.
+    fn leaves(&self, slot: usize, nodes: usize) -> HashSet<usize> {
+        let (mut leaves, mut open) = (HashSet::default(), vec![slot]);
+        while let Some(slot) = open.pop() {
+            for operand in self.formulas.get(&slot).iter().flat_map(|(_, operands)| operands) {
+                let operand = root(self.slots, *operand);
+                if !matches!(self.slots[operand].source, Source::Formula) {
+                    continue;
+                }
+                if operand < nodes {
+                    leaves.insert(operand);
+                } else {
+                    open.push(operand);
+                }
+            }
+        }
+        leaves
     }
 
     /// An element of a slot by its formula.
@@ -172,9 +197,7 @@ impl<'s> Side<'s> {
             Source::Alias(of) => self.loaded(*of, at),
             Source::Constant(tensor) => tensor.number(at),
             Source::Value(_) => Some(made_up(slot, logical(of, at), of.elem)),
-            Source::Formula if self.is_leaf.get(slot) == Some(&true) => {
-                Some(made_up(slot, logical(of, at), of.elem))
-            }
+            Source::Formula if self.leaves.contains(&slot) => Some(made_up(slot, logical(of, at), of.elem)),
             Source::Formula => {
                 if let Some(known) = self.known.borrow().get(&(slot, at)) {
                     return Some(*known);

@@ -51,7 +51,13 @@ impl Plan {
         self.write_constants(&names, out)?;
         for (slot, of) in self.slots.iter().enumerate() {
             if let Source::Alias(of) = of.source {
-                writeln!(out, "  alias {} {} of {}", self.slots[slot].ty(), quoted(&names[slot]), quoted(&names[of]))?;
+                writeln!(
+                    out,
+                    "  alias {} {} of {}",
+                    self.slots[slot].ty(),
+                    quoted(&names[slot]),
+                    quoted(&names[of])
+                )?;
             }
         }
         let nodes = &executable.body().graphs[graph].nodes[self.nodes.clone()];
@@ -90,7 +96,9 @@ impl Plan {
                     let ty = Slot::new(*elem, dims.to_vec(), Source::Formula).ty();
                     writeln!(out, "  reads {ty} {name}")?;
                 }
-                Need::Elements(tensor) => writeln!(out, "  reads {} {name} = {}", ty_of(tensor), elements(tensor))?,
+                Need::Elements(tensor) => {
+                    writeln!(out, "  reads {} {name} = {}", ty_of(tensor), elements(tensor))?
+                }
                 Need::Other(_) => {}
             }
         }
@@ -177,8 +185,13 @@ impl Plan {
                 Place::Local => " in block".to_owned(),
                 Place::Own | Place::Elsewhere => String::new(),
             };
-            let nodes: Vec<String> =
-                member.assignment.nodes.iter().filter_map(|node| position.get(node)).map(usize::to_string).collect();
+            let nodes: Vec<String> = member
+                .assignment
+                .nodes
+                .iter()
+                .filter_map(|node| position.get(node))
+                .map(usize::to_string)
+                .collect();
             let nodes = nodes.join(", ");
             writeln!(out, "      as {}{shape}{axes}{place} for nodes {nodes}", member.nest.choice())?;
             if let Some(shape) = member.nest.product() {

@@ -1,0 +1,49 @@
+//! `--schedule FILE`: a model is run as a schedule says that somebody has written or changed.
+
+use crate::ready::Ready;
+use crate::session::{Session, Status};
+use anyhow::Context as _;
+use onnx_exec::{Executable, RunOptions, Value};
+use onnx_ir::Diagnostic;
+use onnx_ir::diag::{Code, code};
+use onnx_text::render::{Of, Source};
+use std::fs;
+use std::path::PathBuf;
+
+/// Findings that have their places in the schedule, not in the model.
+const OF_SCHEDULES: [&Code; 4] =
+    [&code::SCHEDULE_SYNTAX, &code::SCHEDULE_ILLEGAL, &code::SCHEDULE_MISMATCH, &code::SCHEDULE_RESULTS];
+
+/// The schedule that a model is run by.
+#[derive(clap::Args)]
+pub(crate) struct ScheduleArgs {
+    /// Run the kernels of this schedule, as `lower` writes it; it is verified first
+    #[arg(long, value_name = "FILE")]
+    schedule: Option<PathBuf>,
+}
+
+impl ScheduleArgs {
+    /// Lets runs with such inputs follow the schedule, if one is given. `Err` of a status: it is not legal, which has been
+    /// reported.
+    pub(crate) fn follow(
+        &self,
+        ready: &Ready,
+        executable: &Executable<'_>,
+        inputs: &[Option<Value>],
+        options: &RunOptions<'_>,
+        session: &mut Session,
+    ) -> anyhow::Result<Result<(), Status>> {
+        let Some(path) = &self.schedule else { return Ok(Ok(())) };
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let options = RunOptions { observe: None, time: None, ..options.clone() };
+        let done = options.within(|| executable.read_schedule(&text, inputs.to_vec(), &options));
+        Ok(done.map_err(|finding| {
+            if !OF_SCHEDULES.contains(&finding.code) {
+                return ready.report(session, &[*finding]);
+            }
+            let name = path.display().to_string();
+            session.report(&Source::new(&name, &text, Of::Text), &[Diagnostic::clone(&finding)]);
+            Status::Findings
+        }))
+    }
+}

@@ -1,0 +1,63 @@
+//! Excess precision: intermediate results of `float16` and `bfloat16` are kept in `float`.
+//!
+//! Every operator rounds its result to the element type of its output. Where only the plan reads such a result, it is kept in
+//! single precision instead, within a kernel and between kernels: fewer conversions, and results nearer to those of the same model
+//! in `float`. XLA allows this by default, and ONNX Runtime computes so on CPUs.
+//!
+//! ```text
+//! float16[8] t[i0] = x[i0] * w[i0]              float[8] t[i0] = x[i0] * w[i0]
+//! float16[8] y[i0] = t[i0] + b[i0]       →      float16[8] y[i0] = t[i0] + b[i0]
+//! ```
+//! A `Cast` of the model still rounds, as do results that are outputs or that are read by nodes outside of kernels.
+//! [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off.
+
+use super::define::{Item, Stretch};
+use super::rewrite::parts;
+use super::{Slot, Source, root};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::Expr;
+
+/// Whether values of this type are computed in single precision.
+fn is_narrow(elem: ElemType) -> bool {
+    matches!(elem, ElemType::FLOAT16 | ElemType::BFLOAT16)
+}
+
+/// Keeps the results that only the formulas of the stretch read in `float`.
+pub(super) fn widen(stretch: &mut Stretch) {
+    let Stretch { items, slots, published, .. } = stretch;
+    if !slots.iter().any(|slot| is_narrow(slot.elem) && matches!(slot.source, Source::Formula)) {
+        return;
+    }
+    let mut is_kept = vec![false; slots.len()];
+    for (_, slot) in &*published {
+        is_kept[root(slots, *slot)] = true;
+    }
+    for item in &*items {
+        let Item::Formula(it) = item else { continue };
+        parts(&it.formula, &mut |part, _| {
+            // The bits of what is read are those of its type.
+            if let Expr::Bits(_, _, x) = part
+                && let Expr::Load(operand, _) = &**x
+            {
+                is_kept[root(slots, *operand)] = true;
+            }
+        });
+    }
+    let is_widened = |slot: usize, slots: &[Slot]| {
+        let slot = root(slots, slot);
+        is_narrow(slots[slot].elem) && matches!(slots[slot].source, Source::Formula) && !is_kept[slot]
+    };
+    for item in items {
+        let Item::Formula(it) = item else { continue };
+        if let Some(over) = it.formula.over.as_mut().filter(|over| is_narrow(over.elem)) {
+            over.elem = ElemType::FLOAT;
+        }
+        if is_widened(it.slot, slots) {
+            it.formula.elem = ElemType::FLOAT;
+        }
+    }
+    let widened: Vec<usize> = (0..slots.len()).filter(|slot| is_widened(*slot, slots)).collect();
+    for slot in widened {
+        slots[slot].elem = ElemType::FLOAT;
+    }
+}

@@ -1,0 +1,110 @@
+//! The formulas of a plan between its stages, as text.
+//!
+//! ```text
+//! formulas of nodes 0..2 in graph 0
+//!   float[2,3] a[i0, i1] = x[i0, i1] + 1.0
+//!   float[2,3] y[i0, i1] = max(a[i0, i1], 0.0)
+//! ```
+
+use super::Stretch;
+use super::define::Item;
+use super::text::names;
+use crate::compile::{Executable, lock_of};
+use crate::run::RunOptions;
+use crate::value::Value;
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::{EntityId as _, GraphId};
+use onnx_ops::meaning;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Mutex;
+
+/// A stage of planning after which there are formulas to be looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// The definitions of the nodes, before anything is fused.
+    Formulas,
+    /// After fusion, and after constants are computed.
+    Fused,
+    /// After each result has its order of axes in memory.
+    Layout,
+}
+
+/// The text of each plan, by its graph and its first node.
+type Texts = BTreeMap<(GraphId, usize), String>;
+
+/// Keeps the formulas of one stage of all plans that are made.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder(Mutex<Option<(Stage, Texts)>>);
+
+impl Recorder {
+    /// Keeps the formulas of a stretch of nodes, if this is the stage that is recorded.
+    pub(super) fn record(
+        &self,
+        stage: Stage,
+        graph: GraphId,
+        start: usize,
+        stretch: &Stretch,
+        executable: &Executable<'_>,
+    ) {
+        if let Some((wanted, texts)) = &mut *lock_of(&self.0)
+            && *wanted == stage
+        {
+            texts.insert((graph, start), stretch.text(graph, start, executable));
+        }
+    }
+
+    fn start(&self, stage: Stage) {
+        *lock_of(&self.0) = Some((stage, Texts::new()));
+    }
+
+    /// Ends recording.
+    fn take(&self) -> Texts {
+        lock_of(&self.0).take().map(|(_, texts)| texts).unwrap_or_default()
+    }
+}
+
+impl Executable<'_> {
+    /// The formulas after a stage of planning for such inputs, as text. Where types depend on what is computed, and for nested
+    /// graphs, the model is run.
+    ///
+    /// # Errors
+    ///
+    /// Planning or running fails.
+    pub fn formulas(
+        &self,
+        stage: Stage,
+        inputs: Vec<Option<Value>>,
+        options: &RunOptions<'_>,
+    ) -> Result<String, Box<Diagnostic>> {
+        lock_of(&self.plans).clear();
+        self.recorder.start(stage);
+        let done = self.plan_whole(inputs, options);
+        let texts = self.recorder.take();
+        done.map(|()| texts.into_values().collect())
+    }
+}
+
+impl Stretch {
+    /// Its formulas and nodes, a line each.
+    fn text(&self, graph: GraphId, start: usize, executable: &Executable<'_>) -> String {
+        let names = names(&self.slots, &self.named, executable);
+        let mut text = String::new();
+        let _ = writeln!(text, "formulas of nodes {start}..{} in graph {}", self.end, graph.index());
+        for item in &self.items {
+            let _ = match item {
+                Item::Node(node) => writeln!(text, "  node {}", executable.op(*node)),
+                Item::Formula(assignment) => {
+                    let name = |slot: usize| names[slot].clone();
+                    let line = meaning::line(&assignment.formula, &names[assignment.slot], &name);
+                    let axes = &self.slots[assignment.slot].axes;
+                    let order: Vec<String> = axes.iter().map(u8::to_string).collect();
+                    let order =
+                        if order.is_empty() { String::new() } else { format!(" axes [{}]", order.join(",")) };
+                    writeln!(text, "  {line}{order}")
+                }
+            };
+        }
+        text
+    }
+}

@@ -1,0 +1,250 @@
+//! The plans of a text, and which of them is for the values that there are.
+
+use super::read::PlanReader;
+use super::write::elements;
+use crate::plan::define::Stretch;
+use crate::plan::{Need, Plan, Slot, Source};
+use crate::run::Run;
+use foldhash::HashSet;
+use onnx_ir::diag::{Code, Diagnostic, Span, code};
+use onnx_ir::{ElemType, EntityId as _, GraphId};
+use onnx_ops::meaning::{Elements as _, Mistake, Number, Reader};
+use std::ops::Range;
+
+/// Longer texts are refused: places in them have 32 bits.
+const MOST_BYTES: usize = 1 << 30;
+
+/// The text of a schedule, and the plans in it.
+#[derive(Debug)]
+pub(crate) struct ScheduleFile {
+    text: String,
+    sections: Vec<PlanText>,
+}
+
+/// A plan in a text.
+#[derive(Clone, Debug)]
+struct PlanText {
+    graph: usize,
+    nodes: Range<usize>,
+    /// The bytes of its first line, and of all others.
+    header: Range<usize>,
+    body: Range<usize>,
+}
+
+/// What is wrong with a text: a mistake, and what kind of one.
+#[derive(Debug)]
+pub(super) struct Invalid {
+    pub(super) code: &'static Code,
+    pub(super) mistake: Mistake,
+}
+
+impl From<Mistake> for Invalid {
+    fn from(mistake: Mistake) -> Invalid {
+        Invalid { code: &code::SCHEDULE_SYNTAX, mistake }
+    }
+}
+
+/// What is wrong with a schedule that can be read.
+pub(super) fn illegal(at: &Range<usize>, why: impl Into<String>) -> Invalid {
+    Invalid { code: &code::SCHEDULE_ILLEGAL, mistake: Mistake::new(at.clone(), why) }
+}
+
+/// A schedule that belongs to something else.
+pub(super) fn mismatch(at: &Range<usize>, why: impl Into<String>) -> Invalid {
+    Invalid { code: &code::SCHEDULE_MISMATCH, mistake: Mistake::new(at.clone(), why) }
+}
+
+/// A name as it stands in messages.
+pub(super) fn shown(name: &str) -> String {
+    format!("`{name}`")
+}
+
+impl Invalid {
+    /// As a finding, in a text of which a part begins at some byte.
+    fn diagnostic(self, first: usize) -> Box<Diagnostic> {
+        let byte = |at: usize| u32::try_from(first + at).unwrap_or(u32::MAX);
+        let span = Span::new(byte(self.mistake.at.start), byte(self.mistake.at.end));
+        Box::new(Diagnostic::new(self.code, span, self.mistake.why))
+    }
+}
+
+impl ScheduleFile {
+    /// Finds the plans of a text.
+    pub(crate) fn of(text: &str) -> Result<ScheduleFile, Box<Diagnostic>> {
+        let sections = sections(text).map_err(|mistake| Invalid::from(mistake).diagnostic(0))?;
+        Ok(ScheduleFile { text: text.to_owned(), sections })
+    }
+
+    /// The plans for the nodes of a graph from one of them on.
+    fn sections(&self, graph: GraphId, at: usize) -> impl Iterator<Item = &PlanText> {
+        let graph = graph.index();
+        self.sections.iter().filter(move |section| section.graph == graph && section.nodes.start == at)
+    }
+
+    /// The plan of the text for the nodes of a graph from one of them on, and the values that there are; none if the text says
+    /// nothing of these nodes.
+    pub(crate) fn plan(
+        &self,
+        run: &mut Run<'_, '_>,
+        graph: GraphId,
+        at: usize,
+    ) -> Result<Option<Plan>, Box<Diagnostic>> {
+        let mut first = None;
+        for section in self.sections(graph, at) {
+            let body = &self.text[section.body.clone()];
+            let reads =
+                reads(body).map_err(|mistake| Invalid::from(mistake).diagnostic(section.body.start))?;
+            let may_assume = reads.iter().any(|read| read.elements.is_some());
+            let stretch = Stretch::of(run, graph, at, may_assume)?;
+            if let Err(wrong) = fits(&reads, &stretch, run) {
+                first.get_or_insert(wrong.diagnostic(section.body.start));
+                continue;
+            }
+            if stretch.end != section.nodes.end {
+                let why = format!(
+                    "for these inputs, nodes {}..{} form one plan, not {}..{}",
+                    section.nodes.start, stretch.end, section.nodes.start, section.nodes.end
+                );
+                return Err(mismatch(&section.header, why).diagnostic(0));
+            }
+            let built = PlanReader::of(body, stretch, run.executable, graph, at).and_then(PlanReader::plan);
+            return built.map(Some).map_err(|wrong| wrong.diagnostic(section.body.start));
+        }
+        first.map_or(Ok(None), Err)
+    }
+}
+
+/// Finds where plans begin: `plan of nodes 0..5 in graph 0`.
+fn sections(text: &str) -> Result<Vec<PlanText>, Mistake> {
+    if text.len() > MOST_BYTES {
+        return Err(Mistake::new(0..0, "the text has more than 1 GiB"));
+    }
+    let mut reader = Reader::new(text)?;
+    let mut sections: Vec<PlanText> = Vec::new();
+    if reader.peek() != "plan" {
+        return Err(reader.unexpected("`plan`"));
+    }
+    while !reader.is_at_end() {
+        let from = reader.place();
+        if !reader.eat("plan") {
+            reader.skip();
+            continue;
+        }
+        let mark = reader.mark();
+        if !(reader.eat("of") && reader.eat("nodes")) {
+            // A value may have this name.
+            reader.back_to(mark);
+            continue;
+        }
+        let first = reader.count()?;
+        reader.expect("..")?;
+        let nodes = first..reader.count()?;
+        reader.expect("in")?;
+        reader.expect("graph")?;
+        let graph = reader.count()?;
+        let header = reader.since(&from);
+        if let Some(last) = sections.last_mut() {
+            last.body.end = header.start;
+        }
+        let body = header.end..text.len();
+        sections.push(PlanText { graph, nodes, header, body });
+    }
+    Ok(sections)
+}
+
+/// What a plan takes for granted.
+pub(super) struct ReadClause {
+    name: String,
+    elem: ElemType,
+    dims: Vec<usize>,
+    elements: Option<Vec<Number>>,
+    at: Range<usize>,
+}
+
+/// `reads float[64,128] X` and `reads int64[2] shape = {1, 2}`, at the beginning of a plan.
+fn reads(body: &str) -> Result<Vec<ReadClause>, Mistake> {
+    let mut reader = Reader::new(body)?;
+    let mut reads = Vec::new();
+    while reader.peek() == "reads" {
+        reads.push(read(&mut reader)?);
+    }
+    Ok(reads)
+}
+
+pub(super) fn read(reader: &mut Reader<'_>) -> Result<ReadClause, Mistake> {
+    let from = reader.place();
+    reader.expect("reads")?;
+    let (elem, dims) = reader.ty()?;
+    let name = reader.name()?;
+    let mut elements = None;
+    if reader.eat("=") {
+        reader.expect("{")?;
+        let mut numbers = Vec::new();
+        while !reader.eat("}") {
+            if !numbers.is_empty() {
+                reader.expect(",")?;
+            }
+            numbers.push(reader.number()?);
+        }
+        elements = Some(numbers);
+    }
+    Ok(ReadClause { name, elem, dims, elements, at: reader.since(&from) })
+}
+
+/// Whether the values that there are are those that a plan reads.
+fn fits(reads: &[ReadClause], stretch: &Stretch, run: &Run<'_, '_>) -> Result<(), Invalid> {
+    let name = |value| run.executable.value_name(value);
+    let mut found: HashSet<usize> = HashSet::default();
+    for read in reads {
+        let (elem, dims) = (read.elem, &read.dims[..]);
+        let said = Slot::new(elem, dims.to_vec(), Source::Formula).ty();
+        let mut other = None;
+        let at = stretch.needs.iter().enumerate().position(|(at, (value, need))| {
+            let is_it = name(*value) == read.name && !found.contains(&at);
+            match need {
+                _ if !is_it => false,
+                Need::Tensor(of, extents) => {
+                    let there = Slot::new(*of, extents.to_vec(), Source::Formula).ty();
+                    let is_same = there == said && read.elements.is_none();
+                    other = other.take().or((!is_same).then_some(there));
+                    is_same
+                }
+                Need::Elements(tensor) => {
+                    let there = (0..tensor.len()).map(|at| tensor.number(at));
+                    let is_same = tensor.elem() == elem
+                        && tensor.dims() == dims
+                        && read
+                            .elements
+                            .as_ref()
+                            .is_some_and(|said| said.iter().copied().map(Some).eq(there));
+                    other = other.take().or((!is_same).then(|| elements(tensor)));
+                    is_same
+                }
+                Need::Other(_) => false,
+            }
+        });
+        match (at, other) {
+            (Some(at), _) => {
+                found.insert(at);
+            }
+            (None, Some(there)) => {
+                let why = format!("this schedule is for other inputs: {} is {there}", shown(&read.name));
+                return Err(mismatch(&read.at, why));
+            }
+            (None, None) => {
+                let why = format!("these nodes do not read {}", shown(&read.name));
+                return Err(mismatch(&read.at, why));
+            }
+        }
+    }
+    let missing = stretch
+        .needs
+        .iter()
+        .enumerate()
+        .find(|(at, (_, need))| !found.contains(at) && !matches!(need, Need::Other(_)));
+    if let Some((_, (value, _))) = missing {
+        let why = format!("`reads` is missing for {}", shown(name(*value)));
+        return Err(mismatch(&(0..0), why));
+    }
+    Ok(())
+}
