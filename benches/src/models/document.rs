@@ -199,7 +199,6 @@ fn rooflines(rows: &[Row]) -> String {
         .iter()
         .filter(|row| Some(row.threads) == least)
         .flat_map(|row| row.kernels.iter().map(move |kernel| (row, kernel)))
-        // Of what is run as a node, operations are not known.
         .filter(|(_, kernel)| kernel.part < NEAR)
         .collect();
     let lost = |kernel: &KernelRow| kernel.share * (1.0 - kernel.part);
