@@ -1,16 +1,19 @@
 """Writes the models that `cargo xtask bench models` runs, and their inputs.
 
-    python models.py CORPUS FOLDER [NAME ...]     only those whose name has one of these
+    python models.py CORPUS FOLDER SET [NAME ...]     only those whose name has one of these; SET is small or all
 
-First are the light models among ONNX's own tests, which have the structure of well-known networks and one number for all
+The first are made by the package `generated`, FOLDER/generated/<name>.onnx, and made again when the package has changed.
+Then come the light models among ONNX's own tests, which have the structure of well-known networks and one number for all
 weights: they get random weights as for training (He et al., "Delving deep into rectifiers", 2015), FOLDER/light/<name>.onnx.
 Then the exports of `export_torch.py`, with the inputs that it has stored.
 
-For each, one line of JSON: `name`, and `model` with its `inputs` as `peers/src/lib.rs` describes them, or `why` it is not there.
+For each, one line of JSON: `name`, `group`, `what` it is, the `tolerance` of its results as a part of the largest, and `model` with
+its `inputs` as `peers/src/lib.rs` describes them, or `why` it is not there.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 import sys
@@ -19,11 +22,44 @@ import numpy
 import onnx
 from onnx import TensorProto, numpy_helper
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "xtask" / "corpus"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "xtask" / "corpus"))
 
 import export_torch  # noqa: E402
+from generated import images, kernels, sequences, small, variants  # noqa: E402
 
 WEIGHTED = ("Conv", "Gemm", "MatMul")
+
+# How far results may be apart, as a part of the largest magnitude. Every runtime adds in an order of its own, and where numbers are
+# rounded to few bits, one that is nearly halfway goes up here and down there.
+TOLERANCES = {"float": 1e-2, "float16": 3e-2, "quantized": 1e-1, "small": 1e-2, "kernels": 1e-2}
+
+NETWORKS = {build.__name__.replace("_", "-"): (images, build) for build in images.NETWORKS}
+NETWORKS |= {build.__name__.replace("_", "-"): (sequences, build) for build in sequences.NETWORKS}
+
+# Other forms of networks.
+VARIANTS = {
+    "resnet-qdq": variants.qdq,
+    "mobilenet-qdq": variants.qdq,
+    "mobilenet-hard-qdq": variants.qdq,
+    "densenet-qdq": variants.qdq,
+    "unet-qdq": variants.qdq,
+    "resnet-qoperator": variants.qoperator,
+    "mobilenet-qoperator": variants.qoperator,
+    "shufflenet-qoperator": variants.qoperator,
+    "bert-qdq": variants.qdq,
+    "bert-dynamic": variants.dynamic,
+    "gpt-dynamic": variants.dynamic,
+    "vit-dynamic": variants.dynamic,
+    "lstm-dynamic": variants.dynamic,
+    "resnet-float16": variants.float16,
+    "mobilenet-float16": variants.float16,
+    "bert-float16": variants.float16,
+    "gpt-float16": variants.float16,
+}
+
+SMALL = """resnet mobilenet efficientnet bert gpt lstm resnet-qdq mobilenet-qoperator bert-dynamic bert-float16 tree-regressor
+linear-model loop tiny""".split()
 
 
 def weights(op, place, shape, rng):
@@ -113,6 +149,23 @@ def export(corpus, name):
     return path, {key[3:]: stored[key] for key in stored.files if key.startswith("in_")}
 
 
+def network(name):
+    module, build = NETWORKS[name]
+    return module.made(build)
+
+
+def variant(name):
+    network_name, _, _ = name.rpartition("-")
+    model, feeds = network(network_name)
+    return VARIANTS[name](model, feeds), feeds
+
+
+def stamp():
+    """What generated models depend on."""
+    sources = sorted((HERE / "generated").glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
 def written(folder, feeds):
     """The inputs in files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,20 +179,65 @@ def written(folder, feeds):
     return inputs
 
 
-def main():
-    corpus, folder, wanted = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3:]
+def generated(folder, name, make):
+    """A generated model and its inputs, kept as long as what makes it stays the same."""
+    path, said = folder / "generated" / f"{name}.onnx", folder / "generated" / f"{name}.json"
+    if said.exists():
+        kept = json.loads(said.read_text())
+        if kept["stamp"] == stamp() and path.exists():
+            return kept["said"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    model, feeds = make()
+    onnx.save(model, path)
+    result = {"model": str(path), "inputs": written(folder / "inputs" / name, feeds)}
+    said.write_text(json.dumps({"stamp": stamp(), "said": result}))
+    return result
+
+
+def loaded(folder, name, make):
+    path, feeds = make()
+    return {"model": str(path), "inputs": written(folder / "inputs" / name, feeds)}
+
+
+def first_line(text):
+    return (text or "").strip().split("\n")[0].rstrip(".")
+
+
+def subjects(corpus, folder):
+    """All models: name, group, what it is, and what makes it."""
+    for name, (_, build) in NETWORKS.items():
+        yield name, "float", first_line(build.__doc__), lambda name=name: generated(folder, name, lambda: network(name))
+    for name, form in VARIANTS.items():
+        group = "float16" if form is variants.float16 else "quantized"
+        yield name, group, first_line(form.__doc__), lambda name=name: generated(folder, name, lambda: variant(name))
+    for build in small.MODELS:
+        name, make = build.__name__.replace("_", "-"), lambda build=build: small.made(build)
+        yield name, "small", first_line(build.__doc__), lambda name=name, make=make: generated(folder, name, make)
+    for name, (what, _) in kernels.KERNELS.items():
+        make = lambda name=name: kernels.made(name)
+        yield name, "kernels", what, lambda name=name, make=make: generated(folder, name, make)
     lights = sorted(path.parent.name.removeprefix("test_") for path in corpus.glob("backend/light/*/model.onnx"))
-    jobs = [(name, lambda name=name: light(corpus, folder, name)) for name in lights]
-    jobs += [(name, lambda name=name: export(corpus, name)) for name in sorted(export_torch.REG)]
-    for name, make in jobs:
+    for name in lights:
+        make = lambda name=name: light(corpus, folder, name)
+        yield name, "float", "of ONNX's tests, random weights", lambda name=name, make=make: loaded(folder, name, make)
+    for name in sorted(export_torch.REG):
+        make = lambda name=name: export(corpus, name)
+        yield name, "float", "an export of the corpus", lambda name=name, make=make: loaded(folder, name, make)
+
+
+def main():
+    corpus, folder, which, wanted = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    for name, group, what, make in subjects(corpus, folder):
         if wanted and not any(part in name for part in wanted):
             continue
+        if not wanted and which == "small" and name not in SMALL and group != "kernels":
+            continue
         try:
-            path, feeds = make()
-            said = {"model": str(path), "inputs": written(folder / "inputs" / name, feeds)}
+            said = make()
         except Exception as e:
-            said = {"why": str(e).strip().split("\n")[0] or type(e).__name__}
-        print(json.dumps({"name": name, **said}), flush=True)
+            said = {"why": first_line(str(e)) or type(e).__name__}
+        about = {"name": name, "group": group, "what": what, "tolerance": TOLERANCES[group]}
+        print(json.dumps(about | said), flush=True)
 
 
 if __name__ == "__main__":

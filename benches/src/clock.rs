@@ -26,6 +26,13 @@ fn thread_cpu() -> Duration {
     clock.now().map_or(Duration::ZERO, Duration::from)
 }
 
+/// The CPU time of this process.
+#[cfg(unix)]
+pub(crate) fn process_cpu() -> Duration {
+    let clock = nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID;
+    clock.now().map_or(Duration::ZERO, Duration::from)
+}
+
 /// CPU time and most resident bytes of the child processes that have ended.
 #[cfg(unix)]
 pub(crate) fn children() -> (Duration, Option<u64>) {
@@ -42,6 +49,11 @@ pub(crate) fn children() -> (Duration, Option<u64>) {
 /// Elsewhere only wall time is known.
 #[cfg(not(unix))]
 fn thread_cpu() -> Duration {
+    Duration::ZERO
+}
+
+#[cfg(not(unix))]
+pub(crate) fn process_cpu() -> Duration {
     Duration::ZERO
 }
 

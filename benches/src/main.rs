@@ -4,7 +4,7 @@
 //! meanwhile slows both; what counts is the ratio of their times, pair by pair. The peer is `peer.py`: the package's C++
 //! core where it has one for the job, on the same bytes, one thread on both sides. Freeing the result does not count.
 //!
-//! Whole models are run beside other runtimes: `cargo xtask bench models` (`models`).
+//! Whole models and single operators are run beside other runtimes: `cargo xtask bench models` (`models`).
 //!
 //! Nothing here is a test: no figure fails anything.
 
@@ -23,7 +23,7 @@ mod table;
 use anyhow::{Context as _, Result, ensure};
 use cases::{CASES, Case};
 use clap::{Parser, Subcommand};
-use models::Contest;
+use models::{Contest, ModelArgs, serve};
 use pair::Bench;
 use peer::Peer;
 use std::path::PathBuf;
@@ -61,11 +61,10 @@ struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Whole models beside other runtimes
-    Models {
-        /// Models: those whose name has one of these; without any, all
-        names: Vec<String>,
-    },
+    /// Whole models and single operators beside other runtimes
+    Models(ModelArgs),
+    /// Name the kernels that are slower fused than their nodes are one by one
+    Fusion(ModelArgs),
 }
 
 fn main() -> ExitCode {
@@ -80,15 +79,21 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == program::MEASURE) {
-        return program::measure(words);
+    match words.next() {
+        Some(word) if word == program::MEASURE => return program::measure(words),
+        Some(word) if word == serve::SERVE => return serve::serve(),
+        Some(_) | None => {}
     }
     let args = Args::parse();
-    if let Some(What::Models { names }) = &args.what {
+    if let Some(what) = args.what {
         let python =
             args.python.context("without a Python environment there are no models (`cargo xtask venv`)")?;
         let Args { corpus, folder, peers, runs, json, .. } = args;
-        return Contest { python, corpus, folder, peers, runs, json }.run(names);
+        let contest = |options| Contest { python, corpus, folder, peers, runs, json, options };
+        return match what {
+            What::Models(options) => contest(options).run(),
+            What::Fusion(options) => contest(options).fusion(),
+        };
     }
     let is_wanted = |case: &&Case| {
         args.names.is_empty() || args.names.iter().any(|name| case.name.contains(name.as_str()))

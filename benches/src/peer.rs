@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// A running peer.
 pub(crate) struct Peer {
@@ -66,6 +68,40 @@ impl Peer {
         }
     }
 }
+
+impl Peer {
+    /// [`ask`](Self::ask), and ends the peer where the answer takes longer.
+    pub(crate) fn ask_within(&mut self, request: &Value, limit: Duration) -> Result<Value> {
+        let process = self.process.id();
+        let (answered, waits) = mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            let is_late = waits.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
+            if is_late {
+                end(process);
+            }
+            is_late
+        });
+        let answer = self.ask(request);
+        drop(answered);
+        match watch.join() {
+            Ok(true) => bail!("it takes longer than {} s", limit.as_secs()),
+            Ok(false) | Err(_) => answer,
+        }
+    }
+}
+
+/// Ends a process that is a child of this one and has not been waited for.
+#[cfg(unix)]
+fn end(process: u32) {
+    if let Ok(process) = i32::try_from(process) {
+        let process = nix::unistd::Pid::from_raw(process);
+        _ = nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGKILL);
+    }
+}
+
+/// Elsewhere it is waited for.
+#[cfg(not(unix))]
+fn end(_: u32) {}
 
 impl Drop for Peer {
     /// Nothing of it is worth keeping, and its memory would be missing while the next one is timed.

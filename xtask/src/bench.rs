@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: builds the program and `benches/` for release, and runs the latter beside the Python package, or whole
 //! models beside other runtimes.
 //!
-//! It makes no environment: without one, our figures are printed alone, and that is said.
+//! Beside the package it makes no environment: without one, our figures are printed alone, and that is said. The runtimes that models
+//! are timed beside are installed and built; one that cannot be is said, and named in the table.
 
 use crate::venv::{self, Env};
 use crate::{dirs, process};
@@ -15,7 +16,7 @@ pub(crate) struct Args {
     what: Option<What>,
     /// Cases: those whose name has one of these; without any, all
     names: Vec<String>,
-    /// Pairs of runs of each case; slow ones make do with three
+    /// Pairs of runs of each case, or turns of each model; slow ones make do with three
     #[arg(long, global = true, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// One JSON object a line, with the times of each run in seconds
@@ -24,15 +25,56 @@ pub(crate) struct Args {
     /// Name the cases and do nothing
     #[arg(long)]
     list: bool,
+    /// The profile that our side is built with
+    #[arg(long, global = true, default_value = "dist")]
+    profile: String,
 }
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Measure whole models beside ONNX Runtime, tract and rten, by turns
+    /// Measure whole models and single operators beside ONNX Runtime, OpenVINO, tract and rten, by turns
     Models {
-        /// Models: those whose name has one of these; without any, all
-        names: Vec<String>,
+        #[command(flatten)]
+        models: Models,
+        /// Take what this build has measured before, and measure only the rest
+        #[arg(long)]
+        reuse: bool,
+        /// Write docs/performance.md and its picture
+        #[arg(long)]
+        write: bool,
     },
+    /// Name the kernels that are slower fused than their nodes are one by one
+    Fusion {
+        #[command(flatten)]
+        models: Models,
+    },
+}
+
+#[derive(clap::Args)]
+struct Models {
+    /// Models: those whose name has one of these; without any, those of the set
+    names: Vec<String>,
+    /// How many threads, one after the other
+    #[arg(long, default_value = "1,2")]
+    threads: String,
+    /// A few models of each kind, or all
+    #[arg(long, default_value = "small", value_parser = ["small", "all"])]
+    set: String,
+    /// Hold this file locked while a model is timed, so that several that measure on one machine wait for one another
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+}
+
+impl Models {
+    /// The same for the program.
+    fn arguments(&self) -> Vec<std::ffi::OsString> {
+        let mut words = vec!["--threads".into(), (&self.threads).into(), "--set".into(), (&self.set).into()];
+        if let Some(lock) = &self.lock {
+            words.extend(["--lock".into(), lock.into()]);
+        }
+        words.extend(self.names.iter().map(Into::into));
+        words
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -40,35 +82,53 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args([
         "build",
         "--profile",
-        "dist",
+        &args.profile,
         "--package",
         "onnx-cli",
         "--package",
         "bench",
     ]))?;
-    let mut bench = Command::new(built("bench")?);
+    let mut bench = Command::new(built("bench", &args.profile)?);
     // glibc then keeps memory that is freed. Otherwise a run takes new pages or old ones as it happens, and the peer's
     // decoder, for one, four times as long or not.
     bench.env("MALLOC_MMAP_MAX_", "0").env("MALLOC_TRIM_THRESHOLD_", (1_u64 << 40).to_string());
     bench.arg("--corpus").arg(dirs::corpus()).arg("--folder").arg(dirs::root().join("target/bench"));
-    if let Some(python) = venv::existing(Env::Reference) {
-        bench.arg("--python").arg(python);
-    }
     bench.arg("--runs").arg(args.runs.to_string());
     for (is_set, flag) in [(args.json, "--json"), (args.list, "--list")] {
         bench.args(is_set.then_some(flag));
     }
-    if let Some(What::Models { names }) = &args.what {
-        match peers() {
-            Ok(folder) => bench.arg("--peers").arg(folder),
-            Err(error) => {
-                eprintln!("*** PEERS MISSING: those of benches/peers cannot be built: {error:#}");
-                &mut bench
+    let Some(what) = &args.what else {
+        if let Some(python) = venv::existing(Env::Reference) {
+            bench.arg("--python").arg(python);
+        }
+        return process::run(bench.args(&args.names));
+    };
+    bench.arg("--python").arg(runtimes()?);
+    match what {
+        What::Fusion { models } => process::run(bench.arg("fusion").args(models.arguments())),
+        What::Models { models, reuse, write } => {
+            match peers() {
+                Ok(folder) => bench.arg("--peers").arg(folder),
+                Err(error) => {
+                    eprintln!("*** PEERS MISSING: those of benches/peers cannot be built: {error:#}");
+                    &mut bench
+                }
+            };
+            bench.arg("models").args(models.arguments()).args(reuse.then_some("--reuse"));
+            if *write {
+                bench.arg("--write").arg(dirs::root().join("docs"));
             }
-        };
-        return process::run(bench.arg("models").args(names));
+            process::run(&mut bench)
+        }
     }
-    process::run(bench.args(&args.names))
+}
+
+/// The Python environment with the runtimes; where it cannot be made, that of the tests, which has some of them.
+fn runtimes() -> Result<PathBuf> {
+    venv::ensure(Env::Peers).or_else(|error| {
+        eprintln!("*** PEERS MISSING: those in Python cannot be installed: {error:#}");
+        venv::ensure(Env::Reference)
+    })
 }
 
 /// Builds the programs of `benches/peers`, for this processor as their users would, and says where they lie.
@@ -85,9 +145,10 @@ fn peers() -> Result<PathBuf> {
     Ok(target.join("release"))
 }
 
-/// A program of the build with profile `dist`, which lies beside the build that this program comes from.
-fn built(name: &str) -> Result<PathBuf> {
+/// A program of the build with a profile, whose folder lies beside that of the build that this program comes from.
+fn built(name: &str, profile: &str) -> Result<PathBuf> {
     let this = std::env::current_exe()?;
     let target = this.ancestors().nth(2).context("this program lies in a folder of the build")?;
-    Ok(target.join("dist").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target.join(folder).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }

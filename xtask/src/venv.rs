@@ -1,7 +1,7 @@
 //! `cargo xtask venv`: Python environments with pinned packages, under `target/`.
 //!
-//! The reference environment is what differential tests need. The two others build parts of the corpus and are made
-//! when `cargo xtask corpus` first wants them. Each keeps a stamp with the requirements that it was made from, so a
+//! The reference environment is what differential tests need. Two others build parts of the corpus and are made when `cargo xtask
+//! corpus` first wants them, one has the runtimes of `cargo xtask bench models`. Each keeps a stamp with the requirements that it was made from, so a
 //! second call costs nothing.
 
 use crate::{dirs, process};
@@ -19,6 +19,8 @@ pub(crate) enum Env {
     Reference,
     /// Classical-ML exporters on top
     Sklearn,
+    /// Runtimes to be timed beside
+    Peers,
     /// torch, without the GPU libraries that it is linked to
     Torch,
 }
@@ -28,6 +30,7 @@ impl Env {
         match self {
             Self::Reference => "target/venv",
             Self::Sklearn => "target/venv-sklearn",
+            Self::Peers => "target/venv-peers",
             Self::Torch => "target/venv-torch",
         }
     }
@@ -37,6 +40,7 @@ impl Env {
         match self {
             Self::Reference => &[("reference.txt", &[])],
             Self::Sklearn => &[("sklearn.txt", &[])],
+            Self::Peers => &[("peers.txt", &[])],
             Self::Torch => &[("torch-nodeps.txt", &["--no-deps"]), ("torch.txt", &[])],
         }
     }

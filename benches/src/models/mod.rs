@@ -1,30 +1,29 @@
-//! Whole models, ours and other runtimes by turns, on one thread: `cargo xtask bench models`.
+//! Whole models, and single operators, ours and other runtimes by turns: `cargo xtask bench models`.
 //!
-//! `models.py` writes the models and their inputs. Each peer is a program that answers the requests of `peers/src/lib.rs`. All
-//! have the same inputs; a peer whose outputs are not ours is told of and not timed.
+//! `models.py` writes the models and their inputs. Each side is a process of its own that answers the requests of
+//! `peers/src/lib.rs`, ours too ([`serve`]). All have the same inputs; a peer whose outputs are not ours is told of and not timed.
 //!
-//! A sample is as many runs as make up [`SAMPLE`], so that what one evicts from the caches counts little for the others.
+//! The sides run by turns, each as often as makes up a turn, so that whatever else the machine does meanwhile slows all; the time of a
+//! turn is the median of its runs. What is measured is kept in files, so that a table can be put together of several calls.
 
+mod chart;
+mod document;
+pub(crate) mod fusion;
+mod row;
+pub(crate) mod serve;
+mod side;
 mod table;
 mod tensor;
 
-use crate::clock::{Sample, time};
-use crate::peer::{Peer, seconds};
-use anyhow::{Context as _, Result, anyhow, ensure};
-use onnx_exec::{CompileOptions, Executable, RunOptions, Value, compile};
-use onnx_ir::Model;
-use onnx_ops::opset::registry_of;
-use onnx_proto::external::{Folder, Which, internalize};
-use serde_json::json;
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use onnx_exec::Machine;
+use row::{Figures, Outcome, Row};
+use side::Side;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 use tensor::Stored;
-
-/// How long a sample takes at least, in seconds.
-const SAMPLE: f64 = 0.05;
-
-/// How far outputs may be apart, as a part of the largest magnitude. Every runtime adds in an order of its own.
-const TOLERANCE: f64 = 1e-2;
 
 /// What the models are run on.
 pub(crate) struct Contest {
@@ -35,174 +34,283 @@ pub(crate) struct Contest {
     pub(crate) peers: Option<PathBuf>,
     pub(crate) runs: u32,
     pub(crate) json: bool,
+    pub(crate) options: ModelArgs,
 }
 
-/// The peers by name, ONNX Runtime first, and their programs in `peers`.
-const PEERS: [(&str, Option<&str>); 3] =
-    [("onnxruntime", None), ("tract", Some("peer-tract")), ("rten", Some("peer-rten"))];
+/// Which models, and how.
+#[derive(clap::Args, Clone)]
+pub(crate) struct ModelArgs {
+    /// Models: those whose name has one of these; without any, those of the set
+    pub(crate) names: Vec<String>,
+    /// How many threads, one after the other
+    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    pub(crate) threads: Vec<usize>,
+    /// A few models of each kind, or all
+    #[arg(long, value_name = "SET", default_value = "small", value_parser = ["small", "all"])]
+    pub(crate) set: String,
+    /// Take what this build has measured before, and measure only the rest
+    #[arg(long)]
+    pub(crate) reuse: bool,
+    /// Write docs/performance.md
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "docs")]
+    pub(crate) write: Option<PathBuf>,
+    /// Hold this file locked while a model is timed, so that several that measure on one machine wait for one another
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
+}
 
-/// What came of a model.
-struct Row {
-    name: String,
-    /// Or why we cannot run it; then it is not timed at all.
-    ours: Result<Vec<Sample>>,
-    /// As many as there are [`PEERS`]: samples, or why there are none.
-    peers: Vec<Result<Vec<Sample>>>,
+/// What runs a peer: a script beside this crate, or a program of the workspace `peers`.
+pub(crate) enum Program {
+    Script(&'static str),
+    Built(&'static str),
+}
+
+/// The peers by name.
+pub(crate) const PEERS: [(&str, Program); 4] = [
+    ("onnxruntime", Program::Script("ort.py")),
+    ("openvino", Program::Script("ov.py")),
+    ("tract", Program::Built("peer-tract")),
+    ("rten", Program::Built("peer-rten")),
+];
+
+/// Groups of models, in the order of tables, with what they are called there.
+pub(crate) const GROUPS: [(&str, &str); 5] = [
+    ("float", "Networks of floats"),
+    ("float16", "Networks of float16"),
+    ("quantized", "Quantized networks"),
+    ("small", "Classical and small models"),
+    ("kernels", "Single operators"),
+];
+
+/// All turns of a model take about so long; there are three at least.
+const LONGEST: f64 = 12.0;
+const LEAST_TURNS: u32 = 3;
+/// Threads of the last side that wait awake sleep after this.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// A model that `models.py` has written.
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    group: String,
+    what: String,
+    tolerance: f64,
+    /// Or why it is not there.
+    pub(crate) files: Result<(PathBuf, Vec<Stored>)>,
 }
 
 impl Contest {
-    /// Times the models whose name has one of these, without any all.
-    pub(crate) fn run(&self, names: &[String]) -> Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("models.py");
-        let mut list = Command::new(&self.python);
-        list.arg(script).arg(&self.corpus).arg(&self.folder).args(names);
-        let list = list.output().context("cannot start Python")?;
-        ensure!(list.status.success(), "{}", String::from_utf8_lossy(&list.stderr));
+    /// Times the models that are asked for.
+    pub(crate) fn run(&self) -> Result<()> {
+        let subjects = self.subjects()?;
+        let build = build()?;
+        let mut machines: HashMap<usize, Machine> = HashMap::new();
         let mut rows = Vec::new();
-        for line in String::from_utf8(list.stdout)?.lines() {
-            let subject: serde_json::Value = serde_json::from_str(line)?;
-            let name = subject["name"].as_str().context("a model has a name")?.to_owned();
-            eprint!("{name:<28} …");
-            let row = match subject["model"].as_str() {
-                Some(model) => self.row(name, Path::new(model), &Stored::all(&subject["inputs"])?),
-                None => {
-                    let why = subject["why"].as_str().unwrap_or_default().to_owned();
-                    Row { name, ours: Err(anyhow!(why)), peers: Vec::new() }
+        for &threads in &self.options.threads {
+            for subject in &subjects {
+                let kept = Row::kept(&self.folder, &subject.name, threads, build);
+                if let Some(row) = kept.filter(|_| self.options.reuse) {
+                    rows.push(row);
+                    continue;
                 }
-            };
-            eprintln!(" {}", row.note());
-            if self.json {
-                println!("{}", table::json(&row));
+                eprint!("{:<22} {threads} …", subject.name);
+                let _lock = self.locked()?;
+                let machine = machines.entry(threads).or_insert_with(|| Machine::measure(threads));
+                let row = self.row(subject, threads, build, machine);
+                eprintln!(" {}", table::note(&row));
+                row.keep(&self.folder)?;
+                if self.json {
+                    println!("{}", serde_json::to_string(&row)?);
+                }
+                rows.push(row);
             }
-            rows.push(row);
         }
-        ensure!(!rows.is_empty(), "no model has such a name");
         if !self.json {
-            print!("{}", table::table(&rows));
+            print!("{}", table::table(&rows, &self.options.threads));
+        }
+        if let Some(folder) = &self.options.write {
+            for threads in &self.options.threads {
+                machines.entry(*threads).or_insert_with(|| Machine::measure(*threads));
+            }
+            let machines: Vec<&Machine> = self.options.threads.iter().map(|t| &machines[t]).collect();
+            document::write(folder, &rows, &machines, &self.versions())?;
         }
         Ok(())
     }
 
-    fn row(&self, name: String, path: &Path, inputs: &[Stored]) -> Row {
-        let row = self.measured(name.clone(), path, inputs);
-        row.unwrap_or_else(|error| Row { name, ours: Err(error), peers: Vec::new() })
+    /// The models that are asked for, written where they were not yet.
+    pub(crate) fn subjects(&self) -> Result<Vec<Subject>> {
+        std::fs::create_dir_all(&self.folder)?;
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("models.py");
+        let mut list = Command::new(&self.python);
+        list.arg(script).arg(&self.corpus).arg(&self.folder).arg(&self.options.set).args(&self.options.names);
+        let list = list.output().context("cannot start Python")?;
+        ensure!(list.status.success(), "{}", String::from_utf8_lossy(&list.stderr));
+        let subjects =
+            String::from_utf8(list.stdout)?.lines().map(Subject::of).collect::<Result<Vec<_>>>()?;
+        ensure!(!subjects.is_empty(), "no model has such a name");
+        Ok(subjects)
     }
 
-    fn measured(&self, name: String, path: &Path, inputs: &[Stored]) -> Result<Row> {
-        let model = read(path)?;
-        let executable = compile(&model, registry_of(&model), &CompileOptions::default());
-        let executable = executable.map_err(|found| failure(&found))?;
-        let mut ours = Ours::of(&executable, inputs)?;
-        let expected = ours.outputs()?;
-        let mut peers: Vec<Result<Peer>> =
-            PEERS.iter().map(|(_, program)| self.prepare(*program, path, inputs, &expected)).collect();
-        ours.times(1)?;
-        let once = ours.times(3)?.wall;
-        let times = (SAMPLE / once).ceil().clamp(1.0, 1000.0) as u32;
-        let mut samples = Vec::new();
-        let mut of_peers: Vec<Vec<Sample>> = peers.iter().map(|_| Vec::new()).collect();
-        for _ in 0..self.runs {
-            samples.push(ours.times(times)?);
-            for (peer, samples) in peers.iter_mut().zip(&mut of_peers) {
-                let Ok(running) = peer else { continue };
-                match running.ask(&json!({"times": times})).and_then(|answer| sample(&answer, times)) {
-                    Ok(sample) => samples.push(sample),
+    /// Waits for the lock that is asked for; it is given back when the file is dropped.
+    pub(crate) fn locked(&self) -> Result<Option<std::fs::File>> {
+        let Some(path) = &self.options.lock else { return Ok(None) };
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+        file.lock()?;
+        Ok(Some(file))
+    }
+
+    fn row(&self, subject: &Subject, threads: usize, build: u64, machine: &Machine) -> Row {
+        let mut row = Row {
+            name: subject.name.clone(),
+            group: subject.group.clone(),
+            what: subject.what.clone(),
+            threads,
+            build,
+            others: None,
+            ours: Outcome::NotRun(String::new()),
+            peers: Vec::new(),
+            kernels: Vec::new(),
+        };
+        if let Err(error) = self.measure(subject, &mut row, machine) {
+            row.ours = Outcome::NotRun(format!("{error:#}"));
+        }
+        row
+    }
+
+    fn measure(&self, subject: &Subject, row: &mut Row, machine: &Machine) -> Result<()> {
+        let (model, inputs) = subject.files.as_ref().map_err(|why| anyhow!("{why:#}"))?;
+        let start = |command: &mut Command| Side::start(command, model, inputs, &self.folder, row.threads);
+        let mut ours = start(Command::new(std::env::current_exe()?).arg(serve::SERVE))?;
+        let expected: Vec<_> = ours.outputs.iter().map(Stored::read).collect::<Result<_>>()?;
+        let mut peers: Vec<Result<Side>> = Vec::new();
+        for (_, program) in &PEERS {
+            let side = self.command(program).and_then(|mut command| start(&mut command));
+            peers.push(side.and_then(|side| {
+                is_alike(&side.outputs, &expected, subject.tolerance)?;
+                Ok(side)
+            }));
+        }
+        let all = ours.once.max(0.06) + peers.iter().flatten().map(|side| side.once.max(0.06)).sum::<f64>();
+        let turns = ((LONGEST / all) as u32).clamp(LEAST_TURNS, self.runs.max(LEAST_TURNS));
+        let mut of_ours = Vec::new();
+        let mut of_peers: Vec<Vec<f64>> = peers.iter().map(|_| Vec::new()).collect();
+        let (begin, busy, mut own) = (Instant::now(), busy(), 0.0);
+        for _ in 0..turns {
+            std::thread::sleep(PAUSE);
+            let (median, cpu) = ours.turn()?;
+            of_ours.push(median);
+            own += cpu;
+            for (peer, turns) in peers.iter_mut().zip(&mut of_peers) {
+                let Ok(side) = peer else { continue };
+                std::thread::sleep(PAUSE);
+                match side.turn() {
+                    Ok((median, cpu)) => {
+                        turns.push(median);
+                        own += cpu;
+                    }
                     Err(error) => *peer = Err(error),
                 }
             }
         }
-        let peers = peers.into_iter().zip(of_peers).map(|(peer, samples)| peer.map(|_| samples)).collect();
-        Ok(Row { name, ours: Ok(samples), peers })
+        row.others = busy
+            .zip(self::busy())
+            .map(|(before, after)| ((after - before - own) / begin.elapsed().as_secs_f64()).max(0.0));
+        for (peer, turns) in peers.into_iter().zip(of_peers) {
+            let figures = peer.and_then(|mut side| figures(&mut side, turns));
+            row.peers.push(figures.map_or_else(|why| Outcome::NotRun(format!("{why:#}")), Outcome::Ran));
+        }
+        row.kernels = row::kernels(&ours.kernels()?, machine);
+        row.ours = Outcome::Ran(figures(&mut ours, of_ours)?);
+        Ok(())
     }
 
-    /// Starts a peer that has run the model, with outputs like these.
-    fn prepare(
-        &self,
-        program: Option<&str>,
-        model: &Path,
-        inputs: &[Stored],
-        expected: &[onnx_exec::Tensor],
-    ) -> Result<Peer> {
-        let mut command = match program {
-            None => {
+    fn command(&self, program: &Program) -> Result<Command> {
+        Ok(match program {
+            Program::Script(script) => {
                 let mut python = Command::new(&self.python);
-                python.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/ort.py"));
+                python.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(script));
                 python
             }
-            Some(program) => Command::new(self.peers.as_deref().context("it is not built")?.join(program)),
+            Program::Built(name) => {
+                Command::new(self.peers.as_deref().context("it is not built")?.join(name))
+            }
+        })
+    }
+
+    /// The versions of the peers.
+    fn versions(&self) -> Vec<(String, String)> {
+        let ask = "import importlib.metadata as m; print(m.version('onnxruntime'), m.version('openvino'))";
+        let output = Command::new(&self.python).args(["-c", ask]).output().ok();
+        let text =
+            output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let mut of_python = text.split_whitespace();
+        let lock = include_str!("../../peers/Cargo.lock");
+        let of_lock = |name: &str| {
+            let at = lock.find(&format!("name = \"{name}\"\n"))?;
+            lock[at..].lines().nth(1)?.strip_prefix("version = \"")?.strip_suffix('"').map(str::to_owned)
         };
-        let mut peer = Peer::start(&mut command)?;
-        let inputs: Vec<_> = inputs.iter().map(Stored::json).collect();
-        let answer = peer.ask(&json!({"model": model, "inputs": inputs, "folder": self.folder}))?;
-        let outputs = Stored::all(&answer["outputs"])?;
-        ensure!(outputs.len() == expected.len(), "{} outputs, ours are {}", outputs.len(), expected.len());
-        for (output, expected) in outputs.iter().zip(expected) {
-            let apart = output.apart(expected)?;
-            ensure!(apart <= TOLERANCE, "its outputs are not ours: {apart:.1e} of the largest apart");
-        }
-        Ok(peer)
+        let versions = PEERS.iter().map(|(name, program)| {
+            let version = match program {
+                Program::Script(_) => of_python.next().map(str::to_owned),
+                Program::Built(_) => of_lock(if *name == "tract" { "tract-onnx" } else { name }),
+            };
+            ((*name).to_owned(), version.unwrap_or_else(|| "not installed".to_owned()))
+        });
+        versions.collect()
     }
 }
 
-/// What a peer says of so many runs, for one of them.
-fn sample(answer: &serde_json::Value, times: u32) -> Result<Sample> {
-    let each = |key| Ok::<_, anyhow::Error>(seconds(answer, key)? / f64::from(times));
-    Ok(Sample { wall: each("wall")?, cpu: each("cpu")?, memory: None })
-}
-
-/// A model with the weights that lie beside it.
-fn read(path: &Path) -> Result<Model> {
-    let (mut model, found) = onnx_proto::read(onnx_proto::file::open(path)?);
-    ensure!(found.is_empty(), failure(&found));
-    let mut folder = Folder::of(path);
-    let found = internalize(&mut model, Which::All, &mut |model, tensor, entity| {
-        folder.load(model, tensor, entity, false)
-    });
-    ensure!(found.is_empty(), failure(&found));
-    Ok(model)
-}
-
-/// The first of what is wrong.
-fn failure(found: &[onnx_ir::Diagnostic]) -> anyhow::Error {
-    anyhow!("{}", found.first().map_or("", |first| &first.message))
-}
-
-/// Our side of a model.
-struct Ours<'m> {
-    executable: &'m Executable<'m>,
-    inputs: Vec<Option<Value>>,
-    options: RunOptions<'m>,
-}
-
-impl<'m> Ours<'m> {
-    fn of(executable: &'m Executable<'m>, stored: &[Stored]) -> Result<Ours<'m>> {
-        let input = |port: &onnx_ir::Port| {
-            let name = executable.model().text(port.name);
-            let stored = stored.iter().find(|stored| stored.name == name);
-            stored.map(|stored| Ok(Value::Tensor(stored.read()?))).transpose()
+impl Subject {
+    fn of(line: &str) -> Result<Subject> {
+        let subject: serde_json::Value = serde_json::from_str(line)?;
+        let text = |key: &str| subject[key].as_str().map(str::to_owned);
+        let files = match text("model") {
+            Some(model) => Stored::all(&subject["inputs"]).map(|inputs| (PathBuf::from(model), inputs)),
+            None => Err(anyhow!(text("why").unwrap_or_default())),
         };
-        let inputs = executable.inputs().iter().map(input).collect::<Result<_>>()?;
-        Ok(Ours { executable, inputs, options: RunOptions { threads: 1, ..RunOptions::default() } })
+        Ok(Subject {
+            name: text("name").context("a model has a name")?,
+            group: text("group").context("a model has a group")?,
+            what: text("what").unwrap_or_default(),
+            tolerance: subject["tolerance"].as_f64().context("a tolerance")?,
+            files,
+        })
     }
 
-    fn outputs(&self) -> Result<Vec<onnx_exec::Tensor>> {
-        let outputs = self.executable.run(self.inputs.clone(), &self.options);
-        let outputs = outputs.map_err(|error| failure(&[*error]))?;
-        outputs.iter().map(|value| value.tensor().cloned().map_err(|why| anyhow!("{why}"))).collect()
+    /// How far results of this model may be apart.
+    pub(crate) fn tolerance(&self) -> f64 {
+        self.tolerance
     }
+}
 
-    /// One of so many runs.
-    fn times(&mut self, times: u32) -> Result<Sample> {
-        let mut all = Sample { wall: 0.0, cpu: 0.0, memory: None };
-        for _ in 0..times {
-            let inputs = self.inputs.clone();
-            let (sample, outputs) = time(|| self.executable.run(inputs, &self.options));
-            outputs.map_err(|error| failure(&[*error]))?;
-            all.wall += sample.wall;
-            all.cpu += sample.cpu;
-        }
-        let each = |all: f64| all / f64::from(times);
-        Ok(Sample { wall: each(all.wall), cpu: each(all.cpu), memory: None })
+/// What a side has taken, all told.
+fn figures(side: &mut Side, turns: Vec<f64>) -> Result<Figures> {
+    Ok(Figures { load: side.load, first: side.first, memory: side.memory()?, turns })
+}
+
+/// Whether a peer's outputs are ours.
+fn is_alike(outputs: &[Stored], expected: &[onnx_exec::Tensor], tolerance: f64) -> Result<()> {
+    if outputs.len() != expected.len() {
+        bail!("{} outputs, ours are {}", outputs.len(), expected.len());
     }
+    for (output, expected) in outputs.iter().zip(expected) {
+        let apart = output.apart(expected)?;
+        ensure!(apart <= tolerance, "its outputs are not ours: {apart:.1e} of the largest apart");
+    }
+    Ok(())
+}
+
+/// When this program was made, which tells builds apart.
+fn build() -> Result<u64> {
+    let made = std::env::current_exe()?.metadata()?.modified()?;
+    Ok(made.duration_since(UNIX_EPOCH)?.as_secs())
+}
+
+/// The seconds that all cores together have been busy since the system began, if it says so.
+fn busy() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/stat").ok()?;
+    let numbers = text.lines().next()?.split_whitespace().skip(1).take(8);
+    let ticks: Vec<f64> = numbers.map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    // Of the eight, the fourth and the fifth are idle; there are a hundred ticks a second.
+    Some((ticks.iter().sum::<f64>() - ticks.get(3)? - ticks.get(4)?) / 100.0)
 }

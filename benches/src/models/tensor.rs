@@ -38,6 +38,12 @@ impl Stored {
         json!({"name": self.name, "type": self.elem.name(), "dims": self.dims, "file": self.file})
     }
 
+    /// Writes a tensor, whose name is left out.
+    pub(crate) fn write(tensor: &Tensor, file: PathBuf) -> Result<Stored> {
+        std::fs::write(&file, tensor.bytes()).with_context(|| file.display().to_string())?;
+        Ok(Stored { name: String::new(), elem: tensor.elem(), dims: tensor.dims().to_vec(), file })
+    }
+
     pub(crate) fn read(&self) -> Result<Tensor> {
         let bytes = std::fs::read(&self.file).with_context(|| self.file.display().to_string())?;
         Tensor::of_raw(self.elem, &self.dims, &bytes).map_err(|why| anyhow!("{why}"))
@@ -46,9 +52,13 @@ impl Stored {
     /// The largest difference to another one, as a part of the largest magnitude. Runtimes without a type give a near one.
     pub(crate) fn apart(&self, from: &Tensor) -> Result<f64> {
         ensure!(self.dims == from.dims(), "its output is {:?}, ours {:?}", self.dims, from.dims());
-        let (theirs, ours) = (numbers(&self.read()?)?, numbers(from)?);
-        Ok(apart(&theirs, &ours))
+        distance(&self.read()?, from)
     }
+}
+
+/// The largest difference of two tensors, as a part of the largest magnitude.
+pub(crate) fn distance(theirs: &Tensor, ours: &Tensor) -> Result<f64> {
+    Ok(apart(&numbers(theirs)?, &numbers(ours)?))
 }
 
 fn numbers(tensor: &Tensor) -> Result<Vec<f64>> {

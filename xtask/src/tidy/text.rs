@@ -26,6 +26,8 @@ const HOSTS: &[&str] = &[
     "rust-lang.github.io",
     "semver.org",
     "www.apache.org",
+    // The name of the namespace of SVG.
+    "www.w3.org",
 ];
 
 /// Places where only one machine keeps things. Written in two parts, so that this file does not hold them.

@@ -21,13 +21,13 @@ struct Rten {
 impl Runtime for Rten {
     type Outputs = Vec<Value>;
 
-    fn load(model: &Path, inputs: Vec<Tensor>) -> Result<Rten> {
+    fn load(model: &Path, inputs: Vec<Tensor>, threads: usize) -> Result<Rten> {
         let model = ModelOptions::with_all_ops().prepack_weights(true).load_file(model)?;
         let inputs = inputs
             .into_iter()
             .map(|input| Ok((model.node_id(&input.name)?, from(input)?)))
             .collect::<Result<_>>()?;
-        let pool = Arc::new(ThreadPool::with_num_threads(1));
+        let pool = Arc::new(ThreadPool::with_num_threads(threads));
         Ok(Rten { model, inputs, options: RunOptions::default().with_thread_pool(Some(pool)) })
     }
 
@@ -46,6 +46,7 @@ fn from(tensor: Tensor) -> Result<Value> {
     let dims = tensor.dims.as_slice();
     Ok(match tensor.elements {
         Elements::Float(elements) => Of::from_data(dims, elements).into(),
+        Elements::Half(_) => bail!("inputs of float16 are not passed on"),
         Elements::Double(elements) => {
             Of::from_data(dims, elements.into_iter().map(|x| x as f32).collect::<Vec<_>>()).into()
         }

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use peers::{Elements, Runtime, Tensor, serve};
 use std::path::Path;
 use std::sync::Arc;
+use tract_linalg::multithread::{Executor, set_default_executor};
 use tract_onnx::prelude::*;
 use tract_onnx::tract_hir::internal::*;
 
@@ -20,7 +21,11 @@ impl Runtime for Tract {
     type Outputs = TVec<TValue>;
 
     /// Where what the model says of its results is in the way, it is ignored.
-    fn load(model: &Path, inputs: Vec<Tensor>) -> Result<Tract> {
+    fn load(model: &Path, inputs: Vec<Tensor>, threads: usize) -> Result<Tract> {
+        set_default_executor(match threads {
+            0 | 1 => Executor::SingleThread,
+            threads => Executor::multithread(threads),
+        });
         let inputs: Vec<(String, tract_onnx::prelude::Tensor)> =
             inputs.iter().map(|input| Ok((input.name.clone(), from(input)?))).collect::<Result<_>>()?;
         let ignoring = tract_onnx::onnx()
@@ -63,6 +68,7 @@ fn from(tensor: &Tensor) -> Result<tract_onnx::prelude::Tensor> {
     let dims = &tensor.dims;
     match &tensor.elements {
         Elements::Float(elements) => Of::from_shape(dims, elements),
+        Elements::Half(elements) => Of::from_shape(dims, elements),
         Elements::Double(elements) => Of::from_shape(dims, elements),
         Elements::Int64(elements) => Of::from_shape(dims, elements),
         Elements::Int32(elements) => Of::from_shape(dims, elements),
@@ -82,6 +88,7 @@ fn to(tensor: &tract_onnx::prelude::Tensor) -> Result<Tensor> {
     }
     let elements = match tensor.datum_type() {
         DatumType::F32 => Elements::Float(all(&tensor)?),
+        DatumType::F16 => Elements::Half(all(&tensor)?),
         DatumType::F64 => Elements::Double(all(&tensor)?),
         DatumType::I64 => Elements::Int64(all(&tensor)?),
         DatumType::I32 => Elements::Int32(all(&tensor)?),

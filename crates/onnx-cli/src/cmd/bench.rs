@@ -9,8 +9,8 @@ use crate::operators::OpsetArgs;
 use crate::output;
 use crate::ready::Ready;
 use crate::session::{Session, Status, bytes, count};
-use kernels::Steps;
-use onnx_exec::{Executable, RunOptions, Value};
+use kernels::Kernels;
+use onnx_exec::{Executable, Machine, RunOptions, Value};
 use onnx_ir::Diagnostic;
 use serde_json::json;
 use std::path::PathBuf;
@@ -37,7 +37,8 @@ pub(crate) struct Args {
     /// How often the model is run; default: for two seconds, and at least three times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
-    /// Show how long each kernel takes
+    /// Show how long each kernel takes, and how much of the processor's peak that is: of its operations or of its memory's
+    /// bandwidth, whichever is more. The peaks are measured, which takes a second
     #[arg(long)]
     per_kernel: bool,
     /// Write when each kernel of one run was computed, in the trace format of Chrome
@@ -68,7 +69,7 @@ struct Figures {
     runs: Vec<Duration>,
     /// The most bytes that tensors took.
     peak: usize,
-    steps: Option<Steps>,
+    kernels: Option<Kernels>,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
@@ -81,13 +82,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Ok(figures) => figures,
         Err(status) => return Ok(status),
     };
-    if let (Some(path), Some(steps)) = (&args.trace, &figures.steps) {
-        let trace = serde_json::to_vec(&steps.trace())?;
+    if let (Some(path), Some(kernels)) = (&args.trace, &figures.kernels) {
+        let trace = serde_json::to_vec(&kernels.trace())?;
         output::to_file(path, |out| out.write_all(&trace))?;
     }
     let text = match args.json || session.wants_json() {
-        true => figures.json(&args.file, args.per_kernel)?,
-        false => figures.text(args.per_kernel),
+        true => figures.json(&args.file)?,
+        false => figures.text(),
     };
     output::to_people(&text)?;
     Ok(Status::Clean)
@@ -133,15 +134,16 @@ fn measure(
         }
     }
     runs.sort_unstable();
-    let mut steps = None;
+    let mut kernels = None;
     if args.per_kernel || args.trace.is_some() {
         // Runs that are watched are no figures.
-        match Steps::of(&executable, &inputs, &RunOptions { peak: None, ..options.clone() }) {
-            Ok(found) => steps = Some(found),
+        let machine = args.per_kernel.then(|| Machine::measure(options.threads));
+        match Kernels::of(&executable, &inputs, &RunOptions { peak: None, ..options.clone() }, machine) {
+            Ok(found) => kernels = Some(found),
             Err(finding) => return Ok(Err(ready.report(session, &[*finding]))),
         }
     }
-    Ok(Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), steps }))
+    Ok(Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), kernels }))
 }
 
 /// How long one run takes.
@@ -167,7 +169,7 @@ impl Figures {
         self.runs.get(at).copied().unwrap_or_default()
     }
 
-    fn text(&self, shows_kernels: bool) -> String {
+    fn text(&self) -> String {
         let mut text = format!("load       {}\n", shown(self.load));
         text += &format!("prepare    {}\n", shown(self.prepare));
         text += &format!("first run  {}\n", shown(self.first));
@@ -179,14 +181,13 @@ impl Figures {
             count(self.runs.len(), "run")
         );
         text += &format!("memory     {} in tensors at most\n", bytes(self.peak as u64));
-        if let Some(steps) = self.steps.as_ref().filter(|_| shows_kernels) {
-            text += "\n";
-            text += &steps.table();
+        if let Some(kernels) = &self.kernels {
+            text += &kernels.text();
         }
         text
     }
 
-    fn json(&self, file: &std::path::Path, shows_kernels: bool) -> anyhow::Result<String> {
+    fn json(&self, file: &std::path::Path) -> anyhow::Result<String> {
         let mut object = json!({
             "file": file.display().to_string(),
             "load_seconds": self.load.as_secs_f64(),
@@ -198,8 +199,8 @@ impl Figures {
             "p90_seconds": self.at(0.9).as_secs_f64(),
             "peak_bytes": self.peak,
         });
-        if let Some(steps) = self.steps.as_ref().filter(|_| shows_kernels) {
-            object["kernels"] = steps.json();
+        if let Some(kernels) = &self.kernels {
+            kernels.add_to(&mut object);
         }
         Ok(serde_json::to_string(&object)? + "\n")
     }
@@ -223,7 +224,7 @@ mod tests {
     fn quantiles_are_runs() {
         let runs = (1..=11).map(Duration::from_millis).collect();
         let zero = Duration::ZERO;
-        let figures = Figures { load: zero, prepare: zero, first: zero, runs, peak: 0, steps: None };
+        let figures = Figures { load: zero, prepare: zero, first: zero, runs, peak: 0, kernels: None };
         assert_eq!(shown(figures.at(0.5)), "6.00 ms");
         assert_eq!(shown(figures.at(0.9)), "10.00 ms");
         assert_eq!(shown(figures.at(0.0)), "1.00 ms");

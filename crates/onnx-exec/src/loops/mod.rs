@@ -33,6 +33,7 @@ mod micro;
 mod moved;
 mod narrow;
 mod parallel;
+pub(crate) mod peak;
 mod pieces;
 mod pipeline;
 mod print;
@@ -49,6 +50,7 @@ mod total;
 mod view;
 mod widest;
 mod windows;
+mod work;
 
 pub(crate) use check::agree;
 pub(crate) use choice::{Choice, Form};

@@ -38,6 +38,7 @@ mod stages;
 mod text;
 mod views;
 mod weigh;
+mod work;
 
 use constants::Which;
 pub(crate) use define::Stretch;

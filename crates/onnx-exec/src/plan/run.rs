@@ -12,7 +12,7 @@ use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Steps of a kernel for which it is not worth it to ask other threads.
 const LEAST_STEPS: usize = 1 << 15;
@@ -60,7 +60,7 @@ impl Plan {
                         Some(_) | None => Stopped::Failed(why),
                     })?;
                     if let Some(start) = start {
-                        self.tell(kernel, run, start);
+                        self.tell(kernel, run, start, start.elapsed());
                     }
                 }
                 Step::Node(node) => {
@@ -163,11 +163,13 @@ impl Plan {
         Ok(())
     }
 
-    fn tell(&self, kernel: &Kernel, run: &Run<'_, '_>, start: Instant) {
+    fn tell(&self, kernel: &Kernel, run: &Run<'_, '_>, start: Instant, took: Duration) {
         let Some(node) = kernel.node() else { return };
         let results = kernel.members.iter().filter(|m| !m.is_local).map(|m| &self.slots[m.assignment.slot]);
         let results: Vec<_> = results.map(|slot| (slot.elem, slot.dims.clone())).collect();
-        run.tell(&kernel.label(run.executable), node, &results, start);
+        let name = run.executable.model.text(run.executable.body().nodes[node].name);
+        let (op, nodes, work) = (&*kernel.label(run.executable), &kernel.nodes[..], self.work(kernel));
+        run.tell(&crate::run::Step { op, name, nodes, results: &results, start, took, work });
     }
 }
 

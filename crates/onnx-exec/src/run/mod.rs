@@ -9,10 +9,11 @@ use crate::compile::{Executable, compile_body, lock_of};
 use crate::facts::fact;
 use crate::plan::{Plan, Stopped, Stretch};
 use crate::pool;
+use crate::profile::Work;
 use crate::value::Value;
 use foldhash::HashMap;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
-use onnx_ir::{ElemType, GraphId, NodeId, SecondaryMap, ValueId};
+use onnx_ir::{GraphId, NodeId, SecondaryMap, ValueId};
 use onnx_ops::infer::{Fact, Stepwise};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -293,9 +294,14 @@ impl<'x, 'r> Run<'x, 'r> {
         let outputs = self.node(node)?;
         let n = &executable.body().nodes[node];
         if let Some(start) = start {
-            let tensors = outputs.iter().filter_map(|value| value.tensor().ok());
-            let results: Vec<_> = tensors.map(|t| (t.elem(), t.dims().to_vec())).collect();
-            self.tell(executable.model.text(n.op), node, &results, start);
+            let took = start.elapsed();
+            let tensors = || outputs.iter().filter_map(|value| value.tensor().ok());
+            let results: Vec<_> = tensors().map(|t| (t.elem(), t.dims().to_vec())).collect();
+            let written = tensors().map(|t| t.bytes().len() as u64).sum();
+            let work = Work { written, ..self.reads(node) };
+            let name = executable.model.text(n.name);
+            let step = Step { op: executable.op(node), name, nodes: &[node], results: &results, start, took, work };
+            self.tell(&step);
         }
         let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         if outputs.len() < wanted {
@@ -319,13 +325,22 @@ impl<'x, 'r> Run<'x, 'r> {
         self.options.time.is_some() && self.depth == 0
     }
 
-    /// Tells how long something took that has begun at an instant.
-    pub(crate) fn tell(&self, op: &str, node: NodeId, results: &[(ElemType, Vec<usize>)], start: Instant) {
-        let took = start.elapsed();
-        let name = self.executable.model.text(self.executable.body().nodes[node].name);
+    /// Tells how long something took.
+    pub(crate) fn tell(&self, step: &Step<'_>) {
         if let Some(time) = self.options.time {
-            time(&Step { op, name, results, start, took });
+            time(step);
         }
+    }
+
+    /// The bytes that a node reads.
+    fn reads(&self, node: NodeId) -> Work {
+        let mut work = Work::default();
+        for &value in self.executable.body().nodes[node].inputs.iter().flatten() {
+            let Some(tensor) = self.get(value).and_then(|value| value.tensor().ok()) else { continue };
+            let bytes = tensor.bytes().len() as u64;
+            if self.executable.is_constant(value) { work.constants += bytes } else { work.read += bytes }
+        }
+        work
     }
 
     pub(crate) fn set(&mut self, value: ValueId, to: Value) {

@@ -3,7 +3,8 @@
 use crate::budget::{Budget, Memory};
 use crate::pool;
 use crate::value::Value;
-use onnx_ir::ElemType;
+use crate::profile::Work;
+use onnx_ir::{ElemType, NodeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
@@ -48,12 +49,16 @@ pub struct Step<'s> {
     pub op: &'s str,
     /// Its name, which may be empty; of a kernel, that of the last node.
     pub name: &'s str,
+    /// The nodes that it stands for, of the model that is run.
+    pub nodes: &'s [NodeId],
     /// The tensors that it has computed: element types and extents.
     pub results: &'s [(ElemType, Vec<usize>)],
     /// When it began.
     pub start: Instant,
     /// How long it took.
     pub took: Duration,
+    /// What it did.
+    pub work: Work,
 }
 
 impl Default for RunOptions<'_> {

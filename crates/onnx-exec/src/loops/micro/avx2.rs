@@ -167,3 +167,36 @@ fn run_bytes_at_once(tile: Tile<'_, u8>) {
     // SAFETY: the processor has the instructions.
     unsafe { run(tile) }
 }
+
+/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
+    #[target_feature(enable = "avx2,fma")]
+    fn run(rounds: usize) -> u64 {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::peak::<Floats>(rounds) }
+    }
+    // SAFETY: the processor has the instructions.
+    has_floats().then(|| unsafe { run(rounds) })
+}
+
+/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
+    #[target_feature(enable = "avx2")]
+    fn run(rounds: usize) -> u64 {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::peak::<Bytes<false>>(rounds) }
+    }
+    // SAFETY: the processor has the instructions.
+    has!("avx2").then(|| unsafe { run(rounds) })
+}
+
+/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+pub(super) fn peak_of_bytes_at_once(rounds: usize) -> Option<u64> {
+    #[target_feature(enable = "avx2,avxvnni")]
+    fn run(rounds: usize) -> u64 {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::peak::<Bytes<true>>(rounds) }
+    }
+    // SAFETY: the processor has the instructions.
+    has_bytes_at_once().then(|| unsafe { run(rounds) })
+}

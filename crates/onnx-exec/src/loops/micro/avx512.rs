@@ -139,3 +139,25 @@ fn run_bytes(tile: Tile<'_, u8>) {
     // SAFETY: the processor has the instructions.
     unsafe { run(tile) }
 }
+
+/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
+    #[target_feature(enable = "avx512f")]
+    fn run(rounds: usize) -> u64 {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::peak::<Floats>(rounds) }
+    }
+    // SAFETY: the processor has the instructions.
+    has_floats().then(|| unsafe { run(rounds) })
+}
+
+/// The operations of so many rounds of [`tile::peak`], if the processor has what they need.
+pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    fn run(rounds: usize) -> u64 {
+        // SAFETY: the processor has the instructions.
+        unsafe { tile::peak::<Bytes>(rounds) }
+    }
+    // SAFETY: the processor has the instructions.
+    has_bytes().then(|| unsafe { run(rounds) })
+}

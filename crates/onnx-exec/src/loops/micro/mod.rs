@@ -187,6 +187,35 @@ impl<T: Factor> Micro<T> {
     }
 }
 
+/// Adds products of single floats to sums in registers, so often, and says how many operations that is; `None` where there is only the
+/// plain kernel.
+pub(super) fn peak_of_floats(rounds: usize) -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    let peak = avx512::peak_of_floats(rounds).or_else(|| avx2::peak_of_floats(rounds));
+    #[cfg(target_arch = "aarch64")]
+    let peak = Some(neon::peak_of_floats(rounds));
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let peak = {
+        _ = rounds;
+        None
+    };
+    peak
+}
+
+/// The same with products of bytes.
+pub(super) fn peak_of_bytes(rounds: usize) -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    let peak = avx512::peak_of_bytes(rounds)
+        .or_else(|| avx2::peak_of_bytes_at_once(rounds))
+        .or_else(|| avx2::peak_of_bytes(rounds));
+    #[cfg(not(target_arch = "x86_64"))]
+    let peak = {
+        _ = rounds;
+        None
+    };
+    peak
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,3 +58,9 @@ fn run(tile: Tile<'_, f32>) {
     // SAFETY: every processor of this architecture that the standard library is built for has the instructions.
     unsafe { tile::run::<Floats>(tile) }
 }
+
+/// The operations of so many rounds of [`tile::peak`].
+pub(super) fn peak_of_floats(rounds: usize) -> u64 {
+    // SAFETY: every processor of this architecture that the standard library is built for has the instructions.
+    unsafe { tile::peak::<Floats>(rounds) }
+}

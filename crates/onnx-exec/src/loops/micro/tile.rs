@@ -6,6 +6,7 @@
 )]
 
 use super::{Factor, Tile};
+use std::hint::black_box;
 
 /// Vector registers of some width, and the instructions for them.
 pub(super) trait Vectors {
@@ -89,6 +90,28 @@ unsafe fn rows_of<V: Vectors, const N: usize>(it: Tile<'_, V::Factor>) {
             _ => tile::<V, 12, N>(it),
         }
     }
+}
+
+/// Adds products to sums that never leave their registers, so often, and says how many operations that is: what no tile can exceed.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(super) unsafe fn peak<V: Vectors>(rounds: usize) -> u64 {
+    // Enough for two units whose sums take five cycles.
+    const SUMS: usize = 12;
+    // SAFETY: the processor has the instructions.
+    let zero = unsafe { V::zero() };
+    let (a, b) = (black_box(zero), black_box(zero));
+    let mut sums = [zero; SUMS];
+    for _ in 0..rounds {
+        for sum in &mut sums {
+            // SAFETY: the processor has the instructions.
+            *sum = unsafe { V::add_products(*sum, a, b) };
+        }
+    }
+    sums.into_iter().for_each(|sum| _ = black_box(sum));
+    (2 * rounds * SUMS * V::LANES * <V::Factor as Factor>::GROUP) as u64
 }
 
 /// `R` rows by `N` registers.

@@ -1,0 +1,1 @@
+"""Models that `cargo xtask bench models` makes: all weights are random, from fixed seeds."""

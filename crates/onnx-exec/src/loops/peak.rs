@@ -1,0 +1,48 @@
+//! The most operations that this processor does in a second: products and sums in registers, with the instructions of the
+//! micro-kernels. Where there are none of these, the plain micro-kernel says what is done.
+
+use super::micro::{self, Columns, Factor, Micro, Rows, Steps, Tile};
+use std::hint::black_box;
+
+/// Does products of single floats, and says how many operations they are.
+pub(crate) fn singles(rounds: usize) -> u64 {
+    micro::peak_of_floats(rounds).unwrap_or_else(|| tiles::<f32>(rounds))
+}
+
+/// Does products of bytes, and says how many operations they are.
+pub(crate) fn bytes(rounds: usize) -> u64 {
+    micro::peak_of_bytes(rounds).unwrap_or_else(|| tiles::<u8>(rounds))
+}
+
+/// Computes tiles of a matrix product, of about as many operations as registers would do in so many rounds.
+fn tiles<T: Factor>(rounds: usize) -> u64 {
+    const GROUPS: usize = 128;
+    let micro = Micro::<T>::best();
+    let rounds = (rounds / GROUPS).max(1);
+    let a = vec![T::ONE; GROUPS * micro.rows * T::GROUP];
+    let b = vec![T::ONE; GROUPS * micro.columns * T::GROUP];
+    let mut c = vec![T::NO_TOTAL; micro.rows * micro.columns];
+    let steps = |all: usize| (0..GROUPS).map(|group| group * all * T::GROUP).collect::<Vec<_>>();
+    let (of_a, of_b) = (steps(micro.rows), steps(micro.columns));
+    let a = Rows { numbers: &a, apart: T::GROUP, steps: Steps::of(&of_a) };
+    let b = Columns { numbers: &b, steps: Steps::of(&of_b) };
+    for _ in 0..rounds {
+        let (stride, size) = (micro.columns, [micro.rows, micro.columns]);
+        micro.run(Tile { a, b, c: black_box(&mut c), stride, size, is_first: true });
+    }
+    (2 * rounds * micro.rows * micro.columns * GROUPS * T::GROUP) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_counted() {
+        // A register of at least one number, twelve sums, a product and a sum each; whole tiles of the plain kernel.
+        for (count, group) in [(singles(1000), 1), (bytes(1000), u8::GROUP as u64)] {
+            assert!(count >= 24 * 1000 * group && count.is_multiple_of(2 * group), "{count}");
+        }
+        assert_eq!(tiles::<f32>(256), 2 * tiles::<f32>(128));
+    }
+}

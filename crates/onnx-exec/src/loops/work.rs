@@ -1,0 +1,72 @@
+//! How much arithmetic a nest is, for who holds its time against what the processor can do.
+
+use super::program::{Instr, Program};
+use super::{Class, Nest};
+use onnx_ir::ElemType;
+use onnx_ops::meaning::{Binary, Unary};
+
+/// Operations of a nest, by what they are done in.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Operations {
+    /// On single floats, and on integers that are no factors.
+    pub(crate) singles: u64,
+    pub(crate) doubles: u64,
+    /// Products of bytes, and sums of them.
+    pub(crate) bytes: u64,
+}
+
+/// What a function counts as that is no arithmetic, such as an exponential.
+const FUNCTION: u64 = 8;
+
+impl Nest {
+    /// The operations that it does, those of all its pieces.
+    pub(crate) fn operations(&self) -> Operations {
+        if let Some(pieces) = &self.pieces {
+            return pieces
+                .pieces
+                .iter()
+                .map(|piece| piece.nest.operations())
+                .fold(Operations::default(), sum);
+        }
+        let count = |dims: &[usize]| dims.iter().fold(1u64, |all, d| all.saturating_mul(*d as u64));
+        let (all, over) = (count(&self.dims), count(&self.over));
+        let combined = u64::from(self.reduction.is_some());
+        let (body, then) = (work(&self.body), self.then.as_ref().map_or(0, work));
+        let behind = all.saturating_mul(then);
+        let steps = all.saturating_mul(over);
+        if self.is_product_of_bytes() {
+            return Operations { bytes: steps.saturating_mul(2), singles: behind, doubles: 0 };
+        }
+        // A product is two operations, whatever its factors are made of.
+        let each = if self.is_product() { 2 } else { body + combined };
+        let operations = steps.saturating_mul(each).saturating_add(behind);
+        match self.elem == ElemType::DOUBLE || self.reduction.is_some_and(|r| r.total == Class::Double) {
+            true => Operations { doubles: operations, ..Operations::default() },
+            false => Operations { singles: operations, ..Operations::default() },
+        }
+    }
+}
+
+fn sum(a: Operations, b: Operations) -> Operations {
+    Operations {
+        singles: a.singles.saturating_add(b.singles),
+        doubles: a.doubles.saturating_add(b.doubles),
+        bytes: a.bytes.saturating_add(b.bytes),
+    }
+}
+
+/// The operations of a program on one element.
+fn work(program: &Program) -> u64 {
+    let each = |instr: &Instr| match instr {
+        Instr::Unary { op, .. } => match op {
+            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Not | Unary::BitwiseNot => 1,
+            Unary::Floor | Unary::Ceil | Unary::Round | Unary::IsNaN => 1,
+            Unary::Sqrt | Unary::Reciprocal => 1,
+            _ => FUNCTION,
+        },
+        Instr::Binary { op: Binary::Pow, .. } => FUNCTION,
+        Instr::Binary { .. } | Instr::Select { .. } => 1,
+        _ => 0,
+    };
+    program.instrs.iter().map(each).sum()
+}

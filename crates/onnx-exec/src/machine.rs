@@ -1,0 +1,284 @@
+//! What the processor can do at most, measured, so that the time of a kernel can be held against it.
+//!
+//! ```text
+//! least time of a kernel = max(operations / most operations a second, bytes / most bytes a second)
+//! ```
+//! How fast bytes are depends on how many there are: what fits into a cache is read from there. So the bandwidth is measured for
+//! sets of several sizes, and a kernel is held against that for as many bytes as it moves, which lies between those of two sets.
+
+use crate::loops::{Job, peak, widest};
+use crate::pool;
+use crate::profile::Work;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// The peaks of a processor, for a number of threads.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// How many threads were measured.
+    pub threads: usize,
+    /// The widest instructions that the executor uses here.
+    pub isa: &'static str,
+    /// Operations on single floats a second, a product added to a sum being two.
+    pub singles: f64,
+    /// The same on double floats, of which a register has half as many.
+    pub doubles: f64,
+    /// The same on bytes.
+    pub byte_products: f64,
+    /// Bandwidths, of the smallest set of bytes first.
+    pub bandwidths: Vec<Bandwidth>,
+}
+
+/// Bytes a second for a set of so many bytes, on all threads together.
+#[derive(Clone, Copy, Debug)]
+pub struct Bandwidth {
+    /// Bytes of the set.
+    pub set: u64,
+    /// Read only.
+    pub read: f64,
+    /// Written only.
+    pub write: f64,
+    /// Half read, half written, both counted.
+    pub copy: f64,
+}
+
+/// The least time that a kernel can take, in seconds, by what it is that cannot be faster.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Limit {
+    /// For its operations.
+    pub compute: f64,
+    /// For its bytes.
+    pub memory: f64,
+}
+
+impl Limit {
+    /// The least time.
+    pub fn seconds(&self) -> f64 {
+        self.compute.max(self.memory)
+    }
+
+    /// What it is of a time that was taken.
+    pub fn part_of(&self, took: Duration) -> f64 {
+        self.seconds() / took.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Whether it is the bytes.
+    pub fn is_memory(&self) -> bool {
+        self.memory >= self.compute
+    }
+}
+
+/// Sets of bytes whose bandwidth is measured.
+const SETS: [usize; 6] = [256 << 10, 1 << 20, 2 << 20, 4 << 20, 16 << 20, 128 << 20];
+/// Bytes that a sample moves at least.
+const SAMPLE: usize = 16 << 20;
+/// The best of so many samples counts, so that what else the machine does matters little.
+const SAMPLES: usize = 12;
+/// Of the largest set, each of whose samples is long.
+const FEW_SAMPLES: usize = 4;
+/// Numbers of a line of a cache.
+const LINE: usize = 16;
+/// Rounds of a sample.
+const ROUNDS: usize = 100_000;
+
+impl Machine {
+    /// Measures; takes less than two seconds and 128 MB.
+    pub fn measure(threads: usize) -> Machine {
+        let threads = threads.max(1);
+        pool::with_threads(threads, || {
+            let singles = rate(threads, &|| peak::singles(ROUNDS));
+            let most = SETS[SETS.len() - 1] / size_of::<f32>();
+            let mut numbers = vec![1.0f32; most + LINE];
+            // Registers that lie in two lines of a cache take twice as long.
+            let first = numbers.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE);
+            let numbers = &mut numbers[first..first + most];
+            Machine {
+                threads,
+                isa: isa(),
+                singles,
+                // Half as many lanes.
+                doubles: singles / 2.0,
+                byte_products: rate(threads, &|| peak::bytes(ROUNDS)),
+                bandwidths: SETS.iter().map(|set| Bandwidth::measure(*set, threads, numbers)).collect(),
+            }
+        })
+    }
+
+    /// The least time for some work, where so many bytes are the same in every run of the model and are read from wherever such a set
+    /// is.
+    pub fn limit(&self, work: &Work, constants: u64) -> Limit {
+        let each = [
+            (work.singles, self.singles),
+            (work.doubles, self.doubles),
+            (work.byte_products, self.byte_products),
+        ];
+        let compute = each.iter().map(|(count, rate)| *count as f64 / rate).sum();
+        let near = self.bandwidth(work.read + work.written);
+        let (read, written) = (work.read as f64, work.written as f64);
+        let memory = 2.0 * read.min(written) / near.copy
+            + (read - written).max(0.0) / near.read
+            + (written - read).max(0.0) / near.write
+            + work.constants as f64 / self.bandwidth(constants).read;
+        Limit { compute, memory }
+    }
+
+    /// That for so many bytes: between those of the next smaller and the next larger set, as far as the numbers of bytes are apart on
+    /// a logarithmic scale.
+    fn bandwidth(&self, bytes: u64) -> Bandwidth {
+        let none = Bandwidth { set: 0, read: f64::INFINITY, write: f64::INFINITY, copy: f64::INFINITY };
+        let below = self.bandwidths.iter().rev().find(|bandwidth| bandwidth.set <= bytes);
+        let above = self.bandwidths.iter().find(|bandwidth| bandwidth.set > bytes);
+        let (below, above) = match (below, above) {
+            (Some(below), Some(above)) => (below, above),
+            (Some(only), None) | (None, Some(only)) => return *only,
+            (None, None) => return none,
+        };
+        let far = (bytes as f64 / below.set as f64).ln() / (above.set as f64 / below.set as f64).ln();
+        let between = |a: f64, b: f64| a * (b / a).powf(far);
+        Bandwidth {
+            set: bytes,
+            read: between(below.read, above.read),
+            write: between(below.write, above.write),
+            copy: between(below.copy, above.copy),
+        }
+    }
+}
+
+/// The most operations a second of all threads.
+fn rate(threads: usize, work: &(dyn Fn() -> u64 + Sync)) -> f64 {
+    let mut best = 0.0f64;
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        let counts = std::sync::atomic::AtomicU64::new(0);
+        pool::run(threads, &|_| {
+            counts.fetch_add(work(), std::sync::atomic::Ordering::Relaxed);
+        });
+        best = best.max(counts.into_inner() as f64 / start.elapsed().as_secs_f64());
+    }
+    best
+}
+
+impl Bandwidth {
+    fn measure(set: usize, threads: usize, numbers: &mut [f32]) -> Bandwidth {
+        let numbers = &mut numbers[..set / size_of::<f32>()];
+        let samples = if set < SAMPLE { SAMPLES } else { FEW_SAMPLES };
+        let rounds = (SAMPLE / set).max(1);
+        let mut best = |work: &(dyn Fn(&mut [f32]) + Sync)| {
+            let mut least = f64::INFINITY;
+            for _ in 0..samples {
+                let parts: Vec<&mut [f32]> = numbers.chunks_mut(numbers.len().div_ceil(threads)).collect();
+                let start = Instant::now();
+                pool::each(parts, &|part| (0..rounds).for_each(|_| work(black_box(&mut *part))));
+                least = least.min(start.elapsed().as_secs_f64());
+            }
+            (rounds * set) as f64 / least
+        };
+        let read = best(&|numbers| _ = black_box(widest(Read(numbers))));
+        let write = best(&|numbers| widest(Write(numbers)));
+        let by_loop = best(&|numbers| widest(Copied(numbers)));
+        let by_call = best(&|numbers| {
+            let (to, from) = numbers.split_at_mut(numbers.len() / 2);
+            to.copy_from_slice(&from[..to.len()]);
+        });
+        Bandwidth { set: set as u64, read, write, copy: by_loop.max(by_call) }
+    }
+}
+
+/// Sums up the bits of all numbers: in which order does not matter, so that the compiler makes several sums of it.
+struct Read<'n>(&'n [f32]);
+
+impl Job for Read<'_> {
+    type Out = u32;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> u32 {
+        self.0.iter().fold(0, |sum, number| sum.wrapping_add(number.to_bits()))
+    }
+}
+
+/// Sets all numbers.
+struct Write<'n>(&'n mut [f32]);
+
+impl Job for Write<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.0.iter_mut().for_each(|number| *number = 1.0);
+    }
+}
+
+/// Sets the first half of the numbers to what the second half says.
+struct Copied<'n>(&'n mut [f32]);
+
+impl Job for Copied<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let (to, from) = self.0.split_at_mut(self.0.len() / 2);
+        for (to, from) in to.iter_mut().zip(from) {
+            // Not merely a copy, which a compiler would make a call of.
+            *to = from.abs();
+        }
+    }
+}
+
+/// The widest instructions that the executor uses here.
+fn isa() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        if has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq") {
+            return if has!("avx512vnni") { "AVX-512 with VNNI" } else { "AVX-512" };
+        }
+        if has!("avx2") && has!("fma") {
+            return if has!("avxvnni") { "AVX2 with VNNI" } else { "AVX2" };
+        }
+    }
+    if cfg!(target_arch = "aarch64") { "NEON" } else { "baseline" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Machine {
+        let bandwidth = |set, all: f64| Bandwidth { set, read: all, write: all / 2.0, copy: all };
+        let bandwidths = vec![bandwidth(1 << 10, 1e9), bandwidth(1 << 20, 1e8)];
+        Machine { threads: 1, isa: "", singles: 1e9, doubles: 5e8, byte_products: 4e9, bandwidths }
+    }
+
+    #[test]
+    fn the_slower_of_operations_and_bytes_limits() {
+        let work = Work { singles: 1000, read: 100, ..Work::default() };
+        let limit = machine().limit(&work, 0);
+        assert_eq!((limit.compute, limit.memory, limit.is_memory()), (1e-6, 1e-7, false));
+        assert_eq!(limit.part_of(Duration::from_micros(4)), 0.25);
+        let work = Work { doubles: 100, byte_products: 400, read: 100, written: 300, ..Work::default() };
+        let limit = machine().limit(&work, 0);
+        // 200 bytes are copied, 200 more are only written.
+        assert!((limit.compute - 3e-7).abs() < 1e-15 && (limit.memory - 6e-7).abs() < 1e-15, "{limit:?}");
+    }
+
+    #[test]
+    fn bytes_are_as_fast_as_their_set_allows() {
+        let of = |read| machine().limit(&Work { read, ..Work::default() }, 0).memory;
+        assert_eq!((of(1 << 9), of(1 << 20)), ((1u64 << 9) as f64 / 1e9, (1u64 << 20) as f64 / 1e8));
+        // Halfway between the sets.
+        assert!((of(1 << 15) - (1u64 << 15) as f64 / (1e9f64 * 1e8).sqrt()).abs() < 1e-12);
+        let constants = Work { constants: 1000, ..Work::default() };
+        assert_eq!(machine().limit(&constants, 1 << 21).memory, 1e-5);
+    }
+
+    #[test]
+    fn what_is_measured_is_there() {
+        let machine = Machine::measure(1);
+        assert!(machine.singles > 1e8 && machine.doubles > 1e8 && machine.byte_products > 1e8, "{machine:?}");
+        assert!(
+            machine.bandwidths.iter().all(|b| b.read > 1e7 && b.write > 1e7 && b.copy > 1e7),
+            "{machine:?}"
+        );
+        assert!(machine.bandwidths.is_sorted_by_key(|b| b.set));
+    }
+}
