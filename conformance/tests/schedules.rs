@@ -27,7 +27,7 @@ fn ready(model: &Model) -> Option<Executable<'static>> {
     compile(model, registry_of(model), &CompileOptions::default()).ok()
 }
 
-fn told(finding: Box<Diagnostic>, text: &str) -> String {
+fn told(finding: &Diagnostic, text: &str) -> String {
     let at = match finding.primary.place {
         Place::Source(span) => text.get(span.range()).unwrap_or("no place in the text").to_owned(),
         _ => "no place".to_owned(),
@@ -47,7 +47,7 @@ fn failure(model: &Model, inputs: Vec<Option<Value>>) -> Option<String> {
     let second = ready(model)?;
     let wrong = |how: String| Some(format!("{how}\n{text}"));
     if let Err(finding) = second.read_schedule(&text, inputs.clone(), &options) {
-        return wrong(told(finding, &text));
+        return wrong(told(&finding, &text));
     }
     let again = match second.schedule(inputs.clone(), &options) {
         Ok(again) => again.text,
@@ -202,7 +202,7 @@ fn broken(model: &Model, seed: u64, count: usize) -> Result<[usize; 3], String> 
                     _ => !finding.code.id.starts_with("E161"),
                 };
                 if !has_place {
-                    return Err(format!("{} has no place in\n{changed}", told(finding, &changed)));
+                    return Err(format!("{} has no place in\n{changed}", told(&finding, &changed)));
                 }
             }
             Ok(()) => {

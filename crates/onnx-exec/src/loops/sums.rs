@@ -118,7 +118,7 @@ fn add_along(totals: &mut [f64; ALONG], x: &[f32]) {
 /// Adds a sum to each total.
 #[inline(always)]
 fn add_block(totals: &mut [f64; ALONG], sum: impl Fn(usize) -> f32) {
-    for lane in 0..ALONG {
-        totals[lane] += f64::from(sum(lane));
+    for (lane, total) in totals.iter_mut().enumerate() {
+        *total += f64::from(sum(lane));
     }
 }

@@ -300,7 +300,8 @@ impl<'x, 'r> Run<'x, 'r> {
             let written = tensors().map(|t| t.bytes().len() as u64).sum();
             let work = Work { written, ..self.reads(node) };
             let name = executable.model.text(n.name);
-            let step = Step { op: executable.op(node), name, nodes: &[node], results: &results, start, took, work };
+            let step =
+                Step { op: executable.op(node), name, nodes: &[node], results: &results, start, took, work };
             self.tell(&step);
         }
         let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);

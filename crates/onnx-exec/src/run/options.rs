@@ -2,8 +2,8 @@
 
 use crate::budget::{Budget, Memory};
 use crate::pool;
-use crate::value::Value;
 use crate::profile::Work;
+use crate::value::Value;
 use onnx_ir::{ElemType, NodeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};

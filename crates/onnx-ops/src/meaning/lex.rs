@@ -1,33 +1,101 @@
 //! The tokens of formulas and schedules.
+//!
+//! By hand: six kinds of tokens need no generator, and the one of this project stays where the syntax of models is.
 
-use logos::Logos;
+use std::ops::Range;
 
 /// A token. What a word means depends on where it stands.
-#[derive(Logos, Clone, Copy, PartialEq, Eq, Debug)]
-#[logos(skip r"[ \t\r\n]+")]
-#[logos(skip(r"#[^\n]*", allow_greedy = true))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Token {
     /// A keyword, a function, an element type, an index or a name.
-    #[regex(r"[A-Za-z_][A-Za-z0-9_.]*")]
     Word,
     /// A name in double quotes.
-    #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
     Quoted,
     /// A slot without a name.
-    #[regex(r"%[0-9]+")]
     Slot,
     /// Digits alone.
-    #[regex(r"[0-9]+")]
     Int,
-    /// Digits with a point or an exponent.
-    #[regex(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?f?", priority = 1)]
+    /// Digits with a point, an exponent or an `f`.
     Float,
     /// Anything else.
-    #[regex(r"<<|>>|<=|>=|==|\.\.|[-\[\](){},=+*/%<>&|^:;]")]
     Symbol,
 }
 
-/// Words that are no names: they begin something else wherever a name may stand.
+/// Symbols of two characters.
+const PAIRS: [&[u8]; 6] = [b"<<", b">>", b"<=", b">=", b"==", b".."];
+/// Symbols of one.
+const SYMBOLS: &[u8] = b"-[](){},=+*/%<>&|^:;";
+
+/// The tokens of a text with their bytes; `Err` of a byte at which none begins. Blanks, and comments from `#` to the end of a
+/// line, separate tokens.
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, usize> {
+    let bytes = text.as_bytes();
+    let (mut tokens, mut at) = (Vec::new(), 0);
+    while let Some(&first) = bytes.get(at) {
+        let rest = &bytes[at..];
+        let length = match first {
+            b' ' | b'\t' | b'\r' | b'\n' => {
+                at += 1;
+                continue;
+            }
+            b'#' => {
+                at += rest.iter().position(|c| *c == b'\n').unwrap_or(rest.len());
+                continue;
+            }
+            b'"' => quoted(rest).map(|length| (Token::Quoted, length)),
+            b'%' if digits(&rest[1..]) > 0 => Some((Token::Slot, 1 + digits(&rest[1..]))),
+            b'0'..=b'9' => Some(number(rest)),
+            c if c.is_ascii_alphabetic() || c == b'_' => {
+                let is_inner = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.');
+                Some((Token::Word, rest.iter().take_while(|c| is_inner(c)).count()))
+            }
+            _ if PAIRS.iter().any(|pair| rest.starts_with(pair)) => Some((Token::Symbol, 2)),
+            c if SYMBOLS.contains(&c) => Some((Token::Symbol, 1)),
+            _ => None,
+        };
+        let (token, length) = length.ok_or(at)?;
+        tokens.push((token, at..at + length));
+        at += length;
+    }
+    Ok(tokens)
+}
+
+/// The bytes of a name in quotes, which end on the same line.
+fn quoted(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\n' => return None,
+            // What follows may be the first byte of a character; none of the others is a quote.
+            b'\\' if text.get(at + 1).is_some_and(|next| *next != b'\n') => at += 2,
+            b'\\' => return None,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The bytes of a number without a sign. A point or an exponent without digits behind it is not a part of it.
+fn number(text: &[u8]) -> (Token, usize) {
+    let int = digits(text);
+    let mut end = int;
+    if text.get(end) == Some(&b'.') && digits(&text[end + 1..]) > 0 {
+        end += 1 + digits(&text[end + 1..]);
+    }
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
+        let exponent = digits(text.get(end + 1 + sign..).unwrap_or_default());
+        end += if exponent > 0 { 1 + sign + exponent } else { 0 };
+    }
+    end += usize::from(text.get(end) == Some(&b'f'));
+    (if end == int { Token::Int } else { Token::Float }, end)
+}
+
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|c| c.is_ascii_digit()).count()
+}
+
+/// Words that cannot be names: they begin something else wherever a name may stand.
 const RESERVED: [&str; 25] = [
     "total", "sum", "product", "max", "min", "first", "last", "argmax", "argmin", "over", "of", "where",
     "and", "or", "xor", "not", "if", "else", "inf", "NaN", "index", "bits", "as", "at", "in",
@@ -52,4 +120,35 @@ pub(super) fn index_of(word: &str) -> Option<usize> {
     let digits = word.strip_prefix('i')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
     is_number.then(|| digits.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_told_apart() {
+        let text = "%3[i0] <= 1.5e-3f ..2 \"a \\\" b\" # x \" y\n1e 7";
+        let found: Vec<(Token, &str)> =
+            tokens(text).expect("tokens").into_iter().map(|(token, at)| (token, &text[at])).collect();
+        use Token::*;
+        let expected = [
+            (Slot, "%3"),
+            (Symbol, "["),
+            (Word, "i0"),
+            (Symbol, "]"),
+            (Symbol, "<="),
+            (Float, "1.5e-3f"),
+            (Symbol, ".."),
+            (Int, "2"),
+            (Quoted, "\"a \\\" b\""),
+            (Int, "1"),
+            (Word, "e"),
+            (Int, "7"),
+        ];
+        assert_eq!(found[..12], expected[..]);
+        // A single point begins no token.
+        assert_eq!(tokens("7.x"), Err(1));
+        assert_eq!((tokens("\"a\n\""), tokens("é")), (Err(0), Err(0)));
+    }
 }

@@ -3,9 +3,8 @@
 //! [`Reader`] is a cursor over the tokens of a text. It reads formulas; languages around them (schedules) are read with the same
 //! cursor. The grammar is in `grammar/schedule.md`.
 
-use super::lex::{Token, index_of};
+use super::lex::{Token, index_of, tokens};
 use super::{Binary, Cast, Combine, Expr, Formula, Index, Keep, Number, Reduction, Rounding, Unary};
-use logos::Logos as _;
 use onnx_ir::ElemType;
 use std::ops::Range;
 
@@ -50,11 +49,10 @@ impl<'t> Reader<'t> {
     ///
     /// A character belongs to no token.
     pub fn new(text: &'t str) -> Result<Reader<'t>, Mistake> {
-        let mut tokens = Vec::new();
-        for (token, at) in Token::lexer(text).spanned() {
-            let Ok(token) = token else { return Err(Mistake::new(at, "unexpected character")) };
-            tokens.push((token, at));
-        }
+        let tokens = tokens(text).map_err(|at| {
+            let end = at + text[at..].chars().next().map_or(0, char::len_utf8);
+            Mistake::new(at..end, "unexpected character")
+        })?;
         Ok(Reader { text, tokens, at: 0, depth: 0 })
     }
 

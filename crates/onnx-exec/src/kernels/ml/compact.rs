@@ -505,7 +505,7 @@ mod tests {
         let mut forest = Forest {
             nodes: vec![node(Next::Node(1)), node(Next::Leaf(0))],
             roots: vec![Next::Node(0)],
-            leaves: Vec::from([0..1]),
+            leaves: std::iter::once(0..1).collect(),
             entries: vec![(0, 10.0)],
             ..Forest::default()
         };

@@ -176,11 +176,11 @@ impl Tile {
 
 /// Whether an operation takes few instructions; the others are those of [`InMemory`].
 pub(super) fn is_short(op: Unary) -> bool {
-    match op {
-        Unary::Neg | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => true,
-        Unary::Sqrt | Unary::Reciprocal | Unary::Not | Unary::IsNaN => true,
-        _ => false,
-    }
+    use Unary as U;
+    matches!(
+        op,
+        U::Neg | U::Abs | U::Floor | U::Ceil | U::Round | U::Sqrt | U::Reciprocal | U::Not | U::IsNaN
+    )
 }
 
 /// What is done with a tile in memory, by loops over its lanes: functions that need many registers, and what depends on all lanes.

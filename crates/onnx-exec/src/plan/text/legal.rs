@@ -87,7 +87,7 @@ pub(super) fn rows(
     let mut made: Vec<usize> = Vec::new();
     for (at, member) in members.iter().enumerate() {
         let count = slots[member.slot].count();
-        if rows == 0 || count % rows != 0 {
+        if rows == 0 || !count.is_multiple_of(rows) {
             return Err((
                 at,
                 format!("the {count} elements of {} cannot be split into {rows} rows", name(member.slot)),
