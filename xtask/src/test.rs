@@ -52,6 +52,7 @@ const STEPS: &[Step] = &[
     ("clippy", |_| cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("documentation", documentation),
     ("other processor", other_processor),
+    ("other workspaces", other_workspaces),
     ("corpus", corpus),
     ("tests", tests),
     ("fuzzing", fuzzing),
@@ -145,6 +146,27 @@ fn other_processor(_: &mut Context) -> Result<Outcome> {
         return Ok(Outcome::LeftOut(format!("rustup cannot add the target {OTHER}")));
     }
     cargo(&["clippy", "--package", "onnx-exec", "--target", OTHER, "--", "-D", "warnings"])
+}
+
+/// Workspaces that link what nothing of ours may, so that no other step compiles them.
+const OTHER_WORKSPACES: &[&str] = &["fuzz", "threads"];
+
+/// Compiles the fuzz targets, and the pool as the thread checkers see it, without linking or running them.
+fn other_workspaces(_: &mut Context) -> Result<Outcome> {
+    for workspace in OTHER_WORKSPACES {
+        process::run(
+            Command::new(env!("CARGO"))
+                .current_dir(dirs::root())
+                .args(["clippy", "--all-targets", "--manifest-path"])
+                .arg(dirs::root().join(workspace).join("Cargo.toml"))
+                .arg("--target-dir")
+                .arg(dirs::root().join("target/workspaces"))
+                .args(["--", "-D", "warnings"])
+                // The fuzzing runtime is C++, which is not needed where nothing is linked.
+                .env("CUSTOM_LIBFUZZER_PATH", dirs::root().join("target/libFuzzer.a")),
+        )?;
+    }
+    Ok(Outcome::Passed)
 }
 
 fn documentation(_: &mut Context) -> Result<Outcome> {

@@ -6,19 +6,20 @@
 
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
-use crate::output::{self, Pending, Replace, Target};
-use crate::place::{Place, resolve};
+use crate::output::{self, Target};
+use crate::place::resolve;
 use crate::progress::Work;
 use crate::reads;
 use crate::session::{Session, Status, bytes, count};
 use crate::text::{ProfileArg, Text};
+use crate::together::{Moved, locations, plain, put};
 use anyhow::{Context as _, bail, ensure};
 use onnx_ir::{Diagnostic, Model};
-use onnx_proto::FileKind;
-use onnx_proto::external::{self, DataFile, Folder, Layout, Which, externalize, internalize};
+use onnx_proto::external::{self, DataFile, Folder, Layout, Which, externalize, internalize, relocate};
+use onnx_proto::{FileKind, FormatError};
 use onnx_text::RaiseOptions;
-use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What a text with extended forms is like.
 pub(crate) const EXTENDED: &str =
@@ -218,9 +219,13 @@ fn write(
     if *to == Form::Text {
         let visible = *target == Target::Stdout && delivery.profile == ProfileArg::Onnx;
         let options = RaiseOptions { profile: delivery.profile.into(), visible, ..RaiseOptions::default() };
-        let text = Text::commented(&loaded.model, &options, &loaded.comments(input));
+        let comments = loaded.comments(input);
+        let text = Text::commented(&loaded.model, &options, &comments);
         if !text.is_lost() {
-            put(target, input.path.as_deref(), files, |out| text.write(out))?;
+            put(target, input.path.as_deref(), files, &|moved, out| match moved {
+                [] => text.write(out),
+                _ => Text::commented(&relocated(loaded, moved), &options, &comments).write(out),
+            })?;
         }
         let mut losses = text.losses().to_vec();
         if text.is_lost() {
@@ -236,104 +241,39 @@ fn write(
     let encoded = onnx_proto::write(&loaded.model).map_err(|error| {
         anyhow::anyhow!("{error}: use --weights sidecar, which writes weights to a file of their own")
     })?;
-    let document = match *to {
-        Form::Text | Form::Binary => None,
-        Form::Json => Some(onnx_proto::json::to_json(&encoded, FileKind::Model)),
-        Form::Textproto => Some(onnx_proto::textproto::to_text(&encoded, FileKind::Model)),
-    };
-    match document.transpose() {
-        Ok(Some(document)) => {
-            put(target, input.path.as_deref(), files, |out| out.write_all(document.as_bytes()))?
-        }
-        Ok(None) => put(target, input.path.as_deref(), files, |out| out.write_all(&encoded))?,
+    let content = match document(*to, encoded) {
+        Ok(content) => content,
         Err(error) => {
             let diagnostic = crate::input::undecodable(*to, &error);
             locate::report(session, input, loaded, &[diagnostic]);
             return Ok(Status::Findings);
         }
-    }
+    };
+    put(target, input.path.as_deref(), files, &|moved, out| {
+        if moved.is_empty() {
+            return out.write_all(&content);
+        }
+        let encoded = onnx_proto::write(&relocated(loaded, moved)).map_err(io::Error::other)?;
+        out.write_all(&document(*to, encoded).map_err(|error| io::Error::other(error.message))?)
+    })?;
     beside(session, target, files);
     Ok(Status::Clean)
 }
 
-/// What a model names as places of data.
-fn locations(model: &Model) -> impl Iterator<Item = &str> {
-    let entries =
-        external::external_tensors(model).into_iter().flat_map(|(tensor, _)| &tensor.extra().external);
-    entries.filter(|entry| model.text(entry.key) == "location").map(|entry| model.text(entry.value))
+/// A model in wire format in the form that is wanted.
+fn document(to: Form, encoded: Vec<u8>) -> Result<Vec<u8>, FormatError> {
+    match to {
+        Form::Text | Form::Binary => Ok(encoded),
+        Form::Json => onnx_proto::json::to_json(&encoded, FileKind::Model).map(String::into_bytes),
+        Form::Textproto => onnx_proto::textproto::to_text(&encoded, FileKind::Model).map(String::into_bytes),
+    }
 }
 
-/// A location without what says nothing: `./a//b` is `a/b`.
-fn plain(location: &str) -> PathBuf {
-    Path::new(location).components().filter(|part| *part != Component::CurDir).collect()
-}
-
-/// Writes the result and the files beside it: all of them first, then all into their places.
-pub(crate) fn put(
-    target: &Target,
-    input: Option<&Path>,
-    files: &[DataFile],
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> anyhow::Result<()> {
-    let path = match target {
-        Target::Stdout => return output::to_stdout(write),
-        Target::File(path) => path,
-    };
-    // What is the input was asked for; with it go its own weights.
-    let is_input = input.is_some_and(|input| target.is(input));
-    let replace = if is_input { Replace::Read } else { Replace::Unread };
-    if files.is_empty() {
-        return Pending::write(path, replace, write)?.commit();
-    }
-    let place = Place::of(path)?;
-    let mut pending = Vec::new();
-    let mut places = Vec::new();
-    for file in files {
-        let beside = place.beside(&file.location)?;
-        may_replace_weights(&place, &beside, file, replace)?;
-        pending.push(Pending::write_at(beside.clone(), replace, |out| file.write(out))?);
-        places.push(beside);
-    }
-    pending.push(Pending::write_at(place.clone(), replace, write)?);
-    let _lock = place.folder.lock().with_context(|| format!("cannot write {}", place.shown))?;
-    // Another run may have put something there in the meantime.
-    for (file, beside) in files.iter().zip(&places) {
-        may_replace_weights(&place, beside, file, replace)?;
-    }
-    output::commit_all(pending)
-}
-
-/// Whether weights may be written to a place beside a model: nothing is there, or the same, or what the model that is
-/// replaced uses.
-fn may_replace_weights(
-    model: &Place,
-    place: &Place,
-    file: &DataFile,
-    replace: Replace,
-) -> anyhow::Result<()> {
-    let name = &place.shown;
-    let cannot = || format!("cannot write {name}");
-    let Some(existing) = place.look().with_context(cannot)? else { return Ok(()) };
-    output::may_replace(name, &existing, replace)?;
-    let content = place.folder.read(&place.name).with_context(cannot)?;
-    if file.is_content(content).with_context(cannot)? {
-        return Ok(());
-    }
-    let old = Path::new(&model.shown);
-    let is_used = match model.look().with_context(cannot)? {
-        Some(_) => {
-            let loaded = Input::look(old)?.load();
-            locations(&loaded.model).any(|location| plain(location) == Path::new(&file.location))
-        }
-        None => false,
-    };
-    ensure!(
-        is_used,
-        "{name} exists and is not used by {}, so it may be the weights of another model: remove it, choose another \
-         name, or use --weights inline",
-        model.shown
-    );
-    Ok(())
+/// The model with its weights in files of other names.
+fn relocated(loaded: &Loaded, moved: &[Moved]) -> Model {
+    let mut model = loaded.model.clone();
+    moved.iter().for_each(|Moved { from, to }| relocate(&mut model, from, to));
+    model
 }
 
 fn beside(session: &Session, target: &Target, files: &[DataFile]) {

@@ -29,6 +29,7 @@ mod session;
 mod spread;
 mod temporary;
 mod text;
+mod together;
 mod value;
 
 use args::{Cli, Command};

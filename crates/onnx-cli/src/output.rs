@@ -1,12 +1,12 @@
 //! Where results go: stdout, or files that are replaced as a whole or not at all.
 //!
 //! A file is written under another name in the same folder, put onto the disk, and only then renamed. Whatever happens
-//! before, the old file is there. A model and the weights beside it are renamed together, under a lock of the folder; if
-//! that fails, the old ones are put back. Devices and pipes are written as they are.
+//! before, the old file is there. Several files are renamed together; if that fails, the old ones are put back. Devices and
+//! pipes are written as they are.
 
 use crate::place::{Found, Kind, Place};
 use crate::reads;
-use crate::temporary::{self, Temporary};
+use crate::temporary::{self, Held, Replaced, Temporary};
 use anyhow::{Context as _, bail, ensure};
 use onnx_text::visible;
 use std::fs::{self, File};
@@ -153,35 +153,66 @@ pub(crate) fn may_replace(name: &str, existing: &Found, replace: Replace) -> any
 
 /// Puts files into their places: all of them, or none. The last one is the one that the others belong to.
 pub(crate) fn commit_all(files: Vec<Pending>) -> anyhow::Result<()> {
-    // What was written may be zeros that a file does not have any more.
-    if let Some(name) = onnx_proto::file::cut_short() {
-        bail!("{name} was cut short by another program while it was read");
-    }
-    let files: Vec<(Place, Temporary)> = files.into_iter().filter_map(|pending| pending.file).collect();
-    let is_group = files.len() > 1;
-    let mut old = Vec::new();
-    for (place, _) in files.iter().filter(|_| is_group) {
-        let is_new = place.look().is_ok_and(|found| found.is_none());
-        // Not every file system has links; then nothing can be put back.
-        old.push((is_new, Temporary::link(&place.folder, &place.name).ok()));
-    }
+    let mut batch = Batch::new(files)?;
     let mut held = temporary::hold();
-    for (done, (place, temporary)) in files.iter().enumerate() {
-        let Err(error) = temporary.rename(&place.name, &mut held) else { continue };
-        for ((place, _), (is_new, old)) in files.iter().zip(&old).take(done) {
-            match old {
-                Some(old) => _ = old.rename(&place.name, &mut held),
-                None if *is_new => _ = place.folder.remove(&place.name),
-                None => {}
+    batch.replace(&mut held)?;
+    drop(held);
+    batch.sync();
+    Ok(())
+}
+
+/// Files that get their places together.
+pub(crate) struct Batch {
+    files: Vec<(Place, Temporary)>,
+    /// What became of the first ones.
+    replaced: Vec<Replaced>,
+}
+
+impl Batch {
+    pub(crate) fn new(files: Vec<Pending>) -> anyhow::Result<Batch> {
+        // What was written may be zeros that a file does not have any more.
+        if let Some(name) = onnx_proto::file::cut_short() {
+            bail!("{name} was cut short by another program while it was read");
+        }
+        let files = files.into_iter().filter_map(|pending| pending.file).collect();
+        Ok(Batch { files, replaced: Vec::new() })
+    }
+
+    /// Replaces one file after the other. If that fails, those that were replaced are put back.
+    pub(crate) fn replace(&mut self, held: &mut Held) -> anyhow::Result<()> {
+        for (done, (place, temporary)) in self.files.iter().enumerate() {
+            if done > 0 && done + 1 == self.files.len() {
+                // What the last one refers to is on the disk before it.
+                self.files.iter().take(done).for_each(|(place, _)| place.folder.sync());
+            }
+            match temporary.replace(&place.name, held) {
+                Ok(replaced) => self.replaced.push(replaced),
+                Err(error) => {
+                    let failed = Err(error).with_context(|| format!("cannot write {}", place.shown));
+                    self.put_back(held);
+                    return failed;
+                }
             }
         }
-        return Err(error).with_context(|| format!("cannot write {}", place.shown));
+        Ok(())
     }
-    drop(held);
-    for (place, _) in &files {
-        place.folder.sync();
+
+    /// Puts back what was replaced, as far as it is still there.
+    pub(crate) fn put_back(&mut self, held: &mut Held) {
+        let done = self.files.iter().zip(self.replaced.drain(..)).rev();
+        for ((place, temporary), replaced) in done {
+            match replaced {
+                Replaced::Kept => _ = temporary.replace(&place.name, held),
+                Replaced::Nothing => _ = place.folder.remove(&place.name),
+                Replaced::Lost => {}
+            }
+        }
     }
-    Ok(())
+
+    /// Waits until the names are on the disk.
+    pub(crate) fn sync(&self) {
+        self.files.iter().for_each(|(place, _)| place.folder.sync());
+    }
 }
 
 /// The error of a write in the user's terms: what is written may be memory that is a file.

@@ -100,6 +100,34 @@ pub(crate) use descriptors::Folder;
 #[cfg(not(unix))]
 pub(crate) use paths::Folder;
 
+#[cfg(not(test))]
+fn before_change() {}
+
+/// Tests kill the program before any change of a folder.
+#[cfg(test)]
+pub(crate) use faults::before_change;
+
+#[cfg(test)]
+pub(crate) mod faults {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+    /// Lets the program make so many changes, and die before the next one as if it were killed.
+    pub(crate) fn die_after(changes: usize) {
+        LEFT.store(changes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn before_change() {
+        let left = LEFT.load(Ordering::Relaxed);
+        match left.checked_sub(1) {
+            None => std::process::abort(),
+            Some(_) if left == usize::MAX => {}
+            Some(fewer) => LEFT.store(fewer, Ordering::Relaxed),
+        }
+    }
+}
+
 #[cfg(unix)]
 mod descriptors {
     use super::*;
@@ -159,6 +187,7 @@ mod descriptors {
 
         /// Makes a file that is not there yet.
         pub(crate) fn create(&self, name: &OsStr, permissions: u32) -> io::Result<File> {
+            before_change();
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             #[allow(
                 clippy::unnecessary_cast,
@@ -176,15 +205,21 @@ mod descriptors {
         }
 
         pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+            before_change();
             Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
         }
 
-        /// Gives a file a second name.
-        pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-            Ok(rustix::fs::linkat(&self.0, from, &self.0, to, AtFlags::empty())?)
+        /// Lets two files change names, in one moment.
+        pub(crate) fn exchange(&self, a: &OsStr, b: &OsStr) -> io::Result<()> {
+            before_change();
+            #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+            return Ok(rustix::fs::renameat_with(&self.0, a, &self.0, b, rustix::fs::RenameFlags::EXCHANGE)?);
+            #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+            return Err(io::ErrorKind::Unsupported.into());
         }
 
         pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+            before_change();
             Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
         }
 
@@ -262,8 +297,8 @@ mod paths {
             fs::rename(self.0.join(from), self.0.join(to))
         }
 
-        pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-            fs::hard_link(self.0.join(from), self.0.join(to))
+        pub(crate) fn exchange(&self, _: &OsStr, _: &OsStr) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
         }
 
         pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {

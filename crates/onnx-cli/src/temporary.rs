@@ -3,7 +3,7 @@
 //! Whoever ends the program with INT, TERM or HUP (a signal that is ignored stays so), by a limit on the size of files, or
 //! by cutting a mapped file short, finds no such file afterwards. KILL cannot be handled: then one may stay.
 
-use crate::place::Folder;
+use crate::place::{Folder, Kind};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -31,25 +31,16 @@ fn list() -> MutexGuard<'static, List> {
 impl Temporary {
     /// Makes a file.
     pub(crate) fn create(folder: &Folder, permissions: u32) -> io::Result<(Temporary, File)> {
-        Temporary::new(folder, |name| folder.create(name, permissions))
-    }
-
-    /// Gives a file a second name, by which it can be put back.
-    pub(crate) fn link(folder: &Folder, from: &OsStr) -> io::Result<Temporary> {
-        Temporary::new(folder, |name| folder.link(from, name)).map(|(temporary, ())| temporary)
-    }
-
-    fn new<T>(folder: &Folder, make: impl Fn(&OsStr) -> io::Result<T>) -> io::Result<(Temporary, T)> {
         WATCH.call_once(watch);
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = OsString::from(format!(".onnxtxt-{}-{number}.tmp", std::process::id()));
             // A signal waits until the file is in the list.
             let mut list = list();
-            match make(&name) {
-                Ok(made) => {
+            match folder.create(&name, permissions) {
+                Ok(file) => {
                     list.push((number, folder.clone(), name.clone()));
-                    return Ok((Temporary { folder: folder.clone(), name, number }, made));
+                    return Ok((Temporary { folder: folder.clone(), name, number }, file));
                 }
                 // Of a program that was killed, or in a folder that other machines write to.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -58,12 +49,29 @@ impl Temporary {
         }
     }
 
-    /// Puts the file into its place.
-    pub(crate) fn rename(&self, to: &OsStr, held: &mut Held) -> io::Result<()> {
-        self.folder.rename(&self.name, to)?;
+    /// Puts the file into its place. What was there has this name then, and goes with it unless it is put back: no file ever has two
+    /// names, which readers of external data refuse.
+    pub(crate) fn replace(&self, place: &OsStr, held: &mut Held) -> io::Result<Replaced> {
+        let found = self.folder.look(place)?;
+        let is_file = found.as_ref().is_some_and(|found| found.kind == Kind::File);
+        // Not every file system can exchange names.
+        if is_file && self.folder.exchange(&self.name, place).is_ok() {
+            return Ok(Replaced::Kept);
+        }
+        self.folder.rename(&self.name, place)?;
         held.0.retain(|(number, ..)| *number != self.number);
-        Ok(())
+        Ok(if found.is_none() { Replaced::Nothing } else { Replaced::Lost })
     }
+}
+
+/// What was in the place that a file got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Replaced {
+    Nothing,
+    /// A file that has the temporary name now.
+    Kept,
+    /// A file that cannot be put back.
+    Lost,
 }
 
 /// While it lives, whoever ends the program with a signal that can be handled waits; so several files get their places or

@@ -1,6 +1,6 @@
 //! `onnxtxt convert`: between text, binary, JSON and textproto, without loss.
 
-use crate::deliver::{Delivery, Weights, deliver, put};
+use crate::deliver::{Delivery, Weights, deliver};
 use crate::document::Document;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
@@ -8,6 +8,7 @@ use crate::output::{self, Target};
 use crate::progress::Work;
 use crate::session::{Session, Status};
 use crate::text::ProfileArg;
+use crate::together::put;
 use anyhow::{bail, ensure};
 use onnx_ir::Diagnostic;
 use onnx_ir::diag::code;
@@ -140,7 +141,7 @@ fn convert_document(
     let options = RaiseOptions { profile: args.profile.into(), visible, ..RaiseOptions::default() };
     match document.write(to, &options)? {
         Ok(content) => {
-            put(target, input.path.as_deref(), &[], |out| out.write_all(&content)).map(|()| Status::Clean)
+            put(target, input.path.as_deref(), &[], &|_, out| out.write_all(&content)).map(|()| Status::Clean)
         }
         Err(diagnostic) => {
             document.report(session, input, &[diagnostic]);
@@ -163,7 +164,7 @@ fn message(input: &Input, to: Form, target: &Target, session: &mut Session) -> a
         }
     };
     match document {
-        Ok(document) => put(target, input.path.as_deref(), &[], |out| out.write_all(document.as_bytes()))
+        Ok(document) => put(target, input.path.as_deref(), &[], &|_, out| out.write_all(document.as_bytes()))
             .map(|()| Status::Clean),
         Err(error) => {
             let diagnostic = crate::input::undecodable(input.form, &error);

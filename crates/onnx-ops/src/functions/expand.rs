@@ -16,9 +16,9 @@
 use super::{FunctionBody, body_of};
 use crate::infer::{InferOptions, infer};
 use crate::schema::{Lookup, Registry, Schema};
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use onnx_ir::pass::{self, Foreign, Inline, OpRef, Operators as _, Report};
-use onnx_ir::{BodyId, Model, NodeId, OpsetImport, normalize_domain};
+use onnx_ir::{BodyId, Model, NodeId, OpsetImport, ValueId, normalize_domain};
 
 /// Bodies in bodies that are expanded; those that there are use each other less deep.
 const MOST_ROUNDS: u32 = 100;
@@ -69,8 +69,11 @@ fn round(
     domains: &mut HashSet<String>,
 ) -> (Report, usize) {
     let facts = infer(model, registry, &InferOptions::default()).facts;
+    let absent = maybe_absent(model);
     let mut others = |model: &Model, body: BodyId, node: NodeId| {
         let schema = schema_of(model, registry, body, node).filter(|schema| (options.select)(schema))?;
+        let mut operands = model.bodies[body].nodes[node].inputs.iter().flatten();
+        (!operands.any(|&operand| absent.contains(&(body, operand)))).then_some(())?;
         let found = body_of(model, registry, &facts, body, node)?;
         may_be_inlined(model, registry, body, &found).then_some(())?;
         domains.insert(normalize_domain(&schema.domain).to_owned());
@@ -100,6 +103,49 @@ fn may_be_inlined(model: &Model, registry: &Registry, body: BodyId, found: &Func
     })
 }
 
+/// Values that may be absent where the model runs: inputs of functions that a call leaves out, and results of calls that are such inputs.
+/// The body of a node that has one would be that of a node that is given it.
+fn maybe_absent(model: &Model) -> HashSet<(BodyId, ValueId)> {
+    let mut absent = HashSet::default();
+    let mut calls = Vec::new();
+    let functions: HashMap<_, _> = model
+        .functions
+        .values()
+        .rev()
+        .map(|f| ((normalize_domain(model.text(f.domain)), f.name, f.overload), f))
+        .collect();
+    for (body, b) in model.bodies.iter().filter(|_| !functions.is_empty()) {
+        for node in b.nodes.values() {
+            let key = (normalize_domain(model.text(node.domain)), node.op, node.overload);
+            if let Some(function) = functions.get(&key) {
+                calls.push((body, node, *function));
+            }
+        }
+    }
+    loop {
+        let before = absent.len();
+        for (caller, node, function) in &calls {
+            let body = function.body;
+            let Some(root) = model.bodies[body].root() else { continue };
+            let graph = &model.bodies[body].graphs[root];
+            for (i, input) in graph.inputs.iter().enumerate() {
+                let given = node.inputs.get(i).copied().flatten();
+                if given.is_none_or(|given| absent.contains(&(*caller, given))) {
+                    absent.extend(input.value.map(|value| (body, value)));
+                }
+            }
+            for (output, result) in graph.outputs.iter().zip(&node.outputs) {
+                if output.value.is_some_and(|value| absent.contains(&(body, value))) {
+                    absent.extend(result.map(|value| (*caller, value)));
+                }
+            }
+        }
+        if absent.len() == before {
+            return absent;
+        }
+    }
+}
+
 /// The schema of the operator that a node applies.
 fn schema_of<'r>(model: &Model, registry: &'r Registry, body: BodyId, node: NodeId) -> Option<&'r Schema> {
     let n = &model.bodies[body].nodes[node];
@@ -123,4 +169,34 @@ fn remove_imports(model: &mut Model, domains: &HashSet<String>) {
     };
     header.opset_imports.retain(is_wanted);
     functions.values_mut().for_each(|function| function.opset_imports.retain(is_wanted));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The operators that are left after expanding everything.
+    fn expanded(text: &str) -> Vec<String> {
+        let mut model = onnx_text::read_model(text).model;
+        let options = Expand { select: &|_| true, depth: None, max_nodes: 100 };
+        expand(&mut model, Registry::builtin(), &options);
+        let nodes = model.bodies.values().flat_map(|body| body.nodes.values());
+        nodes.map(|node| model.text(node.op).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_node_whose_operand_may_be_absent_stays() {
+        let model = |call: &str, outputs: &str, in_f: &str| {
+            format!(
+                "<ir_version: 10, opset_import: [\"\": 21, \"l\": 1]> g (float[2] x, float m) => (float[2] z) {{ {call} }}
+                <domain: \"l\", opset_import: [\"\": 21]> f (a, least) => ({outputs}) {{ {in_f} }}"
+            )
+        };
+        let has_clip = |text: String| expanded(&text).contains(&"Clip".to_owned());
+        // The input of the function, and a result that is one.
+        assert!(has_clip(model("z = l.f(x)", "b", "b = Clip(a, least)")));
+        assert!(has_clip(model("y, k = l.f(x) z = Clip(y, k)", "b, least", "b = Neg(a)")));
+        assert!(!has_clip(model("z = l.f(x, m)", "b", "b = Clip(a, least)")));
+        assert!(!has_clip(model("y, k = l.f(x, m) z = Clip(y, k)", "b, least", "b = Neg(a)")));
+    }
 }

@@ -23,5 +23,5 @@ mod moves;
 mod places;
 
 pub use folder::Folder;
-pub use moves::{Chunk, DataFile, Layout, Load, MARK, Which, externalize, has_marks, internalize};
+pub use moves::{Chunk, DataFile, Layout, Load, MARK, Which, externalize, has_marks, internalize, relocate};
 pub use places::{external_tensors, is_stored_outside};

@@ -150,6 +150,21 @@ pub fn externalize(model: &mut Model, at_least: u64, layout: Layout<'_>, mark: b
     files
 }
 
+/// Lets every tensor that points into the file at `location` point into the one at `to`.
+pub fn relocate(model: &mut Model, location: &str, to: &str) {
+    let to = model.names.intern(to);
+    for (body, id, _) in places::tensors(model) {
+        let names = &model.names;
+        let is = |name: Option<onnx_ir::Name>, text: &str| name.is_some_and(|name| &names[name] == text);
+        let tensor = &mut model.bodies[body].tensors[id];
+        let points_there = |entry: &onnx_ir::Entry| is(entry.key, "location") && is(entry.value, location);
+        if tensor.extra().external.iter().any(points_there) {
+            let entries = tensor.extra_mut().external.iter_mut();
+            entries.filter(|entry| points_there(entry)).for_each(|entry| entry.value = Some(to));
+        }
+    }
+}
+
 const EXPLICIT: &str = " explicit";
 
 fn size(bytes: &Bytes) -> u64 {
@@ -347,6 +362,18 @@ mod tests {
 
     fn is_external(model: &Model) -> bool {
         super::super::is_stored_outside(model)
+    }
+
+    #[test]
+    fn only_the_tensors_of_a_file_are_relocated() {
+        let mut moved = model(samples());
+        externalize(&mut moved, 1, Layout::Each("m"), true);
+        relocate(&mut moved, "m/1.bin", "other");
+        let locations: Vec<_> = super::super::external_tensors(&moved)
+            .iter()
+            .map(|(tensor, _)| moved.names[tensor.external(&moved.names, "location").unwrap()].to_owned())
+            .collect();
+        assert_eq!(locations, ["m/0.bin", "other", "m/2.bin", "m/3.bin"]);
     }
 
     #[test]

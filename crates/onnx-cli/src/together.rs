@@ -1,0 +1,359 @@
+//! A model and the files of its weights, replaced together.
+//!
+//! Two files cannot be replaced in one moment, and not every runtime that reads them compares a checksum. So where weights
+//! are replaced that the old model uses, the new model refers to a copy of its weights first, whose name is made of their
+//! content:
+//!
+//! ```text
+//! 1. m.onnx.data.4d1e…  is a copy of the new weights   old model, old weights
+//! 2. m.onnx             refers to m.onnx.data.4d1e…    new model, new weights
+//! 3. m.onnx.data        is the new weights             the same
+//! 4. m.onnx             refers to m.onnx.data          the same
+//! 5. m.onnx.data.4d1e…  is removed                     the same
+//! ```
+//!
+//! Whenever the program is killed, the model and the weights that it refers to are both old or both new. It is a copy and no link
+//! because readers refuse external data that has several names. A copy that was left behind goes with the next run that replaces
+//! the model by the same one, or a model that refers to it.
+
+use crate::input::Input;
+use crate::output::{self, Batch, Pending, Replace, Target};
+use crate::place::{Kind, Place};
+use crate::reads;
+use crate::temporary;
+use anyhow::{Context as _, ensure};
+use onnx_ir::Model;
+use onnx_proto::external::{self, DataFile};
+use std::cell::LazyCell;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// Weights whose file has another name for a while.
+pub(crate) struct Moved {
+    /// The location that the model says.
+    pub(crate) from: String,
+    /// The location for now.
+    pub(crate) to: String,
+}
+
+/// Writes a model whose weights are where it says but for those that are moved.
+pub(crate) type WriteModel<'w> = dyn Fn(&[Moved], &mut dyn Write) -> io::Result<()> + 'w;
+
+/// What a model names as places of data.
+pub(crate) fn locations(model: &Model) -> impl Iterator<Item = &str> {
+    let entries =
+        external::external_tensors(model).into_iter().flat_map(|(tensor, _)| &tensor.extra().external);
+    entries.filter(|entry| model.text(entry.key) == "location").map(|entry| model.text(entry.value))
+}
+
+/// A location without what says nothing: `./a//b` is `a/b`.
+pub(crate) fn plain(location: &str) -> PathBuf {
+    Path::new(location).components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// Writes the result and the files beside it: all of them first, then all into their places.
+pub(crate) fn put(
+    target: &Target,
+    input: Option<&Path>,
+    files: &[DataFile],
+    write: &WriteModel<'_>,
+) -> anyhow::Result<()> {
+    let path = match target {
+        Target::Stdout => return output::to_stdout(|out| write(&[], out)),
+        Target::File(path) => path,
+    };
+    // What is the input was asked for; with it go its own weights.
+    let is_input = input.is_some_and(|input| target.is(input));
+    let replace = if is_input { Replace::Read } else { Replace::Unread };
+    if files.is_empty() {
+        return Pending::write(path, replace, |out| write(&[], out))?.commit();
+    }
+    let place = Place::of(path)?;
+    let old = LazyCell::new(|| used_by(&place));
+    let mut weights = Vec::new();
+    for file in files {
+        let beside = place.beside(&file.location)?;
+        is_replaced(&place, &beside, file, replace, &old)?;
+        let pending = Pending::write_at(beside.clone(), replace, |out| file.write(out))?;
+        weights.push(Weights { file, place: beside, pending });
+    }
+    let model = Pending::write_at(place.clone(), replace, |out| write(&[], out))?;
+    let _lock = place.folder.lock().with_context(|| format!("cannot write {}", place.shown))?;
+    // Another run may have put something there in the meantime.
+    let old = LazyCell::new(|| used_by(&place));
+    let mut replaced = Vec::new();
+    for one in &weights {
+        if is_replaced(&place, &one.place, one.file, replace, &old)? {
+            replaced.push(one);
+        }
+    }
+    let left = left_behind(&place, &old, &weights, replace)?;
+    if replaced.is_empty() {
+        output::commit_all(weights.into_iter().map(|one| one.pending).chain([model]).collect())?;
+    } else {
+        let moved =
+            replaced.iter().map(|one| Moved { from: one.file.location.clone(), to: copy_name(one.file) });
+        let moved: Vec<Moved> = moved.collect();
+        let copies = replaced.iter().map(|one| copy(&place, one.file)).collect::<anyhow::Result<Vec<_>>>()?;
+        let first = Pending::write_at(place.clone(), replace, |out| write(&moved, out))?;
+        replace_both(weights, model, first, copies.into_iter().flatten().collect())?;
+    }
+    for place in left {
+        // This run has what it read of it.
+        _ = place.folder.remove(&place.name);
+    }
+    Ok(())
+}
+
+/// A file of weights that is written and not yet in its place.
+struct Weights<'f> {
+    file: &'f DataFile,
+    place: Place,
+    pending: Pending,
+}
+
+/// The locations of weights that a model uses, if there is one.
+fn used_by(model: &Place) -> Vec<PathBuf> {
+    match Input::look(Path::new(&model.shown)) {
+        Ok(input) => locations(&input.load().model).map(plain).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Whether there are other weights in a place beside a model, which are those of the `old` one. An error if nothing may be
+/// written there.
+fn is_replaced(
+    model: &Place,
+    place: &Place,
+    file: &DataFile,
+    replace: Replace,
+    old: &[PathBuf],
+) -> anyhow::Result<bool> {
+    let name = &place.shown;
+    let cannot = || format!("cannot write {name}");
+    let Some(existing) = place.look().with_context(cannot)? else { return Ok(false) };
+    output::may_replace(name, &existing, replace)?;
+    let content = place.folder.read(&place.name).with_context(cannot)?;
+    if file.is_content(content).with_context(cannot)? {
+        return Ok(false);
+    }
+    let is_own = |used: &PathBuf| used == Path::new(&file.location) || is_copy_name(used, &file.location);
+    ensure!(
+        old.iter().any(is_own),
+        "{name} exists and is not used by {}, so it may be the weights of another model: remove it, choose another \
+         name, or use --weights inline",
+        model.shown
+    );
+    Ok(true)
+}
+
+/// Copies that a run left which was killed: those of the same weights, and those that the old model uses. What this run reads is
+/// not among them.
+fn left_behind(
+    model: &Place,
+    old: &[PathBuf],
+    weights: &[Weights<'_>],
+    replace: Replace,
+) -> anyhow::Result<Vec<Place>> {
+    let mut left = Vec::new();
+    for one in weights {
+        let same = PathBuf::from(copy_name(one.file));
+        let names = old.iter().filter(|name| is_copy_name(name, &one.file.location)).chain([&same]);
+        for name in names.filter_map(|name| name.to_str()) {
+            let place = model.beside(name)?;
+            let Some(found) = place.look()?.filter(|found| found.kind == Kind::File) else { continue };
+            let is_old = old.iter().any(|used| used == Path::new(name));
+            let is_read = replace == Replace::Unread && reads::name_of(found.file).is_some();
+            if !is_read && (is_old || one.file.is_content(place.folder.read(&place.name)?)?) {
+                left.push(place);
+            }
+        }
+    }
+    Ok(left)
+}
+
+/// The digits of a checksum that the name of a copy has.
+const DIGITS: usize = 16;
+
+/// Another location for weights, which is made of their content.
+fn copy_name(file: &DataFile) -> String {
+    let digits = file.sha1.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}"));
+    format!("{}.{}", file.location, digits.collect::<String>())
+}
+
+/// Whether a location is one that [`copy_name`] makes for the file at another one.
+fn is_copy_name(name: &Path, location: &str) -> bool {
+    let rest = name.to_str().and_then(|name| name.strip_prefix(location)?.strip_prefix('.'));
+    rest.is_some_and(|rest| rest.len() == DIGITS && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Writes a copy of weights, unless a run that was killed left one.
+fn copy(model: &Place, file: &DataFile) -> anyhow::Result<Option<(Place, Pending)>> {
+    let place = model.beside(&copy_name(file))?;
+    if place.look()?.is_none() {
+        let pending = Pending::write_at(place.clone(), Replace::Unread, |out| file.write(out))?;
+        return Ok(Some((place, pending)));
+    }
+    let found = place.look()?;
+    let is_same = found.is_some_and(|found| found.kind == Kind::File)
+        && file.is_content(place.folder.read(&place.name)?)?;
+    ensure!(is_same, "{} exists: remove it, or choose another name", place.shown);
+    Ok(None)
+}
+
+/// Puts weights and model into their places where the old model uses old weights. `first` is the new model that refers to
+/// copies of the new weights.
+fn replace_both(
+    weights: Vec<Weights<'_>>,
+    model: Pending,
+    first: Pending,
+    copies: Vec<(Place, Pending)>,
+) -> anyhow::Result<()> {
+    let (places, copies): (Vec<Place>, Vec<Pending>) = copies.into_iter().unzip();
+    let mut copies = Batch::new(copies)?;
+    let mut first = Batch::new(vec![first])?;
+    let mut last = Batch::new(weights.into_iter().map(|one| one.pending).chain([model]).collect())?;
+    let mut held = temporary::hold();
+    let mut replace = || {
+        copies.replace(&mut held)?;
+        copies.sync();
+        first.replace(&mut held).inspect_err(|_| copies.put_back(&mut held))?;
+        first.sync();
+        last.replace(&mut held).inspect_err(|_| {
+            first.put_back(&mut held);
+            copies.put_back(&mut held);
+        })
+    };
+    replace()?;
+    last.sync();
+    for place in places {
+        _ = place.folder.remove(&place.name);
+    }
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use crate::place::faults;
+    use crate::session::Session;
+    use clap::Parser as _;
+    use onnx_proto::external::{Folder, Which, internalize};
+    use std::fs;
+
+    /// The folder and the number of changes, in the environment of a child.
+    const DIES: &str = "ONNXTXT_TEST_DIES_AFTER";
+    const ME: &str = "together::tests::a_program_that_is_killed_leaves_a_model_with_its_weights";
+
+    /// A model with two tensors of 8 KiB.
+    fn text(number: u8) -> String {
+        let elements = vec![format!("{number}"); 2048].join(", ");
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 21]> g (float[2048] x) => (float[2048] z) <float[2048] v = {{{elements}}}, \
+             float[2048] w = {{{elements}}}> {{ y = Add(x, v) z = Mul(y, w) }}"
+        )
+    }
+
+    /// Converts in a process of its own, which is killed after so many changes of a folder. Whether it was not.
+    fn convert(folder: &Path, changes: usize, to: &str, weights: &str) -> bool {
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", ME])
+            .env(DIES, format!("{changes} {to} {weights}"))
+            .current_dir(folder)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        status.success()
+    }
+
+    fn run_child(case: &str) {
+        let words: Vec<&str> = case.split(' ').collect();
+        let [changes, to, weights] = words[..] else { panic!("{case}") };
+        faults::die_after(changes.parse().unwrap());
+        let cli =
+            Cli::parse_from(["onnxtxt", "-q", "convert", "new.onnxtxt", "-o", to, "--weights", weights]);
+        let mut session = Session::new(&cli.global);
+        crate::run(&cli.command, &mut session).unwrap();
+    }
+
+    /// The model at a path with the weights that it refers to, in wire format.
+    fn whole(path: &Path) -> Vec<u8> {
+        let mut model = Input::look(path).unwrap().load().model;
+        let mut folder = Folder::of(path);
+        // Whether the weights are the model's own is what is asked, so no checksum may say it.
+        let found = internalize(&mut model, Which::All, &mut |model, tensor, entity| {
+            folder.load(model, tensor, entity, false)
+        });
+        assert!(found.is_empty(), "{found:?}");
+        onnx_proto::write(&model).unwrap()
+    }
+
+    #[test]
+    fn a_program_that_is_killed_leaves_a_model_with_its_weights() {
+        if let Ok(case) = std::env::var(DIES) {
+            return run_child(&case);
+        }
+        for (output, weights) in [("m.onnx", "sidecar"), ("m.onnx", "files"), ("m.onnxtxt", "sidecar")] {
+            let made = |number: u8| {
+                let folder = tempfile::tempdir().unwrap();
+                fs::write(folder.path().join("new.onnxtxt"), text(number)).unwrap();
+                assert!(convert(folder.path(), usize::MAX, output, weights));
+                let whole = whole(&folder.path().join(output));
+                (folder, whole)
+            };
+            let ((template, old), (_, new)) = (made(1), made(2));
+            fs::write(template.path().join("new.onnxtxt"), text(2)).unwrap();
+            let before = names(template.path());
+            let mut seen = Vec::new();
+            for changes in 0.. {
+                let folder = tempfile::tempdir().unwrap();
+                for name in &before {
+                    let to = folder.path().join(name);
+                    fs::create_dir_all(to.parent().unwrap()).unwrap();
+                    fs::copy(template.path().join(name), to).unwrap();
+                }
+                let is_done = convert(folder.path(), changes, output, weights);
+                let now = whole(&folder.path().join(output));
+                let case = format!("{output}, {weights}: killed after {changes} changes");
+                assert!(now == old || now == new, "{case}");
+                seen.push(now == new);
+                // Nothing that was left is in the way, or stays.
+                assert!(convert(folder.path(), usize::MAX, output, weights), "{case}");
+                assert!(whole(&folder.path().join(output)) == new, "{case}");
+                assert_eq!(names(folder.path()), before, "{case}");
+                if is_done {
+                    break;
+                }
+            }
+            // New from some change on, and killed before, between and after the two.
+            assert!(seen.is_sorted() && seen.iter().filter(|&&is_new| is_new).count() > 3, "{seen:?}");
+        }
+    }
+
+    /// The files in a folder and the folders in it, but for those that a program that is killed cannot remove.
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if entry.path().is_dir() {
+                names.extend(self::names(&entry.path()).into_iter().map(|inner| format!("{name}/{inner}")));
+            } else if !name.starts_with(".onnxtxt-") {
+                names.push(name);
+            }
+        }
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn names_of_copies_are_known() {
+        let file = DataFile { location: "a/0.bin".to_owned(), chunks: Vec::new(), sha1: [0xa7; 20] };
+        assert_eq!(copy_name(&file), "a/0.bin.a7a7a7a7a7a7a7a7");
+        assert!(is_copy_name(Path::new(&copy_name(&file)), "a/0.bin"));
+        for other in ["a/0.bin", "a/0.bin.a7", "a/0.bin.data-of-user-000", "a/1.bin.a7a7a7a7a7a7a7a7"] {
+            assert!(!is_copy_name(Path::new(other), "a/0.bin"), "{other}");
+        }
+    }
+}
