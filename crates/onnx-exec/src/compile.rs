@@ -1,6 +1,6 @@
 //! Prepares a model: functions inlined, nodes in order, and for each node what runs it.
 
-use crate::control::Control;
+use crate::control::{self, Control, Kind};
 use crate::data::dense;
 use crate::failure::Failure;
 use crate::formula::{Prepared, Signature};
@@ -32,6 +32,9 @@ pub struct CompileOptions {
     pub check_loops: bool,
     /// Whether nodes are run one by one, and nothing is fused: the plain way, which is slow.
     pub node_by_node: bool,
+    /// Is told of the bytes of stored tensors that are not read again, since what they are needed for was made of them: a program
+    /// that maps files can leave their pages to the system.
+    pub release: Option<fn(&[u8])>,
 }
 
 impl CompileOptions {
@@ -69,7 +72,12 @@ pub struct Executable<'r> {
     pub(crate) given: Mutex<Option<Arc<Given>>>,
     /// Memory that a run leaves for the next one.
     pub(crate) recycler: Arc<Recycler>,
+    /// Room for the values of a run, without any.
+    pub(crate) rooms: Mutex<Vec<Values>>,
 }
+
+/// The values of a run.
+pub(crate) type Values = SecondaryMap<ValueId, Option<Value>>;
 
 /// Plans, by the graph and the node that they begin with.
 type Plans = HashMap<(GraphId, usize), Vec<Arc<Plan>>>;
@@ -106,6 +114,7 @@ pub fn compile<'r>(
         found.push(Diagnostic::new(&code::CANNOT_RUN, Place::Nowhere, "the model has no graph to run"));
         return Err(found);
     };
+    control::hoist(&mut model, body);
     let mut executable = Executable {
         liveness: Liveness::of(&model.bodies[body]),
         model,
@@ -123,6 +132,7 @@ pub fn compile<'r>(
         plans: Mutex::default(),
         given: Mutex::default(),
         recycler: Arc::default(),
+        rooms: Mutex::default(),
     };
     executable.store(&mut found);
     executable.act(&mut found);
@@ -161,7 +171,9 @@ pub(crate) fn compile_body<'r>(
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
     let Executable { model, registry, body, .. } = around;
     let alone = functions::alone(model, registry, *body, node, function);
-    compile(&alone, registry, &around.options)
+    let mut made = compile(&alone, registry, &around.options)?;
+    made.recycler = Arc::clone(&around.recycler);
+    Ok(made)
 }
 
 impl Executable<'_> {
@@ -303,8 +315,8 @@ impl Executable<'_> {
                 }
             };
         }
-        if let Some(control) = Control::find(domain, op) {
-            return Ok(Action::Control(control));
+        if let Some(kind) = Kind::find(domain, op) {
+            return Ok(Action::Control(Control::of(kind, &attrs)));
         }
         let kernel = kernels::find(domain, op);
         let kernel = kernel.or_else(|| kernels::find_of_training(domain, op, &attrs));

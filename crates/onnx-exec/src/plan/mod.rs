@@ -30,6 +30,7 @@ mod index;
 mod layout;
 mod place;
 mod rewrite;
+mod room;
 mod run;
 mod schedule;
 mod split;
@@ -40,6 +41,7 @@ mod weigh;
 use constants::Which;
 pub(crate) use define::Stretch;
 use index::Position;
+use room::Rooms;
 pub use schedule::{Schedule, Stats};
 
 pub(crate) use run::Stopped;
@@ -80,6 +82,8 @@ pub(crate) struct Plan {
     expected: HashMap<ValueId, usize>,
     /// The slots of values that have one.
     named: Vec<(ValueId, usize)>,
+    /// What runs work in.
+    rooms: Rooms,
 }
 
 /// What a plan takes for granted of a value.
@@ -235,7 +239,8 @@ impl Plan {
         let nodes = &executable.body().graphs[graph].nodes[start..end];
         let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);
         let nodes = start..end;
-        let plan = Plan { nodes, needs, slots, folded, places, steps, arena, refused, expected, named };
+        let rooms = Rooms::default();
+        let plan = Plan { nodes, needs, slots, folded, places, steps, arena, refused, expected, named, rooms };
         debug_assert_eq!(plan.mistake(), None);
         Ok(Some(plan))
     }

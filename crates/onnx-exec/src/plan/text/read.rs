@@ -372,6 +372,7 @@ impl<'t, 'x, 'r> Build<'t, 'x, 'r> {
             refused: HashMap::default(),
             expected,
             named,
+            rooms: Default::default(),
         };
         let at = |slot: usize| self.said_at.get(&slot).cloned().unwrap_or(0..0);
         if let Some((slot, why)) = plan.mistake() {
