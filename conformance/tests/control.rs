@@ -108,8 +108,12 @@ const CASES: &[(&str, &[usize])] = &[
 #[test]
 fn graphs_in_nodes_give_what_their_nodes_give() {
     for (graph, dims) in CASES {
-        let text = format!("<ir_version: 10, opset_import: [\"\": 21]>\nnested {graph}\n").replace("(u, zero)", "(u, first)");
-        let text = text.replace("float[3] w = {0.5, 0.25, 2}, int64[1] first = {0}>", "float[3] w = {0.5, 0.25, 2}, int64[1] first = {0}>");
+        let text = format!("<ir_version: 10, opset_import: [\"\": 21]>\nnested {graph}\n")
+            .replace("(u, zero)", "(u, first)");
+        let text = text.replace(
+            "float[3] w = {0.5, 0.25, 2}, int64[1] first = {0}>",
+            "float[3] w = {0.5, 0.25, 2}, int64[1] first = {0}>",
+        );
         let model = read_text(&text).unwrap_or_else(|why| panic!("{graph}: {why}"));
         let registry = registry_of(&model);
         let plain = CompileOptions { node_by_node: true, ..CompileOptions::default() };
@@ -117,7 +121,8 @@ fn graphs_in_nodes_give_what_their_nodes_give() {
             compile(&model, registry, &options).unwrap_or_else(|found| panic!("{graph}: {found:?}"))
         });
         for start in [0.0f32, 0.3] {
-            let numbers: Vec<f32> = (0..dims.iter().product::<usize>()).map(|i| (i as f32 + start).sin()).collect();
+            let numbers: Vec<f32> =
+                (0..dims.iter().product::<usize>()).map(|i| (i as f32 + start).sin()).collect();
             let x = Tensor::over(dims, numbers).expect("as many as there are");
             let run = |executable: &onnx_exec::Executable<'_>, threads| {
                 let options = RunOptions { threads, ..RunOptions::default() };

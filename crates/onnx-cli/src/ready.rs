@@ -65,7 +65,8 @@ impl Ready {
     /// The model, prepared, or everything that stands in the way.
     pub(crate) fn executable(&self) -> Result<Executable<'_>, Vec<Diagnostic>> {
         let model = &self.loaded.model;
-        let options = CompileOptions { release: Some(onnx_proto::file::release), ..CompileOptions::default() };
+        let options =
+            CompileOptions { release: Some(onnx_proto::file::release), ..CompileOptions::default() };
         compile(model, self.operators.of(model), &options)
     }
 

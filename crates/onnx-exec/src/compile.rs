@@ -16,7 +16,8 @@ use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Inline};
 use onnx_ir::{
-    Body, BodyId, GraphId, Model, NodeId, Origin, Port, SecondaryMap, ValueDef, ValueId, normalize_domain,
+    Body, BodyId, GraphId, Model, NodeId, Origin, Payload, Port, SecondaryMap, ValueDef, ValueId,
+    normalize_domain,
 };
 use onnx_ops::functions::{self, FunctionBody, has_body};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
@@ -237,7 +238,17 @@ impl Executable<'_> {
         let number = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
         for (g, graph) in body.graphs.iter() {
             for (i, init) in graph.initializers.iter().enumerate() {
-                let tensor = Tensor::stored(&body.tensors[init.tensor]);
+                let stored = &body.tensors[init.tensor];
+                let tensor = Tensor::stored(stored);
+                if let (Ok(tensor), Some(release)) = (&tensor, self.options.release)
+                    && !tensor.is_stored()
+                {
+                    for payload in &stored.data {
+                        if let Payload::Entries { bytes, .. } = payload {
+                            release(bytes);
+                        }
+                    }
+                }
                 take(init.value, tensor, Entity::Initializer(self.body, g, number(i)));
             }
             for (i, init) in graph.sparse_initializers.iter().enumerate() {

@@ -242,7 +242,8 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..runs {
                         let mut numbers = [0usize; 9];
-                        let parts: Vec<_> = numbers.iter_mut().map(|number| Mutex::new(Some(number))).collect();
+                        let parts: Vec<_> =
+                            numbers.iter_mut().map(|number| Mutex::new(Some(number))).collect();
                         with_threads(3, || each(&parts, &|_, number| *number += 1));
                         drop(parts);
                         assert_eq!(numbers, [1; 9]);

@@ -361,7 +361,8 @@ mod tests {
         drop(second);
         let third = recycler.shared(1024, Contents::Zeros).expect("there is memory");
         assert!(third.bytes().as_ptr().addr() == at && third.bytes().iter().all(|byte| *byte == 0));
-        let many: Vec<Shared> = (0..1000).map(|_| recycler.shared(1024, Contents::Any).expect("memory")).collect();
+        let many: Vec<Shared> =
+            (0..1000).map(|_| recycler.shared(1024, Contents::Any).expect("memory")).collect();
         drop(many);
         assert_eq!(recycler.shelves()[4].len(), MOST_ON_SHELF / 1024);
         drop(recycler);

@@ -196,9 +196,8 @@ mod watch {
     pub(super) fn release(part: &[u8]) {
         let start = part.as_ptr().addr();
         let end = start + part.len();
-        let is_mapped = |watched: &Watched| {
-            watched.start <= start && end <= watched.end.load(Ordering::Acquire)
-        };
+        let is_mapped =
+            |watched: &Watched| watched.start <= start && end <= watched.end.load(Ordering::Acquire);
         let skipped = start.next_multiple_of(PAGES) - start;
         let length = (part.len().saturating_sub(skipped)) / PAGES * PAGES;
         if length == 0 || !all().any(is_mapped) {

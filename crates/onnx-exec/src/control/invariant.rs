@@ -101,7 +101,9 @@ fn passes(model: &Model, body: BodyId, input: ValueId, mut result: ValueId) -> b
         let ValueDef::Output(node, _) = b.values[result].def else { return false };
         let n = &b.nodes[node];
         match (model.text(n.op), n.inputs.first()) {
-            ("Identity", Some(Some(before))) if normalize_domain(model.text(n.domain)).is_empty() => result = *before,
+            ("Identity", Some(Some(before))) if normalize_domain(model.text(n.domain)).is_empty() => {
+                result = *before
+            }
             _ => return false,
         }
     }

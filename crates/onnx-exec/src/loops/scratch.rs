@@ -57,7 +57,8 @@ impl<T: Pod> Deref for Scratch<T> {
 
 impl<T: Pod> DerefMut for Scratch<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.block.bytes_mut()[..self.count * size_of::<T>()])[..self.count]
+        &mut bytemuck::cast_slice_mut(&mut self.block.bytes_mut()[..self.count * size_of::<T>()])
+            [..self.count]
     }
 }
 

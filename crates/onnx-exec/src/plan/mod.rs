@@ -240,7 +240,8 @@ impl Plan {
         let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);
         let nodes = start..end;
         let rooms = Rooms::default();
-        let plan = Plan { nodes, needs, slots, folded, places, steps, arena, refused, expected, named, rooms };
+        let plan =
+            Plan { nodes, needs, slots, folded, places, steps, arena, refused, expected, named, rooms };
         debug_assert_eq!(plan.mistake(), None);
         Ok(Some(plan))
     }

@@ -188,7 +188,9 @@ fn access(plan: &Plan, kernel: &Kernel, value_of: &HashMap<usize, ValueId>) -> A
     let mut own = Vec::with_capacity(kernel.members.len());
     for (i, member) in kernel.members.iter().enumerate() {
         let slot = member.assignment.slot;
-        own.push((plan.places[slot] == Place::Own).then(|| Own { slot, value: value_of.get(&slot).copied() }));
+        own.push(
+            (plan.places[slot] == Place::Own).then(|| Own { slot, value: value_of.get(&slot).copied() }),
+        );
         parts.extend(range(slot).map(|range| (range, slot, Part::Written(i))));
     }
     let mut loads = Vec::with_capacity(kernel.loads.len());

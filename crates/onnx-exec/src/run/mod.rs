@@ -103,10 +103,7 @@ impl<'x, 'r> Run<'x, 'r> {
         }
     }
 
-    fn main(
-        mut self,
-        inputs: Vec<Option<Value>>,
-    ) -> Result<(Vec<Value>, Destinations), Box<Diagnostic>> {
+    fn main(mut self, inputs: Vec<Option<Value>>) -> Result<(Vec<Value>, Destinations), Box<Diagnostic>> {
         self.take(inputs)?;
         let root = self.executable.root;
         self.nodes(root)?;

@@ -57,7 +57,9 @@ impl Buffer {
     /// Some of the bytes, which are not copied; they are there. What is made stays, and stays charged, as long as they are held.
     pub(super) fn part(&self, part: Range<usize>) -> Buffer {
         match self {
-            Buffer::Made(made, all) => Buffer::Made(made.clone(), all.start + part.start..all.start + part.end),
+            Buffer::Made(made, all) => {
+                Buffer::Made(made.clone(), all.start + part.start..all.start + part.end)
+            }
             Buffer::Mapped(bytes) => Buffer::Mapped(bytes.slice(part)),
         }
     }
@@ -80,6 +82,10 @@ impl Buffer {
     /// All bytes as words; their alignment was seen to when the buffer was made.
     pub(super) fn words<T: bytemuck::Pod>(&self) -> &[T] {
         bytemuck::cast_slice(self.bytes())
+    }
+
+    pub(super) fn is_mapped(&self) -> bool {
+        matches!(self, Buffer::Mapped(_))
     }
 
     /// Whether they may be written as they are.

@@ -234,6 +234,11 @@ impl Tensor {
         Some(Tensor { elem: self.elem, dims: Dims::from_slice(dims), data })
     }
 
+    /// Whether its numbers are those that a model stores, and not a copy.
+    pub(crate) fn is_stored(&self) -> bool {
+        matches!(&self.data, Data::Numbers(buffer) if buffer.is_mapped())
+    }
+
     /// Whether its numbers lie in memory that was made here, and nobody else has that.
     pub(crate) fn is_mine(&self) -> bool {
         matches!(&self.data, Data::Numbers(buffer) if buffer.is_mine())

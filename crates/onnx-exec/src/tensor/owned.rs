@@ -90,8 +90,10 @@ mod tests {
     #[test]
     fn bytes_are_copied_where_they_are_not_aligned() {
         let all = Bytes::from_owner(vec![0u8; 64]);
-        let skipped = (1..=8).find(|at| !(all.as_ptr().addr() + at).is_multiple_of(8)).expect("seven of eight");
-        let tensor = Tensor::from_bytes(ElemType::DOUBLE, &[2], all.slice(skipped..skipped + 16)).expect("two");
+        let skipped =
+            (1..=8).find(|at| !(all.as_ptr().addr() + at).is_multiple_of(8)).expect("seven of eight");
+        let tensor =
+            Tensor::from_bytes(ElemType::DOUBLE, &[2], all.slice(skipped..skipped + 16)).expect("two");
         assert_eq!(tensor.slice::<f64>().expect("doubles"), [0.0, 0.0]);
         assert!(Tensor::from_bytes(ElemType::DOUBLE, &[2], all.slice(..15)).is_err());
         assert!(Tensor::from_bytes(ElemType::STRING, &[2], all).is_err());
