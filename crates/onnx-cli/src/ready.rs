@@ -65,7 +65,8 @@ impl Ready {
     /// The model, prepared, or everything that stands in the way.
     pub(crate) fn executable(&self, options: &CompileOptions) -> Result<Executable<'_>, Vec<Diagnostic>> {
         let model = &self.loaded.model;
-        compile(model, self.operators.of(model), options)
+        let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
+        compile(model, self.operators.of(model), &options)
     }
 
     /// What `check` calls errors.

@@ -5,6 +5,7 @@
 //! and ends where it is cancelled.
 
 use crate::Failure;
+use crate::recycle::Recycler;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -25,7 +26,7 @@ impl Memory {
 
     /// Charges the tensors that `work` makes on this thread, until they are dropped.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
-        Budget::with_memory(self, u64::MAX, None).enter(work)
+        Arc::new(Budget::with_memory(self, u64::MAX, None)).enter(work)
     }
 }
 
@@ -43,6 +44,8 @@ pub(crate) struct Budget {
     account: Arc<Account>,
     steps: AtomicU64,
     cancel: Option<Arc<AtomicBool>>,
+    /// Where the memory of tensors comes from.
+    recycler: Option<Arc<Recycler>>,
 }
 
 /// What a tensor takes besides its elements: without it, millions of small ones would take much more than they may.
@@ -67,15 +70,20 @@ impl Account {
 
 impl Budget {
     /// So many bytes, and so many steps; `cancel` ends what is asked whether it may go on.
-    pub(crate) fn new(most: usize, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Arc<Self> {
+    pub(crate) fn new(most: usize, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Self {
         Budget::with_memory(&Memory::new(most), steps, cancel)
     }
 
     /// The memory is one of which something may be in use already.
-    pub(crate) fn with_memory(memory: &Memory, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Arc<Self> {
+    pub(crate) fn with_memory(memory: &Memory, steps: u64, cancel: Option<Arc<AtomicBool>>) -> Self {
         let account = Arc::clone(&memory.0);
         account.peak.store(account.used.load(Ordering::Relaxed), Ordering::Relaxed);
-        Arc::new(Budget { account, steps: AtomicU64::new(steps), cancel })
+        Budget { account, steps: AtomicU64::new(steps), cancel, recycler: None }
+    }
+
+    /// The same, with a recycler that the memory of tensors comes from.
+    pub(crate) fn with_recycler(self, recycler: &Arc<Recycler>) -> Arc<Self> {
+        Arc::new(Budget { recycler: Some(Arc::clone(recycler)), ..self })
     }
 
     /// The one that this thread is in.
@@ -204,6 +212,11 @@ impl Drop for Charge {
     }
 }
 
+/// Where the memory of tensors comes from that are made on this thread.
+pub(crate) fn recycler() -> Option<Arc<Recycler>> {
+    CURRENT.with_borrow(|current| current.as_ref()?.recycler.clone())
+}
+
 /// The bytes that the budget of this thread has left, if there is one.
 pub(crate) fn room() -> Option<usize> {
     CURRENT.with_borrow(|current| {
@@ -223,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_is_dropped_can_be_used_again() {
-        let budget = Budget::new(100, 10, None);
+        let budget = Arc::new(Budget::new(100, 10, None));
         budget.enter(|| {
             let first = Charge::of(60).expect("60 of 100");
             assert!(Charge::of(60).is_err());
@@ -237,7 +250,7 @@ mod tests {
     #[test]
     fn steps_are_taken_once_and_not_when_cancelled() {
         let cancel = Arc::new(AtomicBool::new(false));
-        let budget = Budget::new(0, 10, Some(Arc::clone(&cancel)));
+        let budget = Arc::new(Budget::new(0, 10, Some(Arc::clone(&cancel))));
         budget.enter(|| {
             assert!(spend(6).is_ok());
             assert!(spend(6).is_err());

@@ -1,6 +1,6 @@
 //! Prepares a model: functions inlined, nodes in order, and for each node what runs it.
 
-use crate::control::Control;
+use crate::control::{self, Control, Kind};
 use crate::data::dense;
 use crate::failure::Failure;
 use crate::formula::{Prepared, Signature};
@@ -16,7 +16,8 @@ use foldhash::HashMap;
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Inline};
 use onnx_ir::{
-    Body, BodyId, GraphId, Model, NodeId, Origin, Port, SecondaryMap, ValueDef, ValueId, normalize_domain,
+    Body, BodyId, GraphId, Model, NodeId, Origin, Payload, Port, SecondaryMap, ValueDef, ValueId,
+    normalize_domain,
 };
 use onnx_ops::functions::{self, FunctionBody, has_body};
 use onnx_ops::infer::{Fact, Stepwise, Ty};
@@ -35,6 +36,9 @@ pub struct CompileOptions {
     /// Whether every node rounds its results to their types, as its operator is defined. Otherwise `float16` and `bfloat16` are kept
     /// in single precision between nodes that share a plan, and convolutions may be computed by algorithms that round differently.
     pub exact: bool,
+    /// Is told of the bytes of stored tensors that are not read again, since what they are needed for was made of them: a program
+    /// that maps files can leave their pages to the system.
+    pub release: Option<fn(&[u8])>,
 }
 
 impl CompileOptions {
@@ -74,7 +78,12 @@ pub struct Executable<'r> {
     pub(crate) recorder: Recorder,
     /// Memory that a run leaves for the next one.
     pub(crate) recycler: Arc<Recycler>,
+    /// Room for the values of a run, without any.
+    pub(crate) rooms: Mutex<Vec<Values>>,
 }
+
+/// The values of a run.
+pub(crate) type Values = SecondaryMap<ValueId, Option<Value>>;
 
 /// Plans, by the graph and the node that they begin with.
 type Plans = HashMap<(GraphId, usize), Vec<Arc<Plan>>>;
@@ -111,6 +120,7 @@ pub fn compile<'r>(
         found.push(Diagnostic::new(&code::CANNOT_RUN, Place::Nowhere, "the model has no graph to run"));
         return Err(found);
     };
+    control::hoist(&mut model, body);
     let mut executable = Executable {
         liveness: Liveness::of(&model.bodies[body]),
         model,
@@ -129,6 +139,7 @@ pub fn compile<'r>(
         given: Mutex::default(),
         recorder: Recorder::default(),
         recycler: Arc::default(),
+        rooms: Mutex::default(),
     };
     executable.store(&mut found);
     executable.act(&mut found);
@@ -167,7 +178,9 @@ pub(crate) fn compile_body<'r>(
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
     let Executable { model, registry, body, .. } = around;
     let alone = functions::alone(model, registry, *body, node, function);
-    compile(&alone, registry, &around.options)
+    let mut made = compile(&alone, registry, &around.options)?;
+    made.recycler = Arc::clone(&around.recycler);
+    Ok(made)
 }
 
 impl Executable<'_> {
@@ -231,7 +244,17 @@ impl Executable<'_> {
         let number = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
         for (g, graph) in body.graphs.iter() {
             for (i, init) in graph.initializers.iter().enumerate() {
-                let tensor = Tensor::stored(&body.tensors[init.tensor]);
+                let stored = &body.tensors[init.tensor];
+                let tensor = Tensor::stored(stored);
+                if let (Ok(tensor), Some(release)) = (&tensor, self.options.release)
+                    && !tensor.is_stored()
+                {
+                    for payload in &stored.data {
+                        if let Payload::Entries { bytes, .. } = payload {
+                            release(bytes);
+                        }
+                    }
+                }
                 take(init.value, tensor, Entity::Initializer(self.body, g, number(i)));
             }
             for (i, init) in graph.sparse_initializers.iter().enumerate() {
@@ -309,8 +332,8 @@ impl Executable<'_> {
                 }
             };
         }
-        if let Some(control) = Control::find(domain, op) {
-            return Ok(Action::Control(control));
+        if let Some(kind) = Kind::find(domain, op) {
+            return Ok(Action::Control(Control::of(kind, &attrs)));
         }
         let kernel = kernels::find(domain, op);
         let kernel = kernel.or_else(|| kernels::find_of_training(domain, op, &attrs));

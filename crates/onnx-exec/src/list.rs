@@ -336,10 +336,11 @@ pub(crate) fn heap_of(length: usize) -> usize {
 mod tests {
     use super::*;
     use crate::budget::Budget;
+    use std::sync::Arc;
 
     #[test]
     fn what_a_list_takes_is_charged_until_it_is_dropped() {
-        let budget = Budget::new(1000, 10, None);
+        let budget = Arc::new(Budget::new(1000, 10, None));
         budget.enter(|| {
             let list = filled(100, 0u64).expect("800 of 1000");
             assert!(filled(100, 0u64).is_err());
@@ -353,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_list_that_grows_ends_where_the_budget_does() {
-        let budget = Budget::new(1000, 10, None);
+        let budget = Arc::new(Budget::new(1000, 10, None));
         budget.enter(|| {
             let mut list = List::new();
             let pushed = (0..1000u64).take_while(|i| list.push(*i).is_ok()).count();
@@ -367,7 +368,7 @@ mod tests {
 
     #[test]
     fn strings_are_charged_with_their_bytes() {
-        let budget = Budget::new(10_000, 10, None);
+        let budget = Arc::new(Budget::new(10_000, 10, None));
         budget.enter(|| {
             let mut strings = Strings::with_room(1).expect("one");
             assert!(strings.push_copy(&"x".repeat(20_000)).is_err());

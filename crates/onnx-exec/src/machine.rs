@@ -10,6 +10,7 @@ use crate::loops::{Job, peak, widest};
 use crate::pool;
 use crate::profile::Work;
 use std::hint::black_box;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The peaks of a processor, for a number of threads.
@@ -166,9 +167,11 @@ impl Bandwidth {
         let mut best = |work: &(dyn Fn(&mut [f32]) + Sync)| {
             let mut least = f64::INFINITY;
             for _ in 0..samples {
-                let parts: Vec<&mut [f32]> = numbers.chunks_mut(numbers.len().div_ceil(threads)).collect();
+                let parts = numbers.chunks_mut(numbers.len().div_ceil(threads));
+                let parts: Vec<Mutex<Option<&mut [f32]>>> =
+                    parts.map(|part| Mutex::new(Some(part))).collect();
                 let start = Instant::now();
-                pool::each(parts, &|part| (0..rounds).for_each(|_| work(black_box(&mut *part))));
+                pool::each(&parts, &|_, part| (0..rounds).for_each(|_| work(black_box(&mut *part))));
                 least = least.min(start.elapsed().as_secs_f64());
             }
             (rounds * set) as f64 / least

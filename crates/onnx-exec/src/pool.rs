@@ -1,7 +1,7 @@
 //! Threads that compute together.
 //!
 //! They are started once and stay: waking a thread that sleeps costs as much as millions of products, so that each waits awake for
-//! a while before it sleeps. [`run`] gives each thread, the one that calls it included, its part of some tasks: which part
+//! a while before it sleeps, and as long as somebody computes with several threads for a longer while. [`run`] gives each thread, the one that calls it included, its part of some tasks: which part
 //! depends on the numbers alone. What tasks compute must not depend on which thread runs them.
 
 #![allow(
@@ -12,13 +12,15 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, Thread};
 
 /// How often a thread looks for a task before it sleeps: some tens of microseconds. An interpreter soon lets it sleep, which is
 /// where the order of two threads counts.
 const LOOKS: u32 = if cfg!(miri) { 10 } else { 4_000 };
+/// How often it looks while somebody computes with several threads: some milliseconds, in which a run does what is for one of them.
+const LOOKS_IN_RUN: u32 = if cfg!(miri) { 10 } else { 200_000 };
 /// More threads are never started.
 const MOST: usize = 256;
 
@@ -27,15 +29,23 @@ thread_local! {
     static THREADS: Cell<usize> = const { Cell::new(1) };
 }
 
+/// Who computes with several threads now.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+
 /// Does some work in which [`run`] uses so many threads.
 pub(crate) fn with_threads<T>(threads: usize, work: impl FnOnce() -> T) -> T {
-    struct Restore(usize);
+    /// How many there were before, and whether this is one of the runs.
+    struct Restore(usize, usize);
     impl Drop for Restore {
         fn drop(&mut self) {
             THREADS.set(self.0);
+            RUNS.fetch_sub(self.1, Ordering::Relaxed);
         }
     }
-    let _restore = Restore(THREADS.replace(threads.clamp(1, MOST)));
+    let threads = threads.clamp(1, MOST);
+    let is_run = usize::from(threads > 1);
+    RUNS.fetch_add(is_run, Ordering::Relaxed);
+    let _restore = Restore(THREADS.replace(threads), is_run);
     work()
 }
 
@@ -90,13 +100,12 @@ pub(crate) fn run(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     assert!(!has_panicked, "a task has panicked on another thread");
 }
 
-/// Runs a task for each part.
-pub(crate) fn each<T: Send>(parts: Vec<T>, task: &(dyn Fn(T) + Sync)) {
-    let parts: Vec<Mutex<Option<T>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+/// Runs a task for each part, which is taken out of its place.
+pub(crate) fn each<T: Send>(parts: &[Mutex<Option<T>>], task: &(dyn Fn(usize, T) + Sync)) {
     run(parts.len(), &|i| {
         let part = parts[i].lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(part) = part {
-            task(part);
+            task(i, part);
         }
     });
 }
@@ -165,7 +174,7 @@ impl Worker {
             let mut looks = 0;
             while self.state.load(Ordering::SeqCst) != BUSY {
                 looks += 1;
-                if looks < LOOKS {
+                if looks < LOOKS || looks < LOOKS_IN_RUN && RUNS.load(Ordering::Relaxed) > 0 {
                     std::hint::spin_loop();
                     continue;
                 }
@@ -190,7 +199,6 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn every_task_is_run_once() {
@@ -214,8 +222,9 @@ mod tests {
         let (runs, most) = if cfg!(miri) { (6, 5) } else { (2_000, 64) };
         for run in 0..runs {
             let mut numbers: Vec<usize> = (0..1 + run % most).collect();
-            let parts: Vec<&mut usize> = numbers.iter_mut().collect();
-            with_threads(2 + run % 3, || each(parts, &|number| *number += run));
+            let parts: Vec<_> = numbers.iter_mut().map(|number| Mutex::new(Some(number))).collect();
+            with_threads(2 + run % 3, || each(&parts, &|_, number| *number += run));
+            drop(parts);
             assert!(numbers.iter().enumerate().all(|(i, number)| *number == i + run), "{numbers:?}");
             // Now and then long enough that workers sleep when they are given a task.
             if run % 97 == 3 {
@@ -233,8 +242,10 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..runs {
                         let mut numbers = [0usize; 9];
-                        let parts: Vec<&mut usize> = numbers.iter_mut().collect();
-                        with_threads(3, || each(parts, &|number| *number += 1));
+                        let parts: Vec<_> =
+                            numbers.iter_mut().map(|number| Mutex::new(Some(number))).collect();
+                        with_threads(3, || each(&parts, &|_, number| *number += 1));
+                        drop(parts);
                         assert_eq!(numbers, [1; 9]);
                     }
                 });
@@ -256,12 +267,12 @@ mod tests {
                 let caught = catch_unwind(|| run(3, &|task| assert_ne!(task, bad)));
                 assert!(caught.is_err(), "{bad}");
             }
-            let parts = vec![1, 2, 3];
+            let parts = [1, 2, 3].map(|part| Mutex::new(Some(part)));
             let sum = AtomicUsize::new(0);
-            each(parts, &|part| {
-                sum.fetch_add(part, Ordering::Relaxed);
+            each(&parts, &|at, part| {
+                sum.fetch_add(at * part, Ordering::Relaxed);
             });
-            assert_eq!(sum.load(Ordering::Relaxed), 6);
+            assert_eq!(sum.load(Ordering::Relaxed), 8);
         });
     }
 }

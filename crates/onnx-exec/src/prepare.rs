@@ -1,4 +1,4 @@
-//! Planning ahead of the first run, and inputs by name.
+//! Planning ahead of the first run, inputs by name, and outputs in memory of the caller.
 
 use crate::compile::Executable;
 use crate::run::{Run, RunOptions};
@@ -27,12 +27,11 @@ impl Executable<'_> {
     ///
     /// let options = RunOptions::default();
     /// executable.prepare(&[Some((ElemType::FLOAT, &[3]))], &options)?;
-    /// let x = Tensor::of(&[3], &[1.0f32, 2.0, 3.0]).expect("three elements");
+    /// let x = Tensor::of(&[3], &[1.0f32, 2.0, 3.0])?;
     /// let inputs = executable.inputs_by_name([("x", Value::Tensor(x))])?;
     /// let results = executable.run(inputs, &options)?;
-    /// let y = results[0].tensor().expect("a tensor");
-    /// assert_eq!(y.floats().expect("floats").to_vec(), [2.0, 4.0, 6.0]);
-    /// # Ok::<(), Box<onnx_ir::Diagnostic>>(())
+    /// assert_eq!(results[0].tensor()?.slice::<f32>()?, [2.0, 4.0, 6.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -62,6 +61,67 @@ impl Executable<'_> {
             run.take(inputs.map_err(told)?)?;
             run.plan_for(self.root, 0, false).map(|_| ())
         })
+    }
+
+    /// Computes the outputs in the memory of earlier ones: a tensor in `outputs`, which has one for each output of the model or
+    /// nothing, keeps its memory and is written over, if it has the type and the extents of the result and nobody else has it.
+    /// Kernels write there directly where they can. All others are replaced. So a caller that runs a model again and again gets
+    /// every result in the same place.
+    ///
+    /// ```
+    /// use onnx_exec::{CompileOptions, RunOptions, Tensor, Value, compile};
+    /// use onnx_ir::ElemType;
+    /// use onnx_ops::schema::Registry;
+    ///
+    /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    ///     double (float[N] x) => (float[N] y) { y = Add(x, x) }"#;
+    /// let model = onnx_text::read_model(text).model;
+    /// let executable = compile(&model, Registry::builtin(), &CompileOptions::default()).expect("it can be run");
+    ///
+    /// let mut outputs = vec![Value::Tensor(Tensor::zeros(ElemType::FLOAT, &[3])?)];
+    /// let memory = outputs[0].tensor()?.bytes().as_ptr();
+    /// for i in 0..3u8 {
+    ///     let x = Tensor::of(&[3], &[f32::from(i); 3])?;
+    ///     executable.run_into(vec![Some(x.into())], &mut outputs, &RunOptions::default())?;
+    ///     let y = outputs[0].tensor()?;
+    ///     assert_eq!(y.slice::<f32>()?, [2.0 * f32::from(i); 3]);
+    ///     assert_eq!(y.bytes().as_ptr(), memory);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run); then there are no outputs, those of before neither.
+    pub fn run_into(
+        &self,
+        inputs: Vec<Option<Value>>,
+        outputs: &mut Vec<Value>,
+        options: &RunOptions<'_>,
+    ) -> Result<(), Box<Diagnostic>> {
+        let ports = self.outputs();
+        let before = outputs.drain(..).zip(ports);
+        let destinations = before.filter_map(|(value, port)| match value {
+            Value::Tensor(tensor) => Some((port.value?, Some(tensor))),
+            Value::Sequence(_) | Value::Map(_) | Value::Optional(_) => None,
+        });
+        let destinations = destinations.collect();
+        let (mut results, mut unused) = self.run_to(inputs, destinations, options)?;
+        for (result, port) in results.iter_mut().zip(ports) {
+            // What was computed elsewhere is copied.
+            let memory = unused.iter_mut().find(|(of, _)| Some(*of) == port.value);
+            let Some(mut memory) = memory.and_then(|(_, memory)| memory.take()) else { continue };
+            if let Value::Tensor(tensor) = result
+                && memory.is_mine()
+                && (memory.elem(), memory.dims()) == (tensor.elem(), tensor.dims())
+                && let Ok(to) = memory.bytes_mut()
+            {
+                to.copy_from_slice(tensor.bytes());
+                *result = Value::Tensor(memory);
+            }
+        }
+        outputs.append(&mut results);
+        Ok(())
     }
 
     /// The inputs of the model in order, as [`run`](Self::run) wants them, from values by name.

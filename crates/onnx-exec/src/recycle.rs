@@ -3,9 +3,11 @@
 //!
 //! A [`Block`] that is dropped goes back to the [`Recycler`] that it came from, if that still exists. What a recycler keeps and what
 //! is in use of it are together never more than what was in use at one time, so that recycling does not raise the peak.
+//! Small blocks are kept together with what counts their owners, in shelves by size: a loop over small tensors allocates nothing
+//! from its third iteration on.
 
-use crate::budget;
-use crate::failure::Failure;
+use crate::budget::{self, Charge};
+use crate::failure::{Failure, fail};
 use memmap2::MmapMut;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,8 +16,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// Blocks begin at a multiple of this: a cache line, and the widest vector register.
 pub(crate) const ALIGN: usize = 64;
 const WORD: usize = size_of::<u128>();
-/// Smaller blocks are not kept: the allocator has them at hand.
-const LEAST: usize = 1 << 16;
+/// Smaller blocks are kept in shelves.
+pub(crate) const LEAST: usize = 1 << 16;
+/// The blocks of a shelf have twice as many bytes as those of the one before; the smallest are a cache line.
+const SHELVES: usize = (LEAST / ALIGN).ilog2() as usize + 1;
+/// The most bytes that lie in one shelf.
+const MOST_ON_SHELF: usize = 1 << 18;
 /// So many bytes may not be available.
 const LARGE: usize = 1 << 20;
 /// Blocks of so many bytes have huge pages where the system has such: two of them at least.
@@ -28,11 +34,88 @@ pub(crate) struct Block {
     /// The bytes of the pages before the first and up to the last.
     range: Range<usize>,
     home: Weak<Recycler>,
+    /// Where it lies while it is free, if it is small.
+    shelf: Option<usize>,
+}
+
+/// Bytes with any number of owners, charged to the run that uses them.
+#[derive(Debug)]
+pub(crate) struct Shared(Option<Arc<Charged>>);
+
+#[derive(Debug)]
+struct Charged {
+    block: Block,
+    charge: Charge,
+}
+
+impl Clone for Shared {
+    fn clone(&self) -> Self {
+        Shared(self.0.clone())
+    }
+}
+
+impl Shared {
+    /// So many zeros, which are not used again.
+    pub(crate) fn zeroed(bytes: usize) -> Result<Shared, Failure> {
+        let charge = charge(bytes)?;
+        Ok(Shared(Some(Arc::new(Charged { block: Block::zeroed(bytes)?, charge }))))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], |charged| charged.block.bytes())
+    }
+
+    /// Whether nobody else has them.
+    pub(crate) fn is_mine(&self) -> bool {
+        self.0.as_ref().is_some_and(|charged| Arc::strong_count(charged) == 1)
+    }
+
+    /// The bytes to be written, which nobody else may have.
+    pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
+        match self.0.as_mut().and_then(Arc::get_mut) {
+            Some(charged) => Ok(charged.block.bytes_mut()),
+            None => fail!("a buffer that is about to be written is shared"),
+        }
+    }
+}
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+impl Drop for Shared {
+    /// The last owner leaves small blocks to their recycler; of larger ones, the pages go there.
+    fn drop(&mut self) {
+        let Some(mut last) = self.0.take() else { return };
+        let Some(charged) = Arc::get_mut(&mut last).filter(|charged| charged.block.shelf.is_some()) else {
+            return;
+        };
+        charged.charge = Charge::none();
+        if let Some(home) = charged.block.home.upgrade() {
+            home.put_on_shelf(last);
+        }
+    }
+}
+
+/// What a tensor of so many bytes is charged.
+fn charge(bytes: usize) -> Result<Charge, Failure> {
+    Charge::of(bytes.saturating_add(budget::TENSOR))
+}
+
+/// The shelf of blocks of so many bytes.
+fn shelf_of(bytes: usize) -> Option<usize> {
+    let lines = bytes.div_ceil(ALIGN).max(1);
+    (bytes < LEAST).then(|| lines.next_power_of_two().ilog2() as usize)
 }
 
 /// The blocks that are free.
 #[derive(Debug, Default)]
-pub(crate) struct Recycler(Mutex<State>);
+pub(crate) struct Recycler {
+    large: Mutex<State>,
+    small: Mutex<[Vec<Arc<Charged>>; SHELVES]>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -107,7 +190,7 @@ impl Block {
         let first = pages.bytes().as_ptr().align_offset(ALIGN);
         // `align_offset` may give up, which only costs speed.
         let first = if first <= pages.len() - bytes { first } else { 0 };
-        Block { pages, range: first..first + bytes, home }
+        Block { pages, range: first..first + bytes, home, shelf: None }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -121,23 +204,77 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let Some(home) = self.home.upgrade() {
+        if self.shelf.is_none()
+            && let Some(home) = self.home.upgrade()
+        {
             home.give_back(std::mem::take(&mut self.pages));
         }
     }
 }
 
+/// What a block has in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Contents {
+    Any,
+    Zeros,
+}
+
 impl Recycler {
+    /// So many bytes for a tensor.
+    pub(crate) fn shared(self: &Arc<Self>, bytes: usize, contents: Contents) -> Result<Shared, Failure> {
+        let charge = charge(bytes)?;
+        let Some(shelf) = shelf_of(bytes) else {
+            let (mut block, is_new) = self.block(bytes)?;
+            if contents == Contents::Zeros && !is_new {
+                block.bytes_mut().fill(0);
+            }
+            return Ok(Shared(Some(Arc::new(Charged { block, charge }))));
+        };
+        let free = self.shelves()[shelf].pop();
+        if let Some(mut free) = free
+            && let Some(charged) = Arc::get_mut(&mut free)
+        {
+            charged.charge = charge;
+            let first = charged.block.range.start;
+            charged.block.range = first..first + bytes;
+            if contents == Contents::Zeros {
+                charged.block.bytes_mut().fill(0);
+            }
+            return Ok(Shared(Some(free)));
+        }
+        let pages = Pages::for_zeros(ALIGN << shelf)?;
+        let mut block = Block::of(pages, ALIGN << shelf, Arc::downgrade(self));
+        block.shelf = Some(shelf);
+        block.range.end = block.range.start + bytes;
+        Ok(Shared(Some(Arc::new(Charged { block, charge }))))
+    }
+
+    fn put_on_shelf(&self, free: Arc<Charged>) {
+        let Some(shelf) = free.block.shelf else { return };
+        let mut shelves = self.shelves();
+        if shelves[shelf].len() < MOST_ON_SHELF / (ALIGN << shelf) {
+            shelves[shelf].push(free);
+        }
+    }
+
+    fn shelves(&self) -> MutexGuard<'_, [Vec<Arc<Charged>>; SHELVES]> {
+        self.small.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// So many bytes with any contents.
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Result<Block, Failure> {
-        if bytes < LEAST {
-            return Block::zeroed(bytes);
-        }
+        if bytes < LEAST { Block::zeroed(bytes) } else { Ok(self.block(bytes)?.0) }
+    }
+
+    /// A large block, and whether its pages are new, and so zeros.
+    fn block(self: &Arc<Self>, bytes: usize) -> Result<(Block, bool), Failure> {
         let mut state = self.state();
         let fits = |pages: &Pages| pages.len() >= bytes + ALIGN && pages.len() / 2 <= bytes;
         let free = state.free.iter().enumerate().filter(|(_, pages)| fits(pages));
         let found = free.min_by_key(|(_, pages)| pages.len()).map(|(at, _)| at);
-        let pages = match found.and_then(|at| state.free.remove(at)) {
+        let free = found.and_then(|at| state.free.remove(at));
+        let is_new = free.is_none();
+        let pages = match free {
             Some(pages) => {
                 state.kept -= pages.len();
                 pages
@@ -156,7 +293,7 @@ impl Recycler {
         };
         state.use_more(pages.len());
         drop(state);
-        Ok(Block::of(pages, bytes, Arc::downgrade(self)))
+        Ok((Block::of(pages, bytes, Arc::downgrade(self)), is_new))
     }
 
     fn give_back(&self, pages: Pages) {
@@ -168,7 +305,7 @@ impl Recycler {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.large.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,6 +341,44 @@ mod tests {
         let second = recycler.take((1 << 20) - 100).expect("there is memory");
         assert_eq!((second.bytes().as_ptr().addr(), second.bytes()[0]), (at, 7), "the same memory");
         assert!(Block::zeroed(1 << 17).expect("there is memory").bytes().iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn small_blocks_are_used_again_with_what_counts_their_owners() {
+        let recycler = Arc::new(Recycler::default());
+        let mut first = recycler.shared(1000, Contents::Zeros).expect("there is memory");
+        assert!(first.bytes().iter().all(|byte| *byte == 0) && first.bytes().len() == 1000);
+        first.bytes_mut().expect("one owner").fill(7);
+        let at = first.bytes().as_ptr().addr();
+        assert!(at.is_multiple_of(ALIGN));
+        let other = first.clone();
+        assert!(first.bytes_mut().is_err(), "two owners");
+        drop(first);
+        assert_eq!(recycler.shelves().iter().map(Vec::len).sum::<usize>(), 0, "somebody has it");
+        drop(other);
+        let second = recycler.shared(600, Contents::Any).expect("there is memory");
+        assert_eq!((second.bytes().as_ptr().addr(), second.bytes().len()), (at, 600), "the same memory");
+        drop(second);
+        let third = recycler.shared(1024, Contents::Zeros).expect("there is memory");
+        assert!(third.bytes().as_ptr().addr() == at && third.bytes().iter().all(|byte| *byte == 0));
+        let many: Vec<Shared> =
+            (0..1000).map(|_| recycler.shared(1024, Contents::Any).expect("memory")).collect();
+        drop(many);
+        assert_eq!(recycler.shelves()[4].len(), MOST_ON_SHELF / 1024);
+        drop(recycler);
+        assert_eq!(third.bytes().len(), 1024);
+    }
+
+    #[test]
+    fn zeros_are_zeros_whatever_was_there_before() {
+        let recycler = Arc::new(Recycler::default());
+        for bytes in [0, 1, 63, 64, 65, LEAST - 1, LEAST, LEAST + 1, 5 << 20] {
+            for _ in 0..2 {
+                let mut shared = recycler.shared(bytes, Contents::Zeros).expect("there is memory");
+                assert!(shared.bytes().len() == bytes && shared.bytes().iter().all(|byte| *byte == 0));
+                shared.bytes_mut().expect("one owner").fill(9);
+            }
+        }
     }
 
     #[test]

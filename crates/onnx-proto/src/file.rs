@@ -39,6 +39,25 @@ pub(crate) fn content(mut file: File, metadata: &Metadata, path: &Path) -> io::R
     Ok(content.into())
 }
 
+/// Says that part of a file will not be read for a while: if it is mapped, its pages are no longer memory of this process. Who reads
+/// it all the same reads the file again.
+///
+/// ```
+/// let path = std::env::temp_dir().join(format!("onnx-proto-release-{}", std::process::id()));
+/// std::fs::write(&path, vec![7; 3 << 20])?;
+/// let content = onnx_proto::file::open(&path)?;
+/// onnx_proto::file::release(&content[1 << 20..]);
+/// assert!(content.iter().all(|byte| *byte == 7));
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn release(part: &[u8]) {
+    #[cfg(unix)]
+    watch::release(part);
+    #[cfg(not(unix))]
+    let _ = part;
+}
+
 /// The name of a mapped file that is shorter than it was.
 #[cfg(unix)]
 pub fn cut_short() -> Option<String> {
@@ -169,6 +188,24 @@ mod watch {
             now.is_ok_and(|now| (now.dev(), now.ino()) == (dev, ino) && now.len() < size)
         };
         all().find(is_short).map(|watched| watched.path.display().to_string())
+    }
+
+    /// A multiple of the size of a page, of every processor.
+    const PAGES: usize = 1 << 16;
+
+    pub(super) fn release(part: &[u8]) {
+        let start = part.as_ptr().addr();
+        let end = start + part.len();
+        let is_mapped =
+            |watched: &Watched| watched.start <= start && end <= watched.end.load(Ordering::Acquire);
+        let skipped = start.next_multiple_of(PAGES) - start;
+        let length = (part.len().saturating_sub(skipped)) / PAGES * PAGES;
+        if length == 0 || !all().any(is_mapped) {
+            return;
+        }
+        // SAFETY: these are whole pages of a private mapping that was never written to, which is there as long as `part` is
+        // borrowed. What is read there later comes from the file again.
+        _ = unsafe { libc::madvise(part[skipped..].as_ptr().cast_mut().cast(), length, libc::MADV_DONTNEED) };
     }
 
     pub(super) fn when_cut_short(act: fn()) {

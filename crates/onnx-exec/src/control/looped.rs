@@ -1,30 +1,30 @@
 //! Loop: the body again and again, with what the last time left.
 
-use super::stack::stack;
+use super::stack::Stack;
 use super::{Site, number, truth};
 use crate::failure::Failure;
-use crate::list::List;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{GraphId, ValueDef};
 
-pub(super) fn run(
-    run: &mut Run<'_, '_>,
-    site: Site,
-    inputs: Vec<Option<Value>>,
-) -> Result<Vec<Value>, Box<Diagnostic>> {
-    let graph = site.graph(run, "body")?;
-    let mut inputs = inputs.into_iter();
+/// The inputs of the body before those that the loop carries: the number of the iteration and the condition.
+const BEFORE: usize = 2;
+
+pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+    let graph = site.graph(run, 0)?;
+    let mut inputs = run.inputs(site.node)?.into_iter();
     let (most, condition) = (inputs.next().flatten(), inputs.next().flatten());
     let most = site.told(run, most.map(|value| trips(&value)).transpose())?;
     let mut goes_on = site.told(run, condition.map(|value| truth(&value)).transpose())?.unwrap_or(true);
     let Some(mut carried) = inputs.collect::<Option<Vec<Value>>>() else {
         return Err(run.failed(site.node, &code::RUN_FAILED, "a value that the loop carries is left out"));
     };
-    let ports = &run.executable.body().graphs[graph].outputs;
-    let Some(kept) = ports.len().checked_sub(carried.len() + 1) else {
+    let executable = run.executable;
+    let ports = &executable.body().graphs[graph].outputs;
+    let count = carried.len();
+    let Some(stacked) = ports.get(1 + count..) else {
         return Err(run.failed(
             site.node,
             &code::RUN_FAILED,
@@ -39,28 +39,30 @@ pub(super) fn run(
         };
         run.iterations(site.node, most)?;
     }
-    let mut scanned: Vec<List<Value>> = (0..kept).map(|_| List::new()).collect();
+    let mut stacks: Vec<Stack> = stacked.iter().map(|_| Stack::of_at_most(most)).collect();
+    let holds = Value::Tensor(site.told(run, Tensor::of_bools(&[], [true]))?);
     let mut i = 0usize;
     while goes_on && most.is_none_or(|most| i < most) {
         run.iteration(site.node)?;
-        let mut given =
-            vec![site.told(run, number(i))?, site.told(run, Tensor::of_bools(&[], [true]))?.into()];
-        given.append(&mut carried);
-        let mut results = run.graph(graph, given)?;
-        let more = results.split_off(results.len() - kept);
-        for (all, one) in scanned.iter_mut().zip(more) {
-            site.told(run, all.push(one))?;
+        run.give(graph, 0, site.told(run, number(i))?);
+        run.give(graph, 1, holds.clone());
+        for (at, value) in carried.drain(..).enumerate() {
+            run.give(graph, BEFORE + at, value);
         }
-        carried = results.split_off(1);
-        goes_on = match results.first() {
-            Some(value) => site.told(run, truth(value))?,
-            None => false,
-        };
+        run.enter(graph)?;
+        goes_on = truth(&run.output(graph, 0)?)
+            .map_err(|why| run.failed(site.node, why.code(), &why.to_string()))?;
+        for at in 0..count {
+            carried.push(run.output(graph, 1 + at)?);
+        }
+        for (at, stack) in stacks.iter_mut().enumerate() {
+            let one = run.output(graph, 1 + count + at)?;
+            site.told(run, stack.push(run, one))?;
+        }
         i += 1;
     }
-    let first = ports.len() - kept;
-    for (at, all) in scanned.into_iter().enumerate() {
-        let stacked = stack(run, &all, 0, false, &ports[first + at]);
+    for (stack, port) in stacks.into_iter().zip(stacked) {
+        let stacked = stack.finish(run, port);
         carried.push(site.told(run, stacked)?.into());
     }
     Ok(carried)

@@ -3,9 +3,12 @@
 //! A graph that an attribute holds reads the values around it under their own ids, so running one is running its nodes
 //! with its inputs set.
 
+mod invariant;
 mod looped;
 mod scan;
 mod stack;
+
+pub(crate) use invariant::hoist;
 
 use crate::failure::Failure;
 use crate::kernels::Attributes;
@@ -19,32 +22,54 @@ use onnx_ops::schema::{Lookup, Schema};
 
 /// An operator that runs graphs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Control {
+pub(crate) enum Kind {
     If,
     Loop,
     Scan,
     SequenceMap,
 }
 
-impl Control {
-    pub(crate) fn find(domain: &str, op: &str) -> Option<Control> {
+/// What a node does that runs graphs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Control {
+    kind: Kind,
+    /// The body, or the branches: what is run where the condition is true, and where it is not.
+    graphs: [Option<GraphId>; 2],
+}
+
+impl Kind {
+    pub(crate) fn find(domain: &str, op: &str) -> Option<Kind> {
         Some(match (domain, op) {
-            ("", "If") => Control::If,
-            ("", "Loop") => Control::Loop,
-            ("", "Scan") => Control::Scan,
-            ("", "SequenceMap") => Control::SequenceMap,
+            ("", "If") => Kind::If,
+            ("", "Loop") => Kind::Loop,
+            ("", "Scan") => Kind::Scan,
+            ("", "SequenceMap") => Kind::SequenceMap,
             _ => return None,
         })
     }
 
-    pub(crate) fn run(self, run: &mut Run<'_, '_>, node: NodeId) -> Result<Vec<Value>, Box<Diagnostic>> {
-        let inputs = run.inputs(node)?;
-        let site = Site { node };
+    /// The names of the attributes that hold its graphs.
+    fn graphs(self) -> &'static [&'static str] {
         match self {
-            Control::If => branch(run, site, &inputs),
-            Control::Loop => looped::run(run, site, inputs),
-            Control::Scan => scan::run(run, site, inputs),
-            Control::SequenceMap => map(run, site, &inputs),
+            Kind::If => &["then_branch", "else_branch"],
+            Kind::Loop | Kind::Scan | Kind::SequenceMap => &["body"],
+        }
+    }
+}
+
+impl Control {
+    pub(crate) fn of(kind: Kind, attrs: &Attributes<'_>) -> Control {
+        let graph = |at: usize| kind.graphs().get(at).and_then(|name| attrs.graph(name));
+        Control { kind, graphs: [graph(0), graph(1)] }
+    }
+
+    pub(crate) fn run(self, run: &mut Run<'_, '_>, node: NodeId) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let site = Site { node, control: self };
+        match self.kind {
+            Kind::If => branch(run, site),
+            Kind::Loop => looped::run(run, site),
+            Kind::Scan => scan::run(run, site),
+            Kind::SequenceMap => map(run, site),
         }
     }
 }
@@ -53,6 +78,7 @@ impl Control {
 #[derive(Clone, Copy)]
 struct Site {
     node: NodeId,
+    control: Control,
 }
 
 impl Site {
@@ -72,20 +98,20 @@ impl Site {
         Ok(Attributes { model: executable.model(), body: executable.body(), node: n, schema })
     }
 
-    fn graph(self, run: &Run<'_, '_>, name: &str) -> Result<GraphId, Box<Diagnostic>> {
-        let missing =
-            || run.failed(self.node, &code::RUN_FAILED, &format!("attribute `{name}` has no graph"));
-        self.attrs(run)?.graph(name).ok_or_else(missing)
+    /// One of the graphs of the node.
+    fn graph(self, run: &Run<'_, '_>, at: usize) -> Result<GraphId, Box<Diagnostic>> {
+        self.control.graphs[at].ok_or_else(|| {
+            let name = self.control.kind.graphs().get(at).copied().unwrap_or("body");
+            run.failed(self.node, &code::RUN_FAILED, &format!("attribute `{name}` has no graph"))
+        })
     }
 
-    fn input<'v>(
-        self,
-        run: &Run<'_, '_>,
-        inputs: &'v [Option<Value>],
-        i: usize,
-    ) -> Result<&'v Value, Box<Diagnostic>> {
-        let missing = || run.failed(self.node, &code::RUN_FAILED, &format!("input {i} is left out"));
-        inputs.get(i).and_then(Option::as_ref).ok_or_else(missing)
+    fn input<'v>(self, run: &'v Run<'_, '_>, i: usize) -> Result<&'v Value, Box<Diagnostic>> {
+        let inputs = &run.executable.body().nodes[self.node].inputs;
+        match inputs.get(i).copied().flatten() {
+            Some(value) => run.needed(self.node, value),
+            None => Err(run.failed(self.node, &code::RUN_FAILED, &format!("input {i} is left out"))),
+        }
     }
 }
 
@@ -97,35 +123,38 @@ fn truth(value: &Value) -> Result<bool, Failure> {
     }
 }
 
-fn branch(
-    run: &mut Run<'_, '_>,
-    site: Site,
-    inputs: &[Option<Value>],
-) -> Result<Vec<Value>, Box<Diagnostic>> {
-    let condition = site.told(run, truth(site.input(run, inputs, 0)?))?;
-    let graph = site.graph(run, if condition { "then_branch" } else { "else_branch" })?;
-    run.graph(graph, Vec::new())
+fn branch(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+    let condition = site.told(run, truth(site.input(run, 0)?))?;
+    let graph = site.graph(run, usize::from(!condition))?;
+    run.enter(graph)?;
+    run.outputs(graph)
 }
 
 /// The body for each element of the first sequence; further sequences go along with it, tensors are the same each time.
-fn map(run: &mut Run<'_, '_>, site: Site, inputs: &[Option<Value>]) -> Result<Vec<Value>, Box<Diagnostic>> {
-    let graph = site.graph(run, "body")?;
-    let first = site.told(run, site.input(run, inputs, 0)?.elements())?;
+fn map(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+    let graph = site.graph(run, 0)?;
+    let inputs: Vec<Value> = run.inputs(site.node)?.into_iter().flatten().collect();
+    let Some(first) = inputs.first() else {
+        return Err(run.failed(site.node, &code::RUN_FAILED, "input 0 is left out"));
+    };
+    let count = site.told(run, first.elements())?.len();
     let outputs = run.executable.body().graphs[graph].outputs.len();
-    let mut results: Vec<List<Value>> = (0..outputs).map(|_| List::new()).collect();
-    for i in 0..first.len() {
+    let with_room = |_| List::with_room(count);
+    let mut results: Vec<List<Value>> = site.told(run, (0..outputs).map(with_room).collect())?;
+    for i in 0..count {
         run.iteration(site.node)?;
-        let given = inputs.iter().flatten().map(|input| match input {
-            Value::Sequence(all) => {
-                let short = || {
-                    Failure::new(format!("one sequence has {} elements, another {}", first.len(), all.len()))
-                };
-                all.get(i).cloned().ok_or_else(short)
-            }
-            Value::Tensor(_) | Value::Map(_) | Value::Optional(_) => Ok(input.clone()),
-        });
-        let given = site.told(run, given.collect())?;
-        for (all, one) in results.iter_mut().zip(run.graph(graph, given)?) {
+        for (at, input) in inputs.iter().enumerate() {
+            let given = match input {
+                Value::Sequence(all) => all.get(i).cloned().ok_or_else(|| {
+                    Failure::new(format!("one sequence has {count} elements, another {}", all.len()))
+                }),
+                Value::Tensor(_) | Value::Map(_) | Value::Optional(_) => Ok(input.clone()),
+            };
+            run.give(graph, at, site.told(run, given)?);
+        }
+        run.enter(graph)?;
+        for (at, all) in results.iter_mut().enumerate() {
+            let one = run.output(graph, at)?;
             site.told(run, all.push(one))?;
         }
     }

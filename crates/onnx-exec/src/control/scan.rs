@@ -4,7 +4,7 @@
 //! from version 9 on each scanned tensor has an axis and a direction.
 
 use super::Site;
-use super::stack::{none, slice, stack};
+use super::stack::{Stack, none, slice, stack};
 use crate::failure::Failure;
 use crate::kernels::resolve_axis;
 use crate::list::List;
@@ -13,11 +13,8 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 
-pub(super) fn run(
-    run: &mut Run<'_, '_>,
-    site: Site,
-    mut inputs: Vec<Option<Value>>,
-) -> Result<Vec<Value>, Box<Diagnostic>> {
+pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+    let mut inputs = run.inputs(site.node)?;
     let attrs = site.attrs(run)?;
     let is_batched = attrs.schema.since < 9;
     let lengths = if is_batched && !inputs.is_empty() { inputs.remove(0) } else { None };
@@ -59,7 +56,7 @@ pub(super) fn run(
             site.told(run, all.push(one))?;
         }
     }
-    let graph = site.graph(run, "body")?;
+    let graph = site.graph(run, 0)?;
     let ports = &run.executable.body().graphs[graph].outputs;
     let stacked = all.iter().zip(ports).map(|(all, port)| Ok(stack(run, all, 0, false, port)?.into()));
     site.told(run, stacked.collect())
@@ -85,7 +82,7 @@ fn scan(
 ) -> Result<Vec<Value>, Box<Diagnostic>> {
     let Course { states, axes, backward, out } = course;
     let states = *states;
-    let graph = site.graph(run, "body")?;
+    let graph = site.graph(run, 0)?;
     let mut carried = inputs[..states].to_vec();
     let resolved = |(value, axis): (&Value, &i64)| -> Result<(Tensor, usize), Failure> {
         let tensor = value.tensor()?;
@@ -108,29 +105,41 @@ fn scan(
             return Err(run.failed(site.node, &code::RUN_FAILED, &why));
         }
     };
-    let ports = &run.executable.body().graphs[graph].outputs;
-    let mut kept: Vec<List<Value>> = (0..ports.len().saturating_sub(states)).map(|_| List::new()).collect();
+    let executable = run.executable;
+    let ports = executable.body().graphs[graph].outputs.get(states..).unwrap_or_default();
+    // What is gone through whole, the stacks have as many slices of.
+    let is_whole = steps == length;
+    let new = |(i, _)| {
+        let (axis, is_reversed) = out(i);
+        if is_whole { Stack::of(steps, axis, is_reversed) } else { Stack::listed(axis, is_reversed) }
+    };
+    let mut stacks: Vec<Stack> = ports.iter().enumerate().map(new).collect();
     for i in 0..steps {
         run.iteration(site.node)?;
-        let mut given = std::mem::take(&mut carried);
-        for ((tensor, axis), is_backward) in scanned.iter().zip(backward) {
-            let at = if *is_backward { steps - 1 - i } else { i };
-            given.push(site.told(run, slice(tensor, *axis, at))?.into());
+        for (at, state) in carried.drain(..).enumerate() {
+            run.give(graph, at, state);
         }
-        carried = run.graph(graph, given)?;
-        let results = carried.split_off(states.min(carried.len()));
-        for (all, one) in kept.iter_mut().zip(results) {
-            site.told(run, all.push(one))?;
+        for (at, ((tensor, axis), is_backward)) in scanned.iter().zip(backward).enumerate() {
+            let which = if *is_backward { steps - 1 - i } else { i };
+            let slice = site.told(run, slice(tensor, *axis, which))?;
+            run.give(graph, states + at, slice.into());
+        }
+        run.enter(graph)?;
+        for at in 0..states {
+            carried.push(run.output(graph, at)?);
+        }
+        for (at, stack) in stacks.iter_mut().enumerate() {
+            let one = run.output(graph, states + at)?;
+            site.told(run, stack.push(run, one))?;
         }
     }
-    for (i, all) in kept.iter_mut().enumerate() {
-        if steps < length {
-            let empty = none(run, all, &ports[states + i]);
+    for (mut stack, port) in stacks.into_iter().zip(ports) {
+        if !is_whole {
+            let empty = none(run, stack.slices(), port);
             let empty = site.told(run, empty)?.into();
-            site.told(run, all.resize(length, empty))?;
+            site.told(run, stack.fill_up(length, empty))?;
         }
-        let (axis, is_reversed) = out(i);
-        let stacked = stack(run, all, axis, is_reversed, &ports[states + i]);
+        let stacked = stack.finish(run, port);
         carried.push(site.told(run, stacked)?.into());
     }
     Ok(carried)

@@ -1,11 +1,137 @@
 //! Tensors of equal shape as slices of one, and back.
 
 use crate::failure::{Failure, fail};
-use crate::list::{Listed as _, Strings};
+use crate::list::{List, Listed as _, Strings};
 use crate::run::Run;
-use crate::tensor::Tensor;
+use crate::tensor::{Dims, Tensor};
 use crate::value::Value;
 use onnx_ir::{DimValue, ElemType, Port, TypeKind};
+
+/// Tensors of equal shape that become one along a new axis, while they are computed one after the other.
+pub(super) struct Stack {
+    axis: i64,
+    is_reversed: bool,
+    /// How many slices there will be at most.
+    most: Option<usize>,
+    so_far: SoFar,
+}
+
+enum SoFar {
+    Nothing,
+    /// The result itself, whose first so many slices are there; those of the other end if they are reversed.
+    Rows(Tensor, usize),
+    /// Each of them, where they do not lie one behind the other in the result, or are strings.
+    Slices(List<Value>),
+}
+
+/// A result of so many bytes is made whole at once if the number of its slices is known; larger ones grow, since a loop may end
+/// before.
+const AT_ONCE: usize = 1 << 20;
+
+impl Stack {
+    /// Of at most so many slices, along a first axis.
+    pub(super) fn of_at_most(most: Option<usize>) -> Stack {
+        Stack { axis: 0, is_reversed: false, most, so_far: SoFar::Nothing }
+    }
+
+    /// Of just so many slices, the last first if `is_reversed`.
+    pub(super) fn of(count: usize, axis: i64, is_reversed: bool) -> Stack {
+        Stack { axis, is_reversed, most: Some(count), so_far: SoFar::Nothing }
+    }
+
+    /// Of slices that are all kept until the end.
+    pub(super) fn listed(axis: i64, is_reversed: bool) -> Stack {
+        Stack { axis, is_reversed, most: None, so_far: SoFar::Slices(List::new()) }
+    }
+
+    /// Adds a slice.
+    pub(super) fn push(&mut self, run: &Run<'_, '_>, slice: Value) -> Result<(), Failure> {
+        match &mut self.so_far {
+            SoFar::Slices(all) => all.push(slice),
+            SoFar::Rows(rows, count) => {
+                let tensor = slice.tensor()?;
+                let dims = &rows.dims()[1..];
+                if tensor.elem() != rows.elem() || tensor.dims() != dims {
+                    return Err(differ(dims, tensor.dims()));
+                }
+                let room = rows.dims()[0];
+                if *count == room {
+                    let room = room.saturating_mul(2).min(self.most.unwrap_or(usize::MAX)).max(*count + 1);
+                    let mut larger = rows_of(run, tensor, room)?;
+                    let there = rows.bytes();
+                    larger.bytes_mut()?[..there.len()].copy_from_slice(there);
+                    *rows = larger;
+                }
+                let block = tensor.bytes().len();
+                let at = if self.is_reversed { rows.dims()[0] - 1 - *count } else { *count };
+                rows.bytes_mut()?[at * block..][..block].copy_from_slice(tensor.bytes());
+                *count += 1;
+                Ok(())
+            }
+            SoFar::Nothing => {
+                let tensor = slice.tensor()?;
+                self.so_far = if tensor.is_strings() || place(self.axis, tensor.rank())? != 0 {
+                    SoFar::Slices(List::new())
+                } else {
+                    let most = AT_ONCE / tensor.bytes().len().max(1);
+                    let room = match self.most {
+                        Some(count) if self.is_reversed || count <= most => count,
+                        Some(_) | None => FIRST,
+                    };
+                    SoFar::Rows(rows_of(run, tensor, room)?, 0)
+                };
+                self.push(run, slice)
+            }
+        }
+    }
+
+    /// The slices, where each of them is kept.
+    pub(super) fn slices(&self) -> &[Value] {
+        match &self.so_far {
+            SoFar::Slices(all) => all,
+            SoFar::Nothing | SoFar::Rows(..) => &[],
+        }
+    }
+
+    /// Repeats a slice until there are so many, where each of them is kept.
+    pub(super) fn fill_up(&mut self, count: usize, with: Value) -> Result<(), Failure> {
+        match &mut self.so_far {
+            SoFar::Slices(all) => all.resize(count, with),
+            SoFar::Nothing | SoFar::Rows(..) => fail!("the slices are put together already"),
+        }
+    }
+
+    /// All slices. Of none, type and shape are those that the output of the body declares.
+    pub(super) fn finish(self, run: &Run<'_, '_>, port: &Port) -> Result<Tensor, Failure> {
+        match self.so_far {
+            SoFar::Nothing => stack(run, &[], self.axis, self.is_reversed, port),
+            SoFar::Slices(all) => stack(run, &all, self.axis, self.is_reversed, port),
+            SoFar::Rows(rows, count) if count == rows.dims()[0] => Ok(rows),
+            SoFar::Rows(rows, count) => {
+                let mut dims = rows.dims().to_vec();
+                dims[0] = count;
+                let mut whole = Tensor::recycled(rows.elem(), &dims, &run.executable.recycler)?;
+                let to = whole.bytes_mut()?;
+                to.copy_from_slice(&rows.bytes()[..to.len()]);
+                Ok(whole)
+            }
+        }
+    }
+}
+
+/// The slices that there is room for at first, where it is not known how many come.
+const FIRST: usize = 16;
+
+/// Memory for so many tensors like this one.
+fn rows_of(run: &Run<'_, '_>, slice: &Tensor, count: usize) -> Result<Tensor, Failure> {
+    let mut dims = Dims::from_slice(slice.dims());
+    dims.insert(0, count);
+    Tensor::recycled(slice.elem(), &dims, &run.executable.recycler)
+}
+
+fn differ(first: &[usize], other: &[usize]) -> Failure {
+    Failure::new(format!("one iteration gives a tensor of shape {first:?}, another one of {other:?}"))
+}
 
 /// Puts tensors behind one another along a new axis, the last first if `is_reversed`. Of none, type and shape are those
 /// that the output of the body declares, with 0 for what it leaves open.
@@ -24,7 +150,7 @@ pub(super) fn stack(
     };
     let at = place(axis, first.rank())?;
     if let Some(other) = slices.iter().find(|t| t.dims() != first.dims() || t.elem() != first.elem()) {
-        fail!("one iteration gives a tensor of shape {:?}, another one of {:?}", first.dims(), other.dims());
+        return Err(differ(first.dims(), other.dims()));
     }
     let (n, len) = (slices.len(), first.len());
     let inner: usize = first.dims()[at..].iter().product();
@@ -65,13 +191,19 @@ pub(super) fn none(run: &Run<'_, '_>, slices: &[Value], port: &Port) -> Result<T
 
 /// One slice of a tensor along an axis.
 pub(super) fn slice(tensor: &Tensor, axis: usize, i: usize) -> Result<Tensor, Failure> {
-    let mut dims = tensor.dims().to_vec();
+    let mut dims = Dims::from_slice(tensor.dims());
     if axis >= dims.len() || i >= dims[axis] {
         fail!("slice {i} along axis {axis} lies outside of shape {dims:?}");
     }
     let n = dims.remove(axis);
     let inner: usize = dims[axis..].iter().product();
     let outer: usize = dims[..axis].iter().product();
+    // What lies in a row is read where it is.
+    if outer == 1
+        && let Some(part) = tensor.part(i * inner, &dims)
+    {
+        return Ok(part);
+    }
     tensor.picked_runs(&dims, (0..outer).map(|o| (o * n + i) * inner), inner)
 }
 

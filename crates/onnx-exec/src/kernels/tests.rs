@@ -8,6 +8,7 @@ use crate::value::Value;
 use onnx_ir::{Attr, AttrType, AttrValue, Body, ElemType, EntityId, Model, Node, NodeId};
 use onnx_ops::opset::{Loaded, contributed_sets};
 use onnx_ops::schema::{Lookup, Param, ParamKind, Registry, Schema};
+use std::sync::Arc;
 
 /// Enough for everything that is small.
 const MOST_BYTES: usize = 32 << 20;
@@ -298,7 +299,7 @@ fn versions<'r>(registry: &'r Registry, row: &Row) -> Vec<&'r Schema> {
 fn nothing_that_a_model_says_ends_the_program() {
     let sets: Vec<&Loaded> = contributed_sets().collect();
     let registry = Registry::with_sets(sets);
-    let budget = Budget::new(MOST_BYTES, u64::MAX, None);
+    let budget = Arc::new(Budget::new(MOST_BYTES, u64::MAX, None));
     for row in FAMILIES.iter().chain(contributed::FAMILIES).chain(BESIDE).flat_map(|rows| rows.iter()) {
         let schemas = versions(&registry, row);
         assert!(!schemas.is_empty(), "{} is no operator", row.1);

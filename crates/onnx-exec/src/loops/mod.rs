@@ -62,12 +62,13 @@ pub(crate) use matrix::Matrix;
 use moved::Moved;
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
-pub(crate) use parallel::parallel;
+pub(crate) use parallel::{parallel, share};
 use pieces::Pieces;
 pub(crate) use pieces::{is_padding, settled};
 pub(crate) use product::MOST_EXACT;
 use program::Program;
 pub(crate) use run::{Worker, Workers};
+pub(crate) use scratch::scratch;
 use smallvec::SmallVec;
 use taps::Taps;
 pub(crate) use view::View;
@@ -123,6 +124,12 @@ impl Nest {
         self.contraction.as_ref().is_some_and(|contraction| !contraction.is_float())
     }
 
+    /// The operands that its factors are made of which have been packed, and are read no more.
+    pub(crate) fn packed_operands(&self) -> impl Iterator<Item = usize> + '_ {
+        let sides = self.contraction.iter().flat_map(|product| [&product.a, &product.b]);
+        sides.filter(|side| side.known.is_some()).flat_map(|side| side.program.operands())
+    }
+
     /// Whether neighbours share what it reduces, which is laid out for them.
     pub(crate) fn is_stencil(&self) -> bool {
         self.taps.as_ref().is_some_and(Taps::has_windows)
@@ -136,6 +143,11 @@ impl Nest {
     /// How many elements are computed, those that are combined counted.
     pub(crate) fn steps(&self) -> usize {
         self.dims.iter().chain(&self.over).fold(1, |steps, d| steps.saturating_mul(*d))
+    }
+
+    /// How many elements the result has.
+    pub(crate) fn count(&self) -> usize {
+        self.dims.iter().product()
     }
 
     /// Whether it chooses by position, piece by piece.

@@ -10,6 +10,7 @@ use crate::budget::Budget;
 use crate::failure::Failure;
 use crate::pool;
 use crate::tensor::width;
+use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
 /// Steps for which it is not worth it to ask others.
@@ -37,7 +38,7 @@ impl Nest {
         }
         let width = width(self.elem).unwrap_or(1);
         let threads = threads.min(units);
-        let mut parts = Vec::with_capacity(threads);
+        let mut parts: SmallVec<[_; FEW]> = SmallVec::with_capacity(threads);
         let (mut rest, mut first) = (out, 0);
         for thread in 1..=threads {
             let last = (units * thread / threads * unit).min(count);
@@ -45,7 +46,7 @@ impl Nest {
             parts.push((first..last, now));
             (rest, first) = (later, last);
         }
-        parallel(parts, |(elements, out)| self.run(operands, elements, out, workers))
+        share(parts, |(elements, out)| self.run(operands, elements, out, workers))
     }
 
     /// The elements of which a part has a whole number.
@@ -65,7 +66,7 @@ impl Nest {
     }
 
     /// Whether one thread does it.
-    pub(super) fn is_little(&self) -> bool {
+    pub(crate) fn is_little(&self) -> bool {
         let steps = self.steps();
         match self.contraction {
             Some(_) => steps < LEAST_PRODUCTS,
@@ -74,18 +75,26 @@ impl Nest {
     }
 }
 
+/// Parts of work for so many threads take no memory of their own.
+const FEW: usize = 4;
+
 /// Does parts of some work on the threads that there are, and says what was wrong with the first of them that failed.
 pub(crate) fn parallel<P: Send>(
     parts: Vec<P>,
     work: impl Fn(P) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
-    if parts.len() < 2 {
-        return parts.into_iter().try_for_each(work);
-    }
+    share(parts, work)
+}
+
+/// The same with parts of any list: those of few threads take no memory.
+pub(crate) fn share<P: Send>(
+    parts: impl IntoIterator<Item = P>,
+    work: impl Fn(P) -> Result<(), Failure> + Sync,
+) -> Result<(), Failure> {
+    let parts: SmallVec<[_; FEW]> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
     let budget = Budget::here();
     let failure = Mutex::new(None);
-    let numbered: Vec<(usize, P)> = parts.into_iter().enumerate().collect();
-    pool::each(numbered, &|(number, part)| {
+    pool::each(&parts, &|number, part| {
         let result = match &budget {
             Some(budget) => budget.enter(|| work(part)),
             None => work(part),

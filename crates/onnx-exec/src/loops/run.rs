@@ -16,7 +16,7 @@ use crate::failure::{Failure, fail};
 use crate::tensor::{advance, width};
 use onnx_ir::ElemType;
 use onnx_ops::meaning::Combine;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -37,6 +37,11 @@ impl Nest {
         let done = worker.run(self, operands, elements, out);
         workers.give_back(self, worker);
         done
+    }
+
+    /// Whether a worker is kept for the next run: of many steps, its memory would be cold by then.
+    pub(crate) fn keeps_worker(&self) -> bool {
+        self.steps() <= MOST_STEPS
     }
 }
 
@@ -110,7 +115,7 @@ impl Workers {
 
     /// Keeps a worker for the next run.
     pub(crate) fn give_back(&self, nest: &Nest, worker: Worker) {
-        if nest.steps() <= MOST_STEPS {
+        if nest.keeps_worker() {
             let mut kept = self.lock();
             if kept.len() < MOST_KEPT {
                 kept.push(worker);
@@ -224,7 +229,7 @@ impl Loops {
         out: &mut [u8],
     ) -> Result<(), Failure> {
         let Some(width) = width(nest.elem) else { return Ok(()) };
-        let mut at = vec![0; nest.dims.len() + nest.over.len()];
+        let mut at: SmallVec<[usize; 8]> = smallvec![0; nest.dims.len() + nest.over.len()];
         let split = nest.dims.len();
         let mut place = elements.start;
         for (at, d) in at[..split].iter_mut().zip(&nest.dims).rev() {

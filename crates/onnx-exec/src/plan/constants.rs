@@ -32,6 +32,9 @@ pub(super) enum Which {
     ButBytes,
 }
 
+/// Smaller constants are not worth a call of the system.
+const LEAST_RELEASED: usize = 1 << 18;
+
 /// Computes the formulas that load nothing but constants.
 pub(super) fn compute(stretch: &mut Stretch, which: Which) -> Result<(), Failure> {
     let Stretch { items, slots, folded, .. } = stretch;
@@ -57,6 +60,8 @@ pub(super) fn compute(stretch: &mut Stretch, which: Which) -> Result<(), Failure
 }
 
 /// Prepares the constant factors of matrix products, once for all plans: they take as much memory again.
+///
+/// Stored tensors that have been packed are released: whoever reads them after all has to fetch them again.
 pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'_>) {
     for step in steps {
         let Step::Kernel(kernel) = step else { continue };
@@ -70,6 +75,14 @@ pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'
             let mut packed = lock_of(&executable.packed);
             // Without the memory for it, they are prepared in each run.
             _ = member.nest.pack_constants(&constants, packed.entry(*node).or_default());
+            let Some(release) = executable.options.release else { continue };
+            for operand in member.nest.packed_operands() {
+                if let Some(Some(tensor)) = constants.get(operand)
+                    && tensor.bytes().len() >= LEAST_RELEASED
+                {
+                    release(tensor.bytes());
+                }
+            }
         }
     }
 }

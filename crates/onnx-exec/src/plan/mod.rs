@@ -31,6 +31,7 @@ mod layout;
 mod place;
 mod precision;
 mod rewrite;
+mod room;
 mod run;
 mod schedule;
 mod split;
@@ -43,6 +44,7 @@ mod work;
 use constants::Which;
 pub(crate) use define::Stretch;
 use index::Position;
+use room::Rooms;
 pub use schedule::{Schedule, Stats};
 pub(crate) use stages::Recorder;
 pub use stages::Stage;
@@ -85,6 +87,8 @@ pub(crate) struct Plan {
     expected: HashMap<ValueId, usize>,
     /// The slots of values that have one.
     named: Vec<(ValueId, usize)>,
+    /// What runs work in.
+    rooms: Rooms,
 }
 
 /// What a plan takes for granted of a value.
@@ -244,7 +248,9 @@ impl Plan {
         let nodes = &executable.body().graphs[graph].nodes[start..end];
         let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);
         let nodes = start..end;
-        let plan = Plan { nodes, needs, slots, folded, places, steps, arena, refused, expected, named };
+        let rooms = Rooms::default();
+        let plan =
+            Plan { nodes, needs, slots, folded, places, steps, arena, refused, expected, named, rooms };
         debug_assert_eq!(plan.mistake(&|slot| format!("slot {slot}")), None);
         Ok(Some(plan))
     }

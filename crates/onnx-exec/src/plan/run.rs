@@ -1,11 +1,12 @@
 //! Plans, run.
 
-use super::{Kernel, Member, Place, Plan, Slot, Source, Step, root};
+use super::room::{Access, Around, Desk, Load, Outs, Own, Room, workers_at};
+use super::{Kernel, Member, Plan, Slot, Source, Step, root};
 use crate::budget::{Charge, spend};
 use crate::failure::{Failure, fail};
-use crate::list::filled;
-use crate::loops::{View, Worker, parallel};
+use crate::loops::{View, Worker, scratch, share};
 use crate::pool;
+use crate::recycle::ALIGN;
 use crate::run::Run;
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
@@ -39,19 +40,31 @@ impl From<Box<Diagnostic>> for Stopped {
 impl Plan {
     /// Computes what the nodes of the plan compute, as values of the run.
     pub(crate) fn run(&self, run: &mut Run<'_, '_>) -> Result<(), Stopped> {
-        let _charge = Charge::of(self.arena)?;
-        let mut arena = run.executable.recycler.take(self.arena)?;
-        self.steps(run, arena.bytes_mut())
+        let mut room = self.rooms.take(self)?;
+        let _charge = Charge::of(self.arena + room.local.bytes().len())?;
+        if room.arena.bytes().len() < self.arena {
+            let mut arena = run.executable.recycler.take(self.arena)?;
+            self.steps(run, arena.bytes_mut(), &mut room)?;
+        } else {
+            let mut arena = std::mem::take(&mut room.arena);
+            self.steps(run, arena.bytes_mut(), &mut room)?;
+            room.arena = arena;
+        }
+        self.rooms.give_back(room);
+        Ok(())
     }
 
-    fn steps(&self, run: &mut Run<'_, '_>, arena: &mut [u8]) -> Result<(), Stopped> {
-        let mut own: Vec<Option<Tensor>> = vec![None; self.slots.len()];
+    fn steps(&self, run: &mut Run<'_, '_>, arena: &mut [u8], room: &mut Room) -> Result<(), Stopped> {
+        let Room { own, desks, local, .. } = room;
+        let mut accesses = self.rooms.accesses(self).iter().zip(desks);
         for step in &self.steps {
             match step {
                 Step::Kernel(kernel) => {
-                    kernel.nodes.iter().try_for_each(|node| run.limits(*node))?;
+                    run.limits_of(&kernel.nodes)?;
                     let start = run.is_timed().then(Instant::now);
-                    let done = spend(kernel.steps()).and_then(|()| self.kernel(kernel, run, arena, &mut own));
+                    let Some((access, desk)) = accesses.next() else { return Err(no_room().into()) };
+                    let memory = Memory { arena, own, desk, local: local.bytes_mut() };
+                    let done = spend(access.steps).and_then(|()| self.kernel(kernel, access, run, memory));
                     done.map_err(|why| match kernel.node() {
                         // Nobody needs less.
                         Some(node) if why.is_limit() => {
@@ -69,7 +82,7 @@ impl Plan {
                     self.is_as_expected(run, *node)?;
                 }
                 Step::Publish(value, slot) => {
-                    let tensor = self.tensor(*slot, run, &own)?.reshaped(&self.slots[*slot].dims)?;
+                    let tensor = self.tensor(*slot, run, own)?.reshaped(&self.slots[*slot].dims)?;
                     run.set(*value, Value::Tensor(tensor));
                 }
                 Step::Release(values, slots) => {
@@ -110,55 +123,50 @@ impl Plan {
             Source::Constant(tensor) => Some(tensor),
             Source::Formula | Source::Alias(_) => own[slot].as_ref(),
         };
-        tensor.ok_or_else(|| Failure::new("a value that is read is not there"))
+        tensor.ok_or_else(missing)
     }
 
     fn kernel(
         &self,
         kernel: &Kernel,
-        run: &Run<'_, '_>,
-        arena: &mut [u8],
-        own: &mut [Option<Tensor>],
+        access: &Access,
+        run: &mut Run<'_, '_>,
+        memory: Memory<'_>,
     ) -> Result<(), Failure> {
+        let Memory { arena, own, desk, local } = memory;
         // What it computes, apart from what it reads.
-        let mut mine: SmallVec<[Option<Tensor>; 4]> = SmallVec::new();
-        for member in &kernel.members {
-            let slot = member.assignment.slot;
-            mine.push(match self.places[slot] {
-                Place::Own => {
-                    let Slot { elem, dims, .. } = &self.slots[slot];
-                    Some(Tensor::recycled(*elem, dims, &run.executable.recycler)?)
-                }
-                Place::Elsewhere | Place::Arena(_) | Place::Local => None,
-            });
+        let mut mine: SmallVec<[(usize, Own, Tensor); 1]> = SmallVec::new();
+        for (member, it) in access.own.iter().enumerate() {
+            let Some(it) = it else { continue };
+            let Slot { elem, dims, .. } = &self.slots[it.slot];
+            let tensor = match it.value.and_then(|value| run.destination(value, *elem, dims)) {
+                Some(tensor) => tensor,
+                None => Tensor::recycled(*elem, dims, &run.executable.recycler)?,
+            };
+            mine.push((member, *it, tensor));
         }
-        let mut regions = Regions::of(self, kernel, arena)?;
-        let mut outs: Outs<'_> = SmallVec::new();
-        for (member, mine) in kernel.members.iter().zip(&mut mine) {
-            outs.push(match (mine, member.is_local) {
-                (Some(tensor), _) => Some(tensor.bytes_mut()?),
-                (None, true) => None,
-                (None, false) => Some(regions.take(member.assignment.slot)?),
-            });
+        let mut outs: Outs<'_> = kernel.members.iter().map(|_| None).collect();
+        let mut around: Around<'_> = kernel.loads.iter().map(|_| None).collect();
+        access.cut(kernel, &self.slots, arena, &mut around, &mut outs)?;
+        for (member, _, tensor) in &mut mine {
+            outs[*member] = Some(tensor.bytes_mut()?);
         }
-        let mut around: SmallVec<[Option<View<'_>>; 8]> = SmallVec::new();
-        for &slot in &kernel.loads {
-            let of = root(&self.slots, slot);
-            let elem = self.slots[slot].elem;
-            around.push(if kernel.members.iter().any(|m| m.assignment.slot == of) {
-                None
-            } else if matches!(self.places[of], Place::Arena(_)) {
-                Some(View { elem, bytes: regions.read(of)?, first: 0 })
-            } else {
-                Some(View::of(self.tensor(of, run, own)?))
-            });
+        for (around, load) in around.iter_mut().zip(&access.loads) {
+            let tensor = match load {
+                Load::Here => continue,
+                Load::Value(value) => run.get(*value).and_then(|value| value.tensor().ok()),
+                Load::Constant(slot) => match &self.slots[*slot].source {
+                    Source::Constant(tensor) => Some(tensor),
+                    Source::Value(_) | Source::Formula | Source::Alias(_) => None,
+                },
+                Load::Own(slot) => own[*slot].as_ref(),
+            };
+            *around = Some(View::of(tensor.ok_or_else(missing)?));
         }
-        kernel.run(&around, outs)?;
+        kernel.run(access, &around, outs, desk, local)?;
         drop(around);
-        for (member, mine) in kernel.members.iter().zip(mine) {
-            if let Some(tensor) = mine {
-                own[member.assignment.slot] = Some(tensor);
-            }
+        for (_, it, tensor) in mine {
+            own[it.slot] = Some(tensor);
         }
         Ok(())
     }
@@ -180,7 +188,7 @@ impl Kernel {
     }
 
     /// How many elements are computed, those that are combined counted.
-    fn steps(&self) -> usize {
+    pub(super) fn steps(&self) -> usize {
         self.members.iter().map(|member| member.nest.steps()).fold(0, usize::saturating_add)
     }
 
@@ -190,18 +198,41 @@ impl Kernel {
     }
 
     /// Computes all rows, on the threads that there are.
-    fn run(&self, around: &[Option<View<'_>>], outs: Outs<'_>) -> Result<(), Failure> {
-        if let ([member], [Some(_)]) = (&self.members[..], &outs[..]) {
-            let mut out = outs.into_iter().flatten();
-            return out.next().map_or(Ok(()), |out| member.nest.run_all(around, out, &member.workers));
-        }
+    fn run<'o>(
+        &'o self,
+        access: &Access,
+        around: &[Option<View<'_>>],
+        mut outs: Outs<'_>,
+        desk: &'o mut Desk,
+        local: &mut [u8],
+    ) -> Result<(), Failure> {
         let blocks = self.rows.div_ceil(self.block.max(1));
-        let threads = if self.is_parallel() { pool::threads().min(blocks).max(1) } else { 1 };
+        let threads = if access.is_little { 1 } else { pool::threads() };
+        if let ([member], [Some(out)]) = (&self.members[..], &mut outs[..]) {
+            let count = member.nest.count();
+            if threads > 1 {
+                return member.nest.run_all(around, out, &member.workers);
+            }
+            if !member.nest.keeps_worker() {
+                return member.nest.run(around, 0..count, out, &member.workers);
+            }
+            let workers = workers_at(desk, self.members.iter().map(|member| &member.nest));
+            return match workers {
+                [worker] => worker.run(&member.nest, around, 0..count, out),
+                _ => Err(no_room()),
+            };
+        }
+        let threads = threads.min(blocks).max(1);
         if threads == 1 {
-            return self.rows(around, 0..self.rows, outs);
+            let workers = workers_at(desk, self.members.iter().map(|member| &member.nest));
+            self.rows(around, 0..self.rows, outs, local, workers)?;
+            if !self.members.iter().all(|member| member.nest.keeps_worker()) {
+                desk.clear();
+            }
+            return Ok(());
         }
         let mut rest = outs;
-        let mut parts = Vec::with_capacity(threads);
+        let mut parts: SmallVec<[_; 4]> = SmallVec::with_capacity(threads);
         let mut first = 0;
         for thread in 1..=threads {
             let last = (blocks * thread / threads).saturating_mul(self.block).min(self.rows);
@@ -220,33 +251,42 @@ impl Kernel {
             parts.push((first..last, now));
             (rest, first) = (later, last);
         }
-        parallel(parts, |(rows, outs)| self.rows(around, rows, outs))
+        share(parts, |(rows, outs)| {
+            let mut local = scratch::<u8>(access.local)?;
+            let members = self.members.iter();
+            let mut workers: Desk = members.map(|member| member.workers.take(&member.nest)).collect();
+            let done = self.rows(around, rows, outs, &mut local, &mut workers);
+            for (member, worker) in self.members.iter().zip(workers) {
+                member.workers.give_back(&member.nest, worker);
+            }
+            done
+        })
     }
 
     /// Computes some rows, block by block.
-    fn rows(&self, around: &[Option<View<'_>>], rows: Range<usize>, outs: Outs<'_>) -> Result<(), Failure> {
-        let local: usize =
-            self.members.iter().filter(|m| m.is_local).map(|m| words(m.bytes(self.block))).sum();
-        let mut local = filled(local, 0u128)?;
-        let mut local: &mut [u128] = &mut local;
-        let mut outs: SmallVec<[&mut [u8]; 8]> = (self.members.iter().zip(outs))
-            .map(|(member, out)| match out {
+    fn rows(
+        &self,
+        around: &[Option<View<'_>>],
+        rows: Range<usize>,
+        outs: Outs<'_>,
+        mut local: &mut [u8],
+        workers: &mut [Worker],
+    ) -> Result<(), Failure> {
+        let mut memory: SmallVec<[&mut [u8]; 8]> = SmallVec::new();
+        for (member, out) in self.members.iter().zip(outs) {
+            memory.push(match out {
                 Some(out) => out,
                 None => {
                     let bytes = member.bytes(self.block);
-                    let (now, later) = std::mem::take(&mut local).split_at_mut(words(bytes));
+                    let Some((now, later)) = local.split_at_mut_checked(bytes.next_multiple_of(ALIGN)) else {
+                        return Err(no_room());
+                    };
                     local = later;
-                    &mut bytemuck::cast_slice_mut(now)[..bytes]
+                    &mut now[..bytes]
                 }
-            })
-            .collect();
-        let mut workers: SmallVec<[Worker; 4]> =
-            self.members.iter().map(|member| member.workers.take(&member.nest)).collect();
-        let done = self.blocks(around, rows, &mut outs, &mut workers);
-        for (member, worker) in self.members.iter().zip(workers) {
-            member.workers.give_back(&member.nest, worker);
+            });
         }
-        done
+        self.blocks(around, rows, &mut memory, workers)
     }
 
     /// The same with memory for all members: what only this kernel reads has a block.
@@ -264,7 +304,7 @@ impl Kernel {
             let begin = |member: &Member| if member.is_local { block.start } else { rows.start };
             for (i, (member, worker)) in self.members.iter().zip(&mut *workers).enumerate() {
                 let (before, rest) = outs.split_at_mut(i);
-                let mut operands: SmallVec<[Option<View<'_>>; 8]> = SmallVec::from_slice(around);
+                let mut operands: Around<'_> = SmallVec::from_slice(around);
                 for &(at, by) in &member.inner {
                     let from = &self.members[by];
                     operands[at] = Some(View {
@@ -301,65 +341,18 @@ impl Member {
     }
 }
 
-fn words(bytes: usize) -> usize {
-    bytes.div_ceil(size_of::<u128>())
+/// The memory that a kernel works in.
+struct Memory<'m> {
+    arena: &'m mut [u8],
+    own: &'m mut [Option<Tensor>],
+    desk: &'m mut Desk,
+    local: &'m mut [u8],
 }
 
-/// The memory of the results of a kernel that are not local.
-type Outs<'o> = SmallVec<[Option<&'o mut [u8]>; 4]>;
-
-/// The parts of the arena that a kernel reads and writes.
-struct Regions<'a> {
-    parts: SmallVec<[(usize, Part<'a>); 8]>,
+fn missing() -> Failure {
+    Failure::new("a value that is read is not there")
 }
 
-enum Part<'a> {
-    Written(Option<&'a mut [u8]>),
-    Read(&'a [u8]),
-}
-
-impl<'a> Regions<'a> {
-    fn of(plan: &Plan, kernel: &Kernel, arena: &'a mut [u8]) -> Result<Self, Failure> {
-        let mut wanted: SmallVec<[(Range<usize>, usize, bool); 8]> = SmallVec::new();
-        let mut want = |slot: usize, is_written: bool| {
-            if let Place::Arena(start) = plan.places[slot]
-                && wanted.iter().all(|(_, other, _)| *other != slot)
-            {
-                wanted.push((start..start + plan.slots[slot].bytes(), slot, is_written));
-            }
-        };
-        kernel.members.iter().for_each(|member| want(member.assignment.slot, true));
-        kernel.loads.iter().for_each(|slot| want(root(&plan.slots, *slot), false));
-        wanted.sort_by_key(|(range, slot, _)| (range.start, range.end, *slot));
-        let mut rest = arena;
-        let mut begin = 0;
-        let mut parts = SmallVec::new();
-        for (range, slot, is_written) in wanted {
-            let Some(skipped) =
-                range.start.checked_sub(begin).filter(|skipped| skipped + range.len() <= rest.len())
-            else {
-                fail!("two tensors of a kernel overlap")
-            };
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(skipped + range.len());
-            let now = &mut now[skipped..];
-            (rest, begin) = (later, range.end);
-            parts.push((slot, if is_written { Part::Written(Some(now)) } else { Part::Read(now) }));
-        }
-        Ok(Regions { parts })
-    }
-
-    fn take(&mut self, slot: usize) -> Result<&'a mut [u8], Failure> {
-        let found = self.parts.iter_mut().find(|(other, _)| *other == slot);
-        match found {
-            Some((_, Part::Written(part))) if part.is_some() => Ok(part.take().unwrap_or_default()),
-            Some(_) | None => fail!("a result has no place"),
-        }
-    }
-
-    fn read(&self, slot: usize) -> Result<&'a [u8], Failure> {
-        match self.parts.iter().find(|(other, _)| *other == slot) {
-            Some((_, Part::Read(part))) => Ok(part),
-            Some(_) | None => fail!("what is read has no place"),
-        }
-    }
+fn no_room() -> Failure {
+    Failure::new("a kernel has no room in its plan")
 }

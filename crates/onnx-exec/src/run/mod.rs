@@ -5,15 +5,16 @@ mod options;
 
 pub use options::{Observe, RunOptions, Step, Time};
 
-use crate::compile::{Executable, compile_body, lock_of};
+use crate::compile::{Executable, Values, compile_body, lock_of};
 use crate::facts::fact;
 use crate::plan::{Plan, Stopped, Stretch};
 use crate::pool;
 use crate::profile::Work;
+use crate::tensor::Tensor;
 use crate::value::Value;
 use foldhash::HashMap;
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, Severity, code};
-use onnx_ir::{GraphId, NodeId, SecondaryMap, ValueId};
+use onnx_ir::{ElemType, GraphId, NodeId, ValueId};
 use onnx_ops::infer::{Fact, Stepwise};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -34,9 +35,24 @@ impl Executable<'_> {
         inputs: Vec<Option<Value>>,
         options: &RunOptions<'_>,
     ) -> Result<Vec<Value>, Box<Diagnostic>> {
-        let budget = options.budget();
+        self.run_to(inputs, Vec::new(), options).map(|(results, _)| results)
+    }
+
+    /// Computes the outputs in memory that earlier ones had, if it is there for a value and has its type and extents. What was not
+    /// used is given back.
+    pub(crate) fn run_to(
+        &self,
+        inputs: Vec<Option<Value>>,
+        destinations: Destinations,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<Value>, Destinations), Box<Diagnostic>> {
+        let budget = options.budget(&self.recycler);
         let fuel = Cell::new(options.fuel);
-        let work = || Run::new(self, options, &fuel, 0).main(inputs);
+        let work = || {
+            let mut run = Run::new(self, options, &fuel, 0);
+            run.destinations = destinations;
+            run.main(inputs)
+        };
         let results = pool::with_threads(options.threads, || budget.enter(work));
         if let Some(peak) = options.peak {
             peak.fetch_max(budget.peak(), Ordering::Relaxed);
@@ -49,11 +65,15 @@ impl Executable<'_> {
     }
 }
 
+/// Memory for outputs: the values that are computed there, each with a tensor to be written.
+pub(crate) type Destinations = Vec<(ValueId, Option<Tensor>)>;
+
 /// One run of a body.
 pub(crate) struct Run<'x, 'r> {
     pub(crate) executable: &'x Executable<'r>,
     options: &'x RunOptions<'x>,
-    values: SecondaryMap<ValueId, Option<Value>>,
+    values: Values,
+    destinations: Destinations,
     fuel: &'x Cell<u64>,
     depth: usize,
     /// How often nodes have drawn: what tells the random numbers of one from those of another.
@@ -74,7 +94,8 @@ impl<'x, 'r> Run<'x, 'r> {
         Run {
             executable,
             options,
-            values: SecondaryMap::default(),
+            values: lock_of(&executable.rooms).pop().unwrap_or_default(),
+            destinations: Vec::new(),
             fuel,
             depth,
             drawn: HashMap::default(),
@@ -83,11 +104,18 @@ impl<'x, 'r> Run<'x, 'r> {
         }
     }
 
-    fn main(mut self, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Box<Diagnostic>> {
+    fn main(mut self, inputs: Vec<Option<Value>>) -> Result<(Vec<Value>, Destinations), Box<Diagnostic>> {
         self.take(inputs)?;
         let root = self.executable.root;
         self.nodes(root)?;
-        self.outputs(root)
+        let results = self.outputs(root)?;
+        let Run { mut values, destinations, executable, .. } = self;
+        values.clear();
+        let mut rooms = lock_of(&executable.rooms);
+        if rooms.len() < MOST_ROOMS {
+            rooms.push(values);
+        }
+        Ok((results, destinations))
     }
 
     /// Does something with a run that has not begun.
@@ -97,7 +125,7 @@ impl<'x, 'r> Run<'x, 'r> {
         work: impl FnOnce(&mut Run<'_, '_>) -> T,
     ) -> T {
         let fuel = Cell::new(options.fuel);
-        options.budget().enter(|| work(&mut Run::new(executable, options, &fuel, 0)))
+        options.budget(&executable.recycler).enter(|| work(&mut Run::new(executable, options, &fuel, 0)))
     }
 
     /// Does something with a run of a function body in this one, which nobody watches.
@@ -148,40 +176,49 @@ impl<'x, 'r> Run<'x, 'r> {
         Ok(())
     }
 
-    /// Runs a graph that an attribute of a node holds.
-    pub(crate) fn graph(
-        &mut self,
-        graph: GraphId,
-        inputs: Vec<Value>,
-    ) -> Result<Vec<Value>, Box<Diagnostic>> {
+    /// Sets an input of a graph.
+    pub(crate) fn give(&mut self, graph: GraphId, input: usize, given: Value) {
         let ports = &self.executable.body().graphs[graph].inputs;
-        for (port, given) in ports.iter().zip(inputs) {
-            if let Some(value) = port.value {
-                self.values[value] = Some(given);
-            }
+        if let Some(value) = ports.get(input).and_then(|port| port.value) {
+            self.values[value] = Some(given);
         }
+    }
+
+    /// Runs a graph that an attribute of a node holds, whose inputs are set.
+    pub(crate) fn enter(&mut self, graph: GraphId) -> Result<(), Box<Diagnostic>> {
         self.depth += 1;
         self.nodes(graph)?;
         self.depth -= 1;
-        self.outputs(graph)
+        Ok(())
     }
 
-    fn outputs(&mut self, graph: GraphId) -> Result<Vec<Value>, Box<Diagnostic>> {
+    /// All outputs of a graph that has been run.
+    pub(crate) fn outputs(&mut self, graph: GraphId) -> Result<Vec<Value>, Box<Diagnostic>> {
+        let count = self.executable.body().graphs[graph].outputs.len();
+        (0..count).map(|i| self.output(graph, i)).collect()
+    }
+
+    /// An output of a graph that has been run; they are asked for in order, each once.
+    pub(crate) fn output(&mut self, graph: GraphId, i: usize) -> Result<Value, Box<Diagnostic>> {
         let executable = self.executable;
-        let ports = &executable.body().graphs[graph].outputs;
-        let output = |(port, is_last): (&onnx_ir::Port, &bool)| {
-            let value = port.value.and_then(|value| {
-                // Nobody else has it then, and whoever changes it need not copy it.
-                let taken = if *is_last { self.values[value].take() } else { None };
-                taken.or_else(|| self.get(value).cloned())
-            });
-            value.ok_or_else(|| {
-                let name = executable.model.text(port.name);
-                let why = format!("nothing computes the output `{name}`");
-                Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why))
-            })
-        };
-        ports.iter().zip(&executable.liveness.is_last_output[graph]).map(output).collect()
+        let port = &executable.body().graphs[graph].outputs[i];
+        let value = port.value.and_then(|value| {
+            // Nobody else has it then, and whoever changes it need not copy it.
+            let is_last = executable.liveness.is_last_output[graph][i];
+            let taken = if is_last { self.values[value].take() } else { None };
+            taken.or_else(|| self.get(value).cloned())
+        });
+        value.ok_or_else(|| {
+            let name = executable.model.text(port.name);
+            let why = format!("nothing computes the output `{name}`");
+            Box::new(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, why))
+        })
+    }
+
+    /// Memory that is there for a value of this type and these extents.
+    pub(crate) fn destination(&mut self, value: ValueId, elem: ElemType, dims: &[usize]) -> Option<Tensor> {
+        let (_, memory) = self.destinations.iter_mut().find(|(of, _)| *of == value)?;
+        memory.take_if(|memory| memory.elem() == elem && memory.dims() == dims && memory.is_mine())
     }
 
     /// The value of a name, if it has one by now.
@@ -376,6 +413,11 @@ impl<'x, 'r> Run<'x, 'r> {
         Err(self.failed(node, &code::RUN_LIMIT, &why))
     }
 
+    /// Whether these nodes may be run, all of them.
+    pub(crate) fn limits_of(&mut self, nodes: &[NodeId]) -> Result<(), Box<Diagnostic>> {
+        nodes.iter().try_for_each(|node| self.burn(*node, 1))
+    }
+
     fn burn(&mut self, node: NodeId, fuel: u64) -> Result<(), Box<Diagnostic>> {
         let Some(left) = self.fuel.get().checked_sub(fuel) else {
             let why = format!("the run ends here: it has run {} nodes", self.options.fuel);
@@ -398,18 +440,16 @@ impl<'x, 'r> Run<'x, 'r> {
 
     /// The inputs of a node.
     pub(crate) fn inputs(&self, node: NodeId) -> Result<Vec<Option<Value>>, Box<Diagnostic>> {
-        let body = self.executable.body();
-        let input = |value: &Option<ValueId>| match value {
-            None => Ok(None),
-            Some(value) => match self.get(*value) {
-                Some(found) => Ok(Some(found.clone())),
-                None => {
-                    let name = &self.executable.model.names[body.values[*value].name];
-                    Err(self.failed(node, &code::RUN_FAILED, &format!("nothing computes `{name}`")))
-                }
-            },
-        };
-        body.nodes[node].inputs.iter().map(input).collect()
+        let inputs = &self.executable.body().nodes[node].inputs;
+        inputs.iter().map(|value| value.map(|value| self.needed(node, value).cloned()).transpose()).collect()
+    }
+
+    /// The value of a name that a node reads.
+    pub(crate) fn needed(&self, node: NodeId, value: ValueId) -> Result<&Value, Box<Diagnostic>> {
+        self.get(value).ok_or_else(|| {
+            let name = self.executable.value_name(value);
+            self.failed(node, &code::RUN_FAILED, &format!("nothing computes `{name}`"))
+        })
     }
 
     /// What inference says of a node for inputs of which this is known.
@@ -429,6 +469,8 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 }
 
+/// Room for the values of so many runs at a time is kept.
+const MOST_ROOMS: usize = 4;
 /// Plans that are made for one stretch of nodes; what has ever other types is run node by node.
 const MOST_PLANS: usize = 64;
 /// Of these, those that take elements for granted.

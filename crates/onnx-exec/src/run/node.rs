@@ -128,7 +128,7 @@ impl<'x, 'r> Run<'x, 'r> {
         let distinct = distinct.collect();
         let inner = RunOptions { observe: None, time: None, ..self.options.clone() };
         let run = Run::new(&executable, &inner, self.fuel, self.depth + 1);
-        let results = run.main(distinct).map_err(|inner| {
+        let (results, _) = run.main(distinct).map_err(|inner| {
             let why = format!("in its function body, {}", inner.message);
             self.failed(node, inner.code, &why)
         })?;

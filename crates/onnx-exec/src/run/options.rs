@@ -3,6 +3,7 @@
 use crate::budget::{Budget, Memory};
 use crate::pool;
 use crate::profile::Work;
+use crate::recycle::Recycler;
 use crate::value::Value;
 use onnx_ir::{ElemType, NodeId};
 use std::sync::Arc;
@@ -94,11 +95,12 @@ impl RunOptions<'_> {
         }
     }
 
-    pub(super) fn budget(&self) -> Arc<Budget> {
+    pub(super) fn budget(&self, recycler: &Arc<Recycler>) -> Arc<Budget> {
         let (steps, cancel) = (self.steps_at_most(), self.cancel.clone());
-        match &self.memory {
+        let budget = match &self.memory {
             Some(memory) => Budget::with_memory(memory, steps, cancel),
             None => Budget::new(self.max_memory, steps, cancel),
-        }
+        };
+        budget.with_recycler(recycler)
     }
 }

@@ -1,51 +1,39 @@
 //! Bytes of tensors: made here, or a slice of a mapped file.
 
-use crate::budget::{self, Charge};
+use crate::budget;
 use crate::failure::{Failure, fail};
-use crate::recycle::{Block, Recycler};
+use crate::recycle::{Contents, Recycler, Shared};
 use bytes::Bytes;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Shared bytes that are aligned for every element type.
 #[derive(Clone, Debug)]
 pub(super) enum Buffer {
-    Made(Arc<Made>),
+    /// A part of what was made here, or all of it.
+    Made(Shared, Range<usize>),
     Mapped(Bytes),
 }
 
-#[derive(Debug)]
-pub(super) struct Made {
-    block: Block,
-    _charge: Charge,
-}
-
-impl Made {
-    fn zeroed(bytes: usize) -> Result<Made, Failure> {
-        let charge = Charge::of(bytes.saturating_add(budget::TENSOR))?;
-        Ok(Made { block: Block::zeroed(bytes)?, _charge: charge })
-    }
-}
-
-/// A buffer that is held as bytes.
-struct Shared(Arc<Made>);
-
-impl AsRef<[u8]> for Shared {
-    fn as_ref(&self) -> &[u8] {
-        self.0.block.bytes()
-    }
-}
-
 impl Buffer {
+    fn made(shared: Shared) -> Buffer {
+        let all = 0..shared.bytes().len();
+        Buffer::Made(shared, all)
+    }
+
     /// So many elements of a width, all zero.
     pub(super) fn zeroed(count: usize, width: usize) -> Result<Buffer, Failure> {
-        Ok(Buffer::Made(Arc::new(Made::zeroed(bytes_of(count, width)?)?)))
+        let bytes = bytes_of(count, width)?;
+        let shared = match budget::recycler() {
+            Some(recycler) => recycler.shared(bytes, Contents::Zeros)?,
+            None => Shared::zeroed(bytes)?,
+        };
+        Ok(Buffer::made(shared))
     }
 
     /// So many elements of a width with any contents, in memory that is used again.
     pub(super) fn recycled(count: usize, width: usize, from: &Arc<Recycler>) -> Result<Buffer, Failure> {
-        let bytes = bytes_of(count, width)?;
-        let charge = Charge::of(bytes.saturating_add(budget::TENSOR))?;
-        Ok(Buffer::Made(Arc::new(Made { block: from.take(bytes)?, _charge: charge })))
+        Ok(Buffer::made(from.shared(bytes_of(count, width)?, Contents::Any)?))
     }
 
     /// Stored bytes, as they are if they are aligned for this width, else copied.
@@ -58,22 +46,35 @@ impl Buffer {
 
     /// A copy, to be written to or to be aligned.
     fn copied(bytes: &[u8]) -> Result<Buffer, Failure> {
-        let mut made = Made::zeroed(bytes.len())?;
-        made.block.bytes_mut().copy_from_slice(bytes);
-        Ok(Buffer::Made(Arc::new(made)))
+        let mut shared = match budget::recycler() {
+            Some(recycler) => recycler.shared(bytes.len(), Contents::Any)?,
+            None => Shared::zeroed(bytes.len())?,
+        };
+        shared.bytes_mut()?.copy_from_slice(bytes);
+        Ok(Buffer::made(shared))
+    }
+
+    /// Some of the bytes, which are not copied; they are there. What is made stays, and stays charged, as long as they are held.
+    pub(super) fn part(&self, part: Range<usize>) -> Buffer {
+        match self {
+            Buffer::Made(made, all) => {
+                Buffer::Made(made.clone(), all.start + part.start..all.start + part.end)
+            }
+            Buffer::Mapped(bytes) => Buffer::Mapped(bytes.slice(part)),
+        }
     }
 
     /// The bytes, which are not copied: what is made stays, and stays charged, as long as they are held.
     pub(super) fn shared(&self) -> Bytes {
         match self {
-            Buffer::Made(made) => Bytes::from_owner(Shared(Arc::clone(made))),
+            Buffer::Made(made, part) => Bytes::from_owner(made.clone()).slice(part.clone()),
             Buffer::Mapped(bytes) => bytes.clone(),
         }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
-            Buffer::Made(made) => made.block.bytes(),
+            Buffer::Made(made, part) => &made.bytes()[part.clone()],
             Buffer::Mapped(bytes) => bytes,
         }
     }
@@ -83,17 +84,22 @@ impl Buffer {
         bytemuck::cast_slice(self.bytes())
     }
 
+    pub(super) fn is_mapped(&self) -> bool {
+        matches!(self, Buffer::Mapped(_))
+    }
+
+    /// Whether they may be written as they are.
+    pub(super) fn is_mine(&self) -> bool {
+        matches!(self, Buffer::Made(made, _) if made.is_mine())
+    }
+
     /// The bytes to be written; a buffer that others share is copied.
     pub(super) fn bytes_mut(&mut self) -> Result<&mut [u8], Failure> {
-        let is_mine = matches!(self, Buffer::Made(made) if Arc::strong_count(made) == 1);
-        if !is_mine {
+        if !self.is_mine() {
             *self = Buffer::copied(self.bytes())?;
         }
         match self {
-            Buffer::Made(made) => match Arc::get_mut(made) {
-                Some(made) => Ok(made.block.bytes_mut()),
-                None => fail!("a buffer that is about to be written is shared"),
-            },
+            Buffer::Made(made, part) => Ok(&mut made.bytes_mut()?[part.clone()]),
             Buffer::Mapped(_) => fail!("a buffer that is about to be written is mapped"),
         }
     }

@@ -5,6 +5,7 @@
 //! shared: a clone copies nothing, and the weights of a mapped model stay where they are.
 
 mod buffer;
+mod owned;
 mod place;
 mod store;
 
@@ -222,6 +223,25 @@ impl Tensor {
             fail!("{} elements do not have the shape {dims:?}", self.len());
         }
         Ok(Tensor { dims: Dims::from_slice(dims), ..self.clone() })
+    }
+
+    /// Some elements in a row as a tensor of other extents, which shares its memory; `None` of strings.
+    pub(crate) fn part(&self, first: usize, dims: &[usize]) -> Option<Tensor> {
+        let Data::Numbers(buffer) = &self.data else { return None };
+        let (width, count) = (width(self.elem)?, count(dims)?);
+        let end = first.checked_add(count).filter(|end| *end <= self.len())?;
+        let data = Data::Numbers(buffer.part(first * width..end * width));
+        Some(Tensor { elem: self.elem, dims: Dims::from_slice(dims), data })
+    }
+
+    /// Whether its numbers are those that a model stores, and not a copy.
+    pub(crate) fn is_stored(&self) -> bool {
+        matches!(&self.data, Data::Numbers(buffer) if buffer.is_mapped())
+    }
+
+    /// Whether its numbers lie in memory that was made here, and nobody else has that.
+    pub(crate) fn is_mine(&self) -> bool {
+        matches!(&self.data, Data::Numbers(buffer) if buffer.is_mine())
     }
 
     /// Whether this is the very same tensor, and not only an equal one.

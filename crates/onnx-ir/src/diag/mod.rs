@@ -55,6 +55,30 @@ pub struct Diagnostic {
     pub fixes: Vec<Fix>,
 }
 
+/// The code and the message, `error[E0203]: use of undefined value `x``, with the help if there is one; places are for who has the
+/// text, or the model.
+///
+/// ```
+/// use onnx_ir::diag::{Diagnostic, Place, code};
+///
+/// fn run() -> Result<(), Box<dyn std::error::Error>> {
+///     Err(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, "input `x` is not given"))?
+/// }
+/// let code = code::RUN_FAILED.id;
+/// assert_eq!(run().unwrap_err().to_string(), format!("error[{code}]: input `x` is not given"));
+/// ```
+impl std::fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}[{}]: {}", self.severity.name(), self.code.id, self.message)?;
+        match &self.help {
+            Some(help) => write!(f, " ({help})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
 impl Diagnostic {
     /// A finding of `code` at a place.
     pub fn new(code: &'static Code, at: impl Into<Place>, message: impl Into<String>) -> Self {

@@ -6,6 +6,9 @@ use crate::loops::LANES;
 /// So many registers of a class are kept.
 const MOST: usize = 64;
 
+/// Registers of so few lanes are no longer than they have to be: many small ones fit into the first cache.
+const FEW: usize = 128;
+
 /// Registers of each class.
 pub(super) struct Kept {
     pub(super) single: Vec<Vec<f32>>,
@@ -20,6 +23,9 @@ impl Kept {
 /// So many registers of so many lanes.
 pub(super) fn take<T: Copy + Default>(kept: &mut Vec<Vec<T>>, count: usize, lanes: usize) -> Vec<Vec<T>> {
     let one = |_| {
+        if lanes <= FEW {
+            return vec![T::default(); lanes];
+        }
         let mut register = kept.pop().unwrap_or_else(|| Vec::with_capacity(lanes.max(LANES + SLACK)));
         register.resize(lanes, T::default());
         register
@@ -30,5 +36,5 @@ pub(super) fn take<T: Copy + Default>(kept: &mut Vec<Vec<T>>, count: usize, lane
 /// Keeps registers.
 pub(super) fn give<T>(kept: &mut Vec<Vec<T>>, registers: &mut Vec<Vec<T>>) {
     let room = MOST.saturating_sub(kept.len());
-    kept.extend(registers.drain(..).take(room));
+    kept.extend(registers.drain(..).filter(|register| register.capacity() > FEW).take(room));
 }

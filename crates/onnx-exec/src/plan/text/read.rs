@@ -156,6 +156,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             refused: HashMap::default(),
             expected,
             named,
+            rooms: Default::default(),
         };
         let at = |slot: usize| self.defined_at.get(&slot).cloned().unwrap_or(0..0);
         if let Some((slot, why)) = plan.mistake(&|slot| shown(&names[slot])) {

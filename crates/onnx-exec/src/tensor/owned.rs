@@ -1,0 +1,101 @@
+//! Tensors over memory that somebody else has made.
+
+use super::buffer::Buffer;
+use super::{Data, Dims, Element, Tensor, count_of, width};
+use crate::failure::{Failure, fail};
+use bytes::Bytes;
+use onnx_ir::ElemType;
+use std::marker::PhantomData;
+
+/// Elements as bytes.
+struct AsBytes<T, O>(O, PhantomData<fn() -> T>);
+
+impl<T: Element, O: AsRef<[T]>> AsRef<[u8]> for AsBytes<T, O> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(self.0.as_ref())
+    }
+}
+
+impl Tensor {
+    /// A tensor over elements that an owner lends, as many as the extents say: a `Vec`, an `Arc<[f32]>`, a mapped file. They are not
+    /// copied; the tensor keeps the owner until it is dropped. What is not made by a run is not charged to one.
+    ///
+    /// ```
+    /// use onnx_exec::Tensor;
+    /// use std::sync::Arc;
+    ///
+    /// let frames: Arc<[f32]> = Arc::from([1.0, 2.0, 3.0, 4.0]);
+    /// let tensor = Tensor::over(&[2, 2], Arc::clone(&frames))?;
+    /// assert_eq!(tensor.slice::<f32>()?.as_ptr(), frames.as_ptr());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// There are more elements, or fewer.
+    pub fn over<T: Element>(
+        dims: &[usize],
+        owner: impl AsRef<[T]> + Send + 'static,
+    ) -> Result<Tensor, Failure> {
+        let owner = AsBytes::<T, _>(owner, PhantomData);
+        Tensor::from_bytes(T::ELEM, dims, Bytes::from_owner(owner))
+    }
+
+    /// A tensor of any type but strings over the bytes of its elements, in the order of this processor, each in whole bytes. They
+    /// are copied only if they are not aligned for the type.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use onnx_exec::Tensor;
+    /// use onnx_ir::ElemType;
+    ///
+    /// let message = Bytes::from_static(&[3, 1, 2]);
+    /// let tensor = Tensor::from_bytes(ElemType::UINT8, &[2], message.slice(1..))?;
+    /// assert_eq!(tensor.slice::<u8>()?, [1, 2]);
+    /// assert_eq!(tensor.bytes().as_ptr(), message[1..].as_ptr());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// There are more bytes, or fewer; elements of the type are no bytes.
+    pub fn from_bytes(elem: ElemType, dims: &[usize], bytes: Bytes) -> Result<Tensor, Failure> {
+        let Some(width) = width(elem) else {
+            fail!("elements of type {} are not bytes", elem.name().unwrap_or("?"))
+        };
+        let count = count_of(dims)?;
+        if count.checked_mul(width) != Some(bytes.len()) {
+            fail!("a tensor of shape {dims:?} does not have {} bytes", bytes.len());
+        }
+        let data = Data::Numbers(Buffer::stored(&bytes, width)?);
+        Ok(Tensor { elem, dims: Dims::from_slice(dims), data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lent_elements_are_not_copied_and_not_written() {
+        let mut tensor = Tensor::over(&[3], vec![1i64, 2, 3]).expect("three");
+        let at = tensor.bytes().as_ptr();
+        let other = tensor.clone();
+        tensor.words_mut::<i64>().expect("numbers")[0] = 7;
+        assert_eq!(tensor.slice::<i64>().expect("integers"), [7, 2, 3]);
+        assert_eq!((other.bytes().as_ptr(), other.slice::<i64>().expect("integers")), (at, &[1, 2, 3][..]));
+        assert!(Tensor::over(&[2, 2], vec![1.0f32; 3]).is_err());
+    }
+
+    #[test]
+    fn bytes_are_copied_where_they_are_not_aligned() {
+        let all = Bytes::from_owner(vec![0u8; 64]);
+        let skipped =
+            (1..=8).find(|at| !(all.as_ptr().addr() + at).is_multiple_of(8)).expect("seven of eight");
+        let tensor =
+            Tensor::from_bytes(ElemType::DOUBLE, &[2], all.slice(skipped..skipped + 16)).expect("two");
+        assert_eq!(tensor.slice::<f64>().expect("doubles"), [0.0, 0.0]);
+        assert!(Tensor::from_bytes(ElemType::DOUBLE, &[2], all.slice(..15)).is_err());
+        assert!(Tensor::from_bytes(ElemType::STRING, &[2], all).is_err());
+    }
+}
