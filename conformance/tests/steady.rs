@@ -113,11 +113,12 @@ fn allocations(graph: &str, dims: &[usize]) -> usize {
 #[test]
 fn later_runs_allocate_little_and_write_where_the_first_has() {
     type Make = fn(usize) -> String;
-    let cases: [(Make, [usize; 2], &dyn Fn(usize) -> Vec<usize>); 4] = [
-        (chain, [40, 400], &|_| vec![16, 16]),
-        (network, [3, 12], &|_| vec![1, 4, 12, 12]),
-        (loops, [10, 1000], &|_| vec![16]),
-        (scans, [10, 500], &|rows| vec![rows, 8]),
+    type Dims = fn(usize) -> Vec<usize>;
+    let cases: [(Make, [usize; 2], Dims); 4] = [
+        (chain, [40, 400], |_| vec![16, 16]),
+        (network, [3, 12], |_| vec![1, 4, 12, 12]),
+        (loops, [10, 1000], |_| vec![16]),
+        (scans, [10, 500], |rows| vec![rows, 8]),
     ];
     for (make, sizes, dims) in cases {
         let counts = sizes.map(|size| allocations(&make(size), &dims(size)));

@@ -11,6 +11,7 @@ use super::view::Operands;
 use super::{Class, LANES};
 use crate::budget::spend;
 use crate::failure::{Failure, fail};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Where rows begin.
@@ -76,7 +77,7 @@ impl Gathered {
         let Some((row, outer)) = dims.split_last().filter(|(row, _)| **row > 0) else { return Ok(()) };
         let mut regs = Registers::new(self.program.counts, LANES);
         numbers(&self.program, &mut regs);
-        let mut at = vec![0; dims.len()];
+        let mut at: SmallVec<[usize; 8]> = SmallVec::from_elem(0, dims.len());
         let mut index = elements.start / row;
         let mut rows = elements.end.div_ceil(*row) - index;
         for (at, d) in at.iter_mut().zip(outer).rev() {

@@ -110,7 +110,7 @@ impl Moved {
         let behind: usize = self.dims[across + 1..].iter().product();
         let is_whole = elements.start.is_multiple_of(behind) && elements.len().is_multiple_of(behind);
         let (across, behind) = if is_whole { (across, behind) } else { (last, 1) };
-        let mut at = vec![0; self.dims.len()];
+        let mut at: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.dims.len());
         let mut index = elements.start;
         for (at, d) in at.iter_mut().zip(&self.dims).rev() {
             (*at, index) = (index % d, index / d);

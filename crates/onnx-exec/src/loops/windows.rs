@@ -161,7 +161,7 @@ impl Job for Window<'_> {
     fn run<const FUSED: bool>(mut self) -> bool {
         let columns = self.windows.patches.iter().map(|patch| patch.columns[1] - patch.columns[0]);
         let pitch = (self.strip.lanes() + columns.max().unwrap_or(0) as usize).next_multiple_of(WIDE);
-        let mut starts: SmallVec<[usize; 8]> = SmallVec::new();
+        let mut starts: SmallVec<[usize; 16]> = SmallVec::new();
         let mut count = 0;
         for patch in &self.windows.patches {
             starts.push(count);

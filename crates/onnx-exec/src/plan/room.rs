@@ -126,10 +126,10 @@ pub(super) enum Load {
 }
 
 /// What a kernel reads, by number.
-pub(super) type Around<'a> = SmallVec<[Option<View<'a>>; 16]>;
+pub(super) type Around<'a> = SmallVec<[Option<View<'a>>; 64]>;
 
 /// The memory of the results of a kernel; none for those of which there is only a block.
-pub(super) type Outs<'o> = SmallVec<[Option<&'o mut [u8]>; 4]>;
+pub(super) type Outs<'o> = SmallVec<[Option<&'o mut [u8]>; 16]>;
 
 impl Access {
     /// Cuts the parts that a kernel uses out of the arena.

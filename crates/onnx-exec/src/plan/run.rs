@@ -272,7 +272,7 @@ impl Kernel {
         mut local: &mut [u8],
         workers: &mut [Worker],
     ) -> Result<(), Failure> {
-        let mut memory: SmallVec<[&mut [u8]; 8]> = SmallVec::new();
+        let mut memory: SmallVec<[&mut [u8]; 64]> = SmallVec::new();
         for (member, out) in self.members.iter().zip(outs) {
             memory.push(match out {
                 Some(out) => out,

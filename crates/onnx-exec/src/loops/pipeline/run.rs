@@ -225,7 +225,7 @@ impl Pipeline {
                 }
                 Source::Reg(reg) => from(regs, operands, size, reg).unwrap_or(From::Nothing),
             };
-            let mut ops: SmallVec<[Op<'_>; 16]> = SmallVec::new();
+            let mut ops: SmallVec<[Op<'_>; 32]> = SmallVec::new();
             let mut push = |kind, from| ops.push(Op { kind, from });
             for stage in &self.stages {
                 match *stage {

@@ -105,7 +105,9 @@ impl ScheduleFile {
                     "for these inputs, nodes {}..{} form one plan, not {}..{}",
                     section.nodes.start, stretch.end, section.nodes.start, section.nodes.end
                 );
-                return Err(mismatch(&section.header, why).diagnostic(0));
+                first.get_or_insert(mismatch(&section.header, why).diagnostic(0));
+                // Sequences and optionals, which are not written, may tell plans apart.
+                continue;
             }
             let built = PlanReader::of(body, stretch, run.executable, graph, at).and_then(PlanReader::plan);
             return built.map(Some).map_err(|wrong| wrong.diagnostic(section.body.start));
@@ -184,7 +186,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<ReadClause, Mistake> {
             if !numbers.is_empty() {
                 reader.expect(",")?;
             }
-            numbers.push(reader.number()?);
+            numbers.push(reader.number()?.wrap(elem));
         }
         elements = Some(numbers);
     }
