@@ -1,0 +1,1 @@
+//! Structural differences between two models.

@@ -1,0 +1,1 @@
+//! Edits of models: cut out, rename, join, strip.
