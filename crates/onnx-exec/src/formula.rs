@@ -4,7 +4,7 @@ use crate::budget::{self, Charge};
 use crate::compile::Executable;
 use crate::failure::{Failure, fail};
 use crate::list::Strings;
-use crate::loops::{self, Nest, Packed, View, Workers};
+use crate::loops::{self, Nest, Packed, Precision, View, Workers};
 use crate::tensor::{Tensor, width};
 use crate::value::Value;
 use onnx_ir::{ElemType, EntityId, NodeId};
@@ -182,7 +182,7 @@ impl Prepared {
             let mut nest = Nest::of(formula, &|i| operands.get(i).copied().flatten());
             if let Some(nest) = &mut nest {
                 // Without the memory for it, they are prepared in each run.
-                _ = nest.pack_constants(&constants, packed);
+                _ = nest.pack_constants(&constants, packed, Precision::Exact);
             }
             nests.push(nest.map(|nest| (nest, Workers::default())));
             let (elem, dims) = (formula.elem, &formula.dims[..]);

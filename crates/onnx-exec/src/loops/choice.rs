@@ -17,6 +17,8 @@ pub(crate) enum Form {
     Stencil,
     /// A sum of products in tiles.
     Product,
+    /// A convolution of 3×3 taps by Winograd's products.
+    Winograd,
     /// Loops of their own for each piece of the result.
     Pieces,
     /// Elements that are only moved.
@@ -24,12 +26,13 @@ pub(crate) enum Form {
 }
 
 /// All forms, and the words for them.
-const FORMS: [(Form, &str); 7] = [
+const FORMS: [(Form, &str); 8] = [
     (Form::Loops, "loops"),
     (Form::Along, "loops along the reduction"),
     (Form::Single, "loops in single precision"),
     (Form::Stencil, "stencil"),
     (Form::Product, "matrix product"),
+    (Form::Winograd, "winograd product"),
     (Form::Pieces, "pieces"),
     (Form::Copy, "copy"),
 ];
@@ -82,6 +85,16 @@ impl Allowed {
         self.0.is_none_or(|choice| choice.form == form)
     }
 
+    /// Whether there may be a matrix product, plain or by Winograd's transforms.
+    pub(super) fn has_product(self) -> bool {
+        self.has(Form::Product) || self.has(Form::Winograd)
+    }
+
+    /// Whether somebody has chosen this form.
+    pub(super) fn must_be(self, form: Form) -> bool {
+        self.0.is_some_and(|choice| choice.form == form)
+    }
+
     /// Whether strips may lie along the reduction, if that is better, or must.
     pub(super) fn along(self, is_better: bool) -> bool {
         match self.0.map(|choice| choice.form) {
@@ -101,6 +114,7 @@ impl Nest {
         let form = match (&self.contraction, &self.taps, self.reduction) {
             _ if self.pieces.is_some() => Form::Pieces,
             _ if self.moved.is_some() => Form::Copy,
+            (Some(contraction), _, _) if contraction.is_winograd() => Form::Winograd,
             (Some(_), _, _) => Form::Product,
             (None, Some(taps), _) if taps.has_windows() => Form::Stencil,
             (None, Some(_), _) => Form::Single,

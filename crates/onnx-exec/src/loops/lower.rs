@@ -84,8 +84,7 @@ impl Nest {
         let class = body.result?.class;
         let float = || {
             let Expr::Binary(Binary::Mul, a, b) = &formula.expr else { return None };
-            let is_float =
-                over?.elem == ElemType::FLOAT && class == Class::Single && allowed.has(Form::Product);
+            let is_float = over?.elem == ElemType::FLOAT && class == Class::Single && allowed.has_product();
             (over?.combine == Combine::Sum && is_float).then_some(())?;
             let factor = |expr| builder(last).finish(expr, Some(Class::Single)).map(Factor::float);
             contraction(formula.elem, &axes, factor(&**a)?, factor(&**b)?, operands)
@@ -100,7 +99,7 @@ impl Nest {
                     stencil_of_bytes = (over_count <= MOST_OF_STENCIL && allowed.has(Form::Stencil))
                         .then(|| Taps::of_bytes([&a, &b], last, &axes.dims, &axes.over))
                         .flatten();
-                    contraction(formula.elem, &axes, a, b, operands).filter(|_| allowed.has(Form::Product))
+                    contraction(formula.elem, &axes, a, b, operands).filter(|_| allowed.has_product())
                 })
             }
         };
@@ -160,7 +159,12 @@ impl Nest {
             None => {}
         }
         if let Some(contraction) = &mut contraction {
+            let is_constant = |at: usize| operands(at).is_some_and(|operand| operand.is_constant);
+            let is_known = contraction.b.program.operands().all(is_constant);
             contraction.followed_by(then.as_ref(), allowed.has_one_pass());
+            if allowed.has(Form::Winograd) && is_known {
+                contraction.allow_winograd(allowed.must_be(Form::Winograd));
+            }
         }
         let (dims, over) = (axes.dims, axes.over);
         let rows: Vec<usize> = (0..last).collect();

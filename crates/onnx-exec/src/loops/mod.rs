@@ -55,7 +55,7 @@ mod work;
 pub(crate) use check::agree;
 pub(crate) use choice::{Choice, Form};
 use contract::Contraction;
-pub(crate) use contract::Packed;
+pub(crate) use contract::{Packed, Precision};
 use epilogue::Epilogue;
 pub(crate) use lower::{Operand, Types};
 pub(crate) use matrix::Matrix;
@@ -126,8 +126,9 @@ impl Nest {
 
     /// The operands that its factors are made of which have been packed, and are read no more.
     pub(crate) fn packed_operands(&self) -> impl Iterator<Item = usize> + '_ {
-        let sides = self.contraction.iter().flat_map(|product| [&product.a, &product.b]);
-        sides.filter(|side| side.known.is_some()).flat_map(|side| side.program.operands())
+        let sides = self.contraction.iter().flat_map(|product| [(product, true), (product, false)]);
+        let packed = sides.filter(|(product, is_rows)| product.is_packed(*is_rows));
+        packed.flat_map(|(product, is_rows)| if is_rows { &product.a } else { &product.b }.program.operands())
     }
 
     /// Whether neighbours share what it reduces, which is laid out for them.

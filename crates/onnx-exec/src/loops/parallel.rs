@@ -58,7 +58,7 @@ impl Nest {
             (Some(contraction), _) if is_one => contraction.b.known.as_ref().map_or(32, |known| known.block),
             // Whole tiles of rows, which may be packed before.
             (Some(contraction), _) if contraction.a.axes == [0] => TILE * behind.max(1),
-            (Some(_), _) => behind.max(1),
+            (Some(contraction), _) => contraction.lines_of_tiles() * behind.max(1),
             (None, _) if is_one || self.pieces.is_some() => LANES,
             (None, Some(_)) if self.dims[0] >= threads => behind.max(1),
             (None, last) => last.copied().unwrap_or(1).max(1),

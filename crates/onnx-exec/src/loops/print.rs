@@ -88,7 +88,12 @@ impl Nest {
         match &self.contraction {
             Some(contraction) => {
                 first += &format!(
-                    "as a matrix product{} in tiles, {} steps at a time",
+                    "as {}{} in tiles, {} steps at a time",
+                    if contraction.is_winograd() {
+                        "Winograd's F(4x4, 3x3), 36 matrix products"
+                    } else {
+                        "a matrix product"
+                    },
                     contraction.of(),
                     contraction.steps_at_a_time()
                 );

@@ -15,7 +15,7 @@ use super::{Assignment, Slot, Source, Step, root, types};
 use crate::budget::spend;
 use crate::compile::{Executable, lock_of};
 use crate::failure::Failure;
-use crate::loops::{Nest, View, Workers};
+use crate::loops::{Nest, Precision, View, Workers};
 use crate::tensor::Tensor;
 use foldhash::HashMap;
 use onnx_ir::ElemType;
@@ -70,11 +70,14 @@ pub(super) fn pack(steps: &mut [Step], slots: &[Slot], executable: &Executable<'
             Source::Value(_) | Source::Formula | Source::Alias(_) => None,
         };
         let constants: Vec<Option<&Tensor>> = kernel.loads.iter().map(constant).collect();
+        // Kernels of several members are computed in blocks of few rows.
+        let is_exact = executable.options.exact || kernel.members.len() > 1;
+        let precision = if is_exact { Precision::Exact } else { Precision::Fast };
         for member in kernel.members.iter_mut().filter(|member| member.nest.is_product()) {
             let Some(node) = member.assignment.nodes.first() else { continue };
             let mut packed = lock_of(&executable.packed);
             // Without the memory for it, they are prepared in each run.
-            _ = member.nest.pack_constants(&constants, packed.entry(*node).or_default());
+            _ = member.nest.pack_constants(&constants, packed.entry(*node).or_default(), precision);
             let Some(release) = executable.options.release else { continue };
             for operand in member.nest.packed_operands() {
                 if let Some(Some(tensor)) = constants.get(operand)

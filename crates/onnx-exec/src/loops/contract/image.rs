@@ -106,6 +106,17 @@ impl<'i> Image<'i> {
         })
     }
 
+    /// The axes of the taps, down and along, and of the channels, if there are 3×3 taps of neighbouring pixels.
+    pub(super) fn taps_of_three(&self) -> Option<[usize; 3]> {
+        let three = |it: &Coordinate<'_>| match &it.shifts[..] {
+            [(axis, 1)] if it.stride == 1 && it.axis.is_some() && self.extents[*axis] == 3 => Some(*axis),
+            _ => None,
+        };
+        let [channel] = self.channels[..] else { return None };
+        let taps = [three(&self.down)?, three(&self.along)?, channel];
+        (self.of_source == self.extents[channel]).then_some(taps)
+    }
+
     /// How many lines of the result are computed from one copy, which stays in the second cache.
     pub(super) fn band<T>(&self) -> usize {
         let most = (CACHED / 2 * size_of::<f32>() / size_of::<T>()) / self.line.max(1);

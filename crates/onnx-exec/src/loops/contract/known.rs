@@ -1,6 +1,7 @@
 //! Factors that are made of constants, packed once for all runs and for all plans in which they are the same.
 
 use super::kind::Kind;
+use super::winograd::Winograd;
 use super::{Contraction, Packer, Side, block, blocks, pack_columns, pack_rows, place, zeros};
 use crate::failure::Failure;
 use crate::list::{List, filled};
@@ -26,6 +27,13 @@ pub(in crate::loops) struct Known {
     matrices: usize,
 }
 
+/// Whether results may differ from plain sums by what Winograd's transforms lose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Precision {
+    Fast,
+    Exact,
+}
+
 /// So many factors of a node are kept: where constants are made anew for each plan, not those of all plans.
 const MOST: usize = 8;
 
@@ -37,6 +45,8 @@ pub(crate) struct Packed(Vec<Entry>);
 struct Entry {
     side: Side,
     known: Arc<Known>,
+    /// Whether they are weights of Winograd's products.
+    is_winograd: bool,
     /// Extents of the axes of both that it depends on, of its own, and of those that are summed over.
     extents: Vec<usize>,
     /// The constants that it is made of.
@@ -45,9 +55,10 @@ struct Entry {
 
 impl Entry {
     /// Whether a factor of these extents and constants is this one.
-    fn is(&self, side: &Side, extents: &[usize], of: &[Tensor]) -> bool {
+    fn is(&self, side: &Side, is_winograd: bool, extents: &[usize], of: &[Tensor]) -> bool {
         let form = |side: &Side| (side.axes.clone(), side.is_along_steps);
         form(&self.side) == form(side)
+            && self.is_winograd == is_winograd
             && self.extents == extents
             && self.side.program == side.program
             && self.side.bytes == side.bytes
@@ -58,7 +69,7 @@ impl Entry {
 
 impl Known {
     /// Room for matrices of so many rows or columns of tiles, and so many steps.
-    fn room<T: Kind>(
+    pub(super) fn room<T: Kind>(
         matrices: usize,
         count: usize,
         block: usize,
@@ -79,6 +90,11 @@ impl Known {
     fn numbers_mut<T: Kind>(&mut self, batch: usize) -> &mut [T] {
         let each = self.words.len() / self.matrices;
         bytemuck::cast_slice_mut(&mut self.words[batch * each..][..each])
+    }
+
+    /// All matrices, one behind the other.
+    pub(super) fn all_mut(&mut self) -> &mut [f32] {
+        &mut self.words
     }
 
     pub(super) fn len<T: Kind>(&self) -> usize {
@@ -107,14 +123,24 @@ impl Contraction {
             let both = if self.is_of(side, &self.both) { &self.both[..] } else { &[] };
             let axes = both.iter().chain(&side.axes).chain(&step_axes);
             let extents: Vec<usize> = axes.map(|&axis| extents[axis]).collect();
-            let known = match packed.0.iter().find(|entry| entry.is(side, &extents, &of)) {
+            if !is_rows && self.winograd.is_some() {
+                // Without them, it is a plain product.
+                let weights = self.pack_winograd(constants, packed, &extents, &of);
+                self.winograd = weights.map(|weights| Winograd { weights: Some(weights) });
+                if self.winograd.is_some() {
+                    continue;
+                }
+            }
+            let side = if is_rows { &self.a } else { &self.b };
+            let known = match packed.0.iter().find(|entry| entry.is(side, false, &extents, &of)) {
                 Some(entry) => Arc::clone(&entry.known),
                 None if packed.0.len() >= MOST => continue,
                 None => {
                     let views: Vec<Option<View<'_>>> = constants.iter().map(|t| t.map(View::of)).collect();
                     let known = if is_rows { self.rows::<T>(&views) } else { self.columns::<T>(&views) };
                     let known = Arc::new(known?);
-                    packed.0.push(Entry { side: side.clone(), known: Arc::clone(&known), extents, of });
+                    let (side, known) = (side.clone(), Arc::clone(&known));
+                    packed.0.push(Entry { side, known: Arc::clone(&known), is_winograd: false, extents, of });
                     known
                 }
             };
@@ -122,6 +148,27 @@ impl Contraction {
             side.known = Some(known);
         }
         Ok(())
+    }
+
+    /// The weights of Winograd's products, unless they would lose precision or there is no memory.
+    fn pack_winograd(
+        &self,
+        constants: &[Option<&Tensor>],
+        packed: &mut Packed,
+        extents: &[usize],
+        of: &[Tensor],
+    ) -> Option<Arc<Known>> {
+        let side = &self.b;
+        if let Some(entry) = packed.0.iter().find(|entry| entry.is(side, true, extents, of)) {
+            return Some(Arc::clone(&entry.known));
+        }
+        let taps = self.winograd_taps().filter(|_| packed.0.len() < MOST)?;
+        let views: Vec<Option<View<'_>>> = constants.iter().map(|t| t.map(View::of)).collect();
+        let plain = self.columns::<f32>(&views).ok()?;
+        let known = Arc::new(self.winograd_weights(&plain, taps).ok()??);
+        let (side, extents, of) = (side.clone(), extents.to_vec(), of.to_vec());
+        packed.0.push(Entry { side, known: Arc::clone(&known), is_winograd: true, extents, of });
+        Some(known)
     }
 
     /// How many matrices a factor is.
@@ -198,16 +245,24 @@ impl Contraction {
 
 impl Nest {
     /// Packs factors of a matrix product that are made of these operands, which are the same in all runs, unless they have been
-    /// packed already.
+    /// packed already. A convolution whose weights stay as they are is a plain product from then on.
     pub(crate) fn pack_constants(
         &mut self,
         constants: &[Option<&Tensor>],
         packed: &mut Packed,
+        precision: Precision,
     ) -> Result<(), Failure> {
+        if let (Some(contraction), Precision::Exact) = (&mut self.contraction, precision) {
+            contraction.winograd = None;
+        }
         match &mut self.contraction {
             None => Ok(()),
             Some(contraction) if contraction.a.bytes.is_some() => contraction.pack::<u8>(constants, packed),
-            Some(contraction) => contraction.pack::<f32>(constants, packed),
+            Some(contraction) => {
+                let done = contraction.pack::<f32>(constants, packed);
+                contraction.winograd.take_if(|it| it.weights.is_none());
+                done
+            }
         }
     }
 }

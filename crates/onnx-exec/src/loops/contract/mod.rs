@@ -33,6 +33,7 @@ mod patch;
 mod read;
 mod rows;
 mod stretches;
+mod winograd;
 mod zeros;
 
 use super::epilogue::{Epilogue, Shape};
@@ -43,13 +44,14 @@ use crate::failure::{Failure, fail};
 use columns::Way;
 use kind::Kind;
 use known::Known;
-pub(crate) use known::Packed;
+pub(crate) use known::{Packed, Precision};
 use onnx_ir::ElemType;
 use pack::Packer;
 use rows::Access;
 use std::ops::Range;
 use std::sync::Arc;
 use stretches::Alike;
+use winograd::Winograd;
 
 /// The most columns of a block.
 const COLUMNS: usize = 512;
@@ -69,6 +71,8 @@ pub(super) struct Contraction {
     pub(super) b: Side,
     /// The axes that both depend on, or neither.
     pub(super) both: Vec<usize>,
+    /// How it is computed if not by plain sums; the weights are there once constants are packed.
+    winograd: Option<Winograd>,
     /// The element computed from the total, along the last axis of the result.
     then: Option<Program>,
     /// The same in one pass, if that is possible.
@@ -176,7 +180,24 @@ impl Contraction {
         (a, b): (Side, Side),
         both: Vec<usize>,
     ) -> Contraction {
-        Contraction { elem, dims, over, a, b, both, then: None, epilogue: None }
+        Contraction { elem, dims, over, a, b, both, winograd: None, then: None, epilogue: None }
+    }
+
+    /// Lets Winograd's products compute it, if they can and that is worth it or somebody `must` have them.
+    pub(super) fn allow_winograd(&mut self, must: bool) {
+        let is_chosen = Winograd::fits(self) && (must || Winograd::is_worth_it(self));
+        self.winograd = is_chosen.then(Winograd::default);
+    }
+
+    /// Whether Winograd's products compute it.
+    pub(super) fn is_winograd(&self) -> bool {
+        self.winograd.is_some()
+    }
+
+    /// Whether a factor has been packed, and is read no more.
+    pub(super) fn is_packed(&self, is_rows: bool) -> bool {
+        let has_weights = self.winograd.as_ref().is_some_and(|it| it.weights.is_some());
+        if is_rows { self.a.known.is_some() } else { self.b.known.is_some() || has_weights }
     }
 
     /// Says what is computed from totals.
@@ -220,6 +241,9 @@ impl Contraction {
 
     /// How rows and columns are read.
     pub(super) fn read(&self) -> [&'static str; 2] {
+        if self.is_winograd() {
+            return ["from a copy with a border, transformed", "transformed and packed before the run"];
+        }
         let (extents, steps) = self.axes();
         let access = match self.is_float() {
             true => Access::of::<f32>(self, &extents, &steps),

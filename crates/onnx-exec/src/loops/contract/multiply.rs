@@ -26,6 +26,9 @@ impl Contraction {
         first: usize,
         out: &mut [u8],
     ) -> Result<(), Failure> {
+        if let Some(weights) = self.winograd.as_ref().and_then(|it| it.weights.as_deref()) {
+            return self.by_winograd(weights, operands, out);
+        }
         let micro = Micro::<T>::best();
         let (extents, step_axes) = self.axes();
         let (rows, columns) = (self.a.count(&extents), self.b.count(&extents));
