@@ -8,8 +8,8 @@
 //!     36 products with the transformed weights                 36 matrices: tiles × output channels
 //!     for each stretch of tiles of a line: transformed back, and what is computed from totals, stored
 //! ```
-//! A schedule asks for it, where weights are constants; a count of products and of what moves is to choose it by itself. Results differ from plain sums by about
-//! 1e-6 of the sum of absolute products; weights that would lose more than 2e-5 are refused when they are packed. Infinities and
+//! A schedule asks for it, where weights are constants; a count of products and of what moves is to choose it by itself. Results differ from plain sums by an amount that
+//! has not been measured yet; weights that would lose more than 2e-5 are refused when they are packed. Infinities and
 //! what is no number spread over a tile, so that [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off. An
 //! element does not depend on which tiles are computed together, and parts begin where tiles do: so results do not depend on the
 //! number of threads.
