@@ -19,7 +19,7 @@ mod locate;
 mod operators;
 mod opset;
 mod output;
-mod place;
+mod profile;
 mod progress;
 mod reads;
 mod ready;
@@ -27,9 +27,6 @@ mod results;
 mod select;
 mod session;
 mod spread;
-mod temporary;
-mod text;
-mod together;
 mod value;
 
 use args::{Cli, Command};

@@ -82,8 +82,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 /// The text as it should be; `None` if it has mistakes, which are reported.
 fn formatted(input: &Input, session: &mut Session) -> Option<String> {
     if let Some(diagnostic) = input.no_text() {
-        let loaded = Loaded { diagnostics: vec![diagnostic], ..Loaded::default() };
-        locate::report(session, input, &loaded, &loaded.diagnostics);
+        let loaded = Loaded::nothing((**input).clone(), vec![diagnostic]);
+        locate::report(session, &loaded, &loaded.diagnostics);
         return None;
     }
     let options = FormatOptions::default();

@@ -5,12 +5,13 @@ use crate::files;
 use crate::input::Input;
 use crate::locate;
 use crate::output;
+use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status};
-use crate::text::{ProfileArg, Text};
 use anyhow::ensure;
 use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
+use onnxtxt::Text;
 use std::path::PathBuf;
 
 /// Print a model, a value such as input_0.pb, or an operator set as text
@@ -80,8 +81,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             output::to_stdout(|out| text.write(out))?;
         }
     }
-    locate::report(session, &input, &loaded, &loaded.diagnostics);
-    locate::report(session, &input, &loaded, text.losses());
+    locate::report(session, &loaded, &loaded.diagnostics);
+    locate::report(session, &loaded, text.losses());
     if text.is_extended() {
         match args.profile {
             ProfileArg::Extended => session.note(FOR_PEOPLE),
