@@ -5,7 +5,7 @@
 //! unless [`SaveOptions::weights`] says otherwise.
 
 use crate::error::Error;
-use crate::files::{Guard, Moved, Reads, locations, plain, put, resolve};
+use crate::files::{Guard, Moved, Reads, WriteModel, locations, plain, put, resolve};
 use crate::loaded::Loaded;
 use crate::source::{Form, undecodable};
 use crate::text::Text;
@@ -212,7 +212,7 @@ impl Loaded {
         profile: Profile,
     ) -> Result<Saved, Error> {
         let mut out = out;
-        let mut deliver = |write: &dyn Fn(&[Moved], &mut dyn Write) -> io::Result<()>| match to {
+        let mut deliver = |write: &WriteModel<'_>| match to {
             Some((path, guard)) => put(path, guard, files, write),
             None => {
                 write(&[], &mut out).and_then(|()| out.flush()).map_err(|error| Error::write("stdout", error))

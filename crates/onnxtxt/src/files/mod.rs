@@ -8,5 +8,5 @@ mod whole;
 
 pub use place::resolve;
 pub use reads::{FileId, Reads, id};
-pub(crate) use together::{Moved, locations, plain, put};
+pub(crate) use together::{Moved, WriteModel, locations, plain, put};
 pub use whole::{Guard, write};

@@ -273,7 +273,8 @@ mod tests {
         let weights = if weights == "files" { Weights::Files } else { Weights::Sidecar };
         let form = Form::of_name(Path::new(to));
         let options = SaveOptions { form, weights: Some(weights), ..SaveOptions::default() };
-        crate::open("new.onnxtxt").unwrap().save_with(Path::new(to), &options).unwrap();
+        let saved = crate::open("new.onnxtxt").unwrap().save_with(Path::new(to), &options).unwrap();
+        assert!(saved.is_written);
     }
 
     /// The model at a path with the weights that it refers to, in wire format.
