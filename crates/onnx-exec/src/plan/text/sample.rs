@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, Hasher};
 
 /// Elements of a tensor that are looked at.
 const SAMPLES: usize = 24;
-/// Elements that are loaded for one sample, and for all: what takes more is not looked at.
+/// Elements that are loaded and combined for one sample, and for all: what takes more is not looked at.
 const MOST_OF_SAMPLE: u64 = 1 << 18;
 const MOST_LOADS: u64 = 1 << 25;
 /// One of so many elements may differ: roundings that fall to other sides of a step.
@@ -122,7 +122,7 @@ struct Side<'s> {
     /// Tensors whose elements are made up.
     leaves: HashSet<usize>,
     known: RefCell<HashMap<(usize, usize), Number>>,
-    /// Elements that may still be loaded for all samples, and for one.
+    /// Elements that may still be loaded or combined for all samples, and for one.
     left: &'s Cell<u64>,
     sample: Cell<u64>,
 }
@@ -157,7 +157,11 @@ impl<'s> Side<'s> {
     /// The tensors of nodes that the formula of a slot reads, itself or through what only the plan has.
     fn leaves(&self, slot: usize, nodes: usize) -> HashSet<usize> {
         let (mut leaves, mut open) = (HashSet::default(), vec![slot]);
+        let mut seen = HashSet::default();
         while let Some(slot) = open.pop() {
+            if !seen.insert(slot) {
+                continue;
+            }
             for operand in self.formulas.get(&slot).iter().flat_map(|(_, operands)| operands) {
                 let operand = root(self.slots, *operand);
                 if !matches!(self.slots[operand].source, Source::Formula) {
@@ -184,6 +188,11 @@ impl<'s> Side<'s> {
 
     fn computed(&self, slot: usize, at: usize) -> Option<Number> {
         let (formula, operands) = self.formulas.get(&slot)?;
+        // What is combined may load nothing.
+        let terms = formula.over.iter().flat_map(|over| &over.dims).try_fold(1u64, |terms, d| {
+            terms.checked_mul(*d as u64) // `usize` is never wider
+        });
+        self.sample.set(self.sample.get().checked_sub(terms?)?);
         let loads: SmallVec<[Loaded<'_, '_>; 8]> =
             operands.iter().map(|slot| Loaded { side: self, slot: *slot }).collect();
         let inputs: SmallVec<[Option<&dyn Elements>; 8]> =
