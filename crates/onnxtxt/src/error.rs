@@ -34,10 +34,12 @@ impl Error {
         Error::Read { file: path.display().to_string(), source }
     }
 
+    #[cfg(feature = "save")]
     pub(crate) fn write(file: &str, source: io::Error) -> Error {
         Error::Write { file: file.to_owned(), source }
     }
 
+    #[cfg(feature = "save")]
     pub(crate) fn refused(reason: impl Into<String>) -> Error {
         Error::Refused(reason.into())
     }

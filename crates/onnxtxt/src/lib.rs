@@ -30,6 +30,9 @@
 //! | [`Loaded::compile`] | an [`Executable`] |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
 //!
+//! Each row is a feature of the crate (`ops`, `render`, `save`, `run`), all of which are on by default; `forms` are JSON and textproto.
+//! Without them a model is read from text or protobuf, and printed, and little else is compiled.
+//!
 //! What a model is made of is in `onnx_ir`, operators are in `onnx_ops`, which are here as [`ir`] and [`ops`].
 
 #![deny(missing_docs)]
@@ -37,20 +40,27 @@
 pub mod diff;
 pub mod edit;
 mod error;
+#[cfg(feature = "save")]
 pub mod files;
 mod loaded;
+#[cfg(feature = "ops")]
+mod meaning;
 mod places;
+#[cfg(feature = "save")]
 mod save;
 mod source;
 mod text;
 
 pub use error::Error;
 pub use loaded::Loaded;
+#[cfg(feature = "run")]
 pub use onnx_exec::{CompileOptions, Executable};
 pub use onnx_ir::{self as ir, Diagnostic, Level, Model, Severity};
+#[cfg(feature = "ops")]
 pub use onnx_ops as ops;
 pub use onnx_text::Profile;
 pub use places::has_entity;
+#[cfg(feature = "save")]
 pub use save::{LARGE, SaveOptions, Saved, Weights};
 pub use source::{File, Form, undecodable};
 pub use text::Text;

@@ -1,12 +1,11 @@
 //! A model that was read from a file, a text or bytes.
 
 use crate::source::{File, Form, undecodable};
-use onnx_exec::{CompileOptions, Executable, compile};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
-use onnx_ops::infer::{InferOptions, apply, infer};
-use onnx_ops::schema::Registry;
+#[cfg(feature = "forms")]
+use onnx_proto::FileKind;
+use onnx_proto::FormatError;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
-use onnx_proto::{FileKind, FormatError};
 use onnx_text::{Checked, Comments, Parsed, ast};
 use std::path::Path;
 
@@ -41,13 +40,20 @@ impl Loaded {
                 let (model, diagnostics) = onnx_proto::read(file.bytes.clone());
                 Loaded::new(file, model, diagnostics)
             }
+            #[cfg(feature = "forms")]
             Form::Json => {
                 let bytes = onnx_proto::json::from_json(&file.bytes, FileKind::Model);
                 Loaded::document(file, bytes)
             }
+            #[cfg(feature = "forms")]
             Form::Textproto => {
                 let bytes = onnx_proto::textproto::from_text(&file.bytes, FileKind::Model);
                 Loaded::document(file, bytes)
+            }
+            #[cfg(not(feature = "forms"))]
+            Form::Json | Form::Textproto => {
+                let message = "this program is built without JSON and textproto".to_owned();
+                Loaded::document(file, Err(FormatError { offset: None, message }))
             }
         }
     }
@@ -124,33 +130,6 @@ impl Loaded {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// The operators that the model may use: those of ONNX, and those that it imports of other known domains.
-    pub fn registry(&self) -> &'static Registry {
-        onnx_ops::opset::registry_of(&self.model)
-    }
-
-    /// Everything that is wrong with the file and the model up to a level, in the order of the text. The levels are nested.
-    pub fn check(&self, level: Level) -> Vec<Diagnostic> {
-        let options = VerifyOptions { level, ..VerifyOptions::default() };
-        let judge =
-            |model: &Model| onnx_ops::check::check(model, onnx_ops::opset::registry_of(model), &options);
-        if self.tree.is_some() {
-            return onnx_text::check_with(self.file.text(), level, judge).diagnostics;
-        }
-        let mut found = self.diagnostics.clone();
-        if level > Level::Syntax && !self.is_partial() {
-            found.extend(judge(&self.model));
-        }
-        found
-    }
-
-    /// Infers the types and shapes of all values and declares them in the model. What does not fit together is returned.
-    pub fn infer(&mut self) -> Vec<Diagnostic> {
-        let mut inference = infer(&self.model, self.registry(), &InferOptions::default());
-        apply(&mut self.model, &mut inference.facts);
-        inference.diagnostics
-    }
-
     /// Reads the weights that lie in files beside the model into it. What cannot be read, or is not what the model says, is
     /// returned.
     pub fn load_weights(&mut self) -> Vec<Diagnostic> {
@@ -164,19 +143,5 @@ impl Loaded {
         internalize(&mut self.model, Which::All, &mut |model, tensor, entity| {
             folder.load(model, tensor, entity, is_summed)
         })
-    }
-
-    /// Prepares the model to be run, with the weights that lie beside it.
-    ///
-    /// # Errors
-    ///
-    /// Everything that stands in the way: weights that cannot be read, operators that are unknown.
-    pub fn compile(&mut self, options: &CompileOptions) -> Result<Executable<'static>, Vec<Diagnostic>> {
-        let found = self.load_weights();
-        if !found.is_empty() {
-            return Err(found);
-        }
-        let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
-        compile(&self.model, self.registry(), &options)
     }
 }

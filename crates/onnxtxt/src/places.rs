@@ -9,19 +9,23 @@ use crate::source::Form;
 use crate::text::Text;
 use onnx_ir::diag::Place;
 use onnx_ir::{Diagnostic, Model};
-use onnx_text::render::{Of, Source, Style, human};
+use onnx_text::render::{Of, Source};
+#[cfg(feature = "render")]
+use onnx_text::render::{Style, human};
 use onnx_text::{RaiseOptions, SourceMap};
 
 /// Elements of a tensor that are printed: enough to know it by.
 const ELEMENTS: usize = 4;
 
 impl Loaded {
+    #[cfg(feature = "render")]
     /// A finding about the model as people read it, with the lines that it is about. Of several, [`render_all`](Self::render_all)
     /// prints a binary model only once.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         self.render_all(std::slice::from_ref(diagnostic), Style { color: false, width: 120 })
     }
 
+    #[cfg(feature = "render")]
     /// Findings about the model as people read them, one after the other.
     pub fn render_all(&self, diagnostics: &[Diagnostic], style: Style) -> String {
         self.with_source(diagnostics.iter().any(has_entity), |source| {
