@@ -29,6 +29,8 @@ pub use data::{
     Bump, Change, FunctionDiff, GraphDiff, Kind, ModelDiff, NodeDiff, NodeSummary, Options, WeightDiff,
 };
 
+pub use value::enum_name;
+
 use onnx_ir::Model;
 use onnx_ir::semver::{Step, differences};
 

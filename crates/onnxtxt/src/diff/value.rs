@@ -44,7 +44,7 @@ const ELEM_TYPES: [&str; 8] = [
 ];
 
 /// What the number of an attribute stands for: `float` for `to = 1`.
-pub(super) fn enum_name(op: &str, attribute: &str, number: i64) -> Option<&'static str> {
+pub fn enum_name(op: &str, attribute: &str, number: i64) -> Option<&'static str> {
     let is_elem = ELEM_TYPES.contains(&attribute) && !(attribute == "to" && op == "Loop");
     let elem = i32::try_from(number).ok().map(ElemType)?;
     is_elem.then(|| elem.name()).flatten()
