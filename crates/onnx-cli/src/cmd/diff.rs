@@ -73,39 +73,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 return Ok(Status::of(found.is_empty()));
             }
             let names = style.names.clone().filter(|_| !args.stat);
-            let names = names.map(|names| names.map(|name| onnx_text::visible(&name).into_owned()));
-            let plain = render::Style { color: false, names, stat: args.stat };
-            // What models say is made visible before colours are added.
-            let text = render::human(&found, &plain);
-            let text = onnx_text::visible(&text);
-            let colored = if style.color { painted(&text) } else { text.into_owned() };
-            output::to_stdout(|out| out.write_all(colored.as_bytes()))?;
+            let text = render::human(&found, &render::Style { names, ..style });
+            output::to_stdout(|out| out.write_all(text.as_bytes()))?;
             return Ok(Status::of(found.is_empty()));
         }
     };
     output::to_people(&text)?;
     Ok(Status::of(found.is_empty()))
-}
-
-/// Colours by the sign that a line begins with.
-fn painted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 8);
-    for line in text.lines() {
-        let code = match line.trim_start().as_bytes() {
-            [b'-', b'-', b'-', ..] | [b'+', b'+', b'+', ..] => "1",
-            [b'+', b' ', ..] if line.starts_with(' ') => "32",
-            [b'-', b' ', ..] if line.starts_with(' ') => "31",
-            [b'~', b' ', ..] if line.starts_with(' ') => "33",
-            _ if !line.starts_with(' ') => "1",
-            _ => "",
-        };
-        match code {
-            "" => out += line,
-            code => out += &format!("\x1b[{code}m{line}\x1b[0m"),
-        }
-        out.push('\n');
-    }
-    out
 }
 
 /// Reads a model without what lies beside it.

@@ -144,7 +144,17 @@ fn annotated(text: &str, model: &Model, types: &Types, shown: usize) -> String {
         out += &visible(&comments.join("; "));
         at = line;
     }
-    out + &text[at..]
+    out += &text[at..];
+    without_storage(&out)
+}
+
+/// The text without annotations that say only how the file stores things.
+fn without_storage(text: &str) -> String {
+    let is_storage = |line: &&str| {
+        let line = line.trim_start();
+        ["#@ onnxtxt ", "#@ storage: ", "#@ unset: "].iter().any(|note| line.starts_with(note))
+    };
+    text.split_inclusive('\n').filter(|line| !is_storage(line)).collect()
 }
 
 /// Digests of weights that are not shown as a whole.
@@ -183,7 +193,7 @@ fn of_node(model: &Model, id: BodyId, node: NodeId, types: &Types) -> Option<Str
         let name = model.text(attr.name);
         match attr.values.first() {
             Some(AttrValue::Int(number)) if is_standard(node.domain) => {
-                let meaning = enum_name(model.text(node.op), name, *number);
+                let meaning = enum_name(name, *number);
                 parts.extend(meaning.map(|meaning| format!("{name}: {meaning}")));
             }
             Some(AttrValue::Tensor(tensor)) => {

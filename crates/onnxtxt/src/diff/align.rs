@@ -394,8 +394,6 @@ mod tests {
         let steps = |count: usize| {
             let old: Vec<String> = (0..count).map(|i| format!("a{i}")).collect();
             let new: Vec<String> = (0..count).map(|i| format!("b{i}")).collect();
-            let star = |names: &'_ [String]| -> usize { names.len() };
-            assert_eq!(star(&old), count);
             let a = GraphView {
                 inputs: vec!["x"],
                 weights: Vec::new(),

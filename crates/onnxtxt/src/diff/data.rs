@@ -221,6 +221,22 @@ impl GraphDiff {
 }
 
 impl NodeDiff {
+    /// A difference of nothing so far.
+    pub(crate) fn of(kind: Kind) -> NodeDiff {
+        NodeDiff {
+            kind,
+            old: None,
+            new: None,
+            moved: false,
+            operator: Vec::new(),
+            renamed: Vec::new(),
+            operands: Vec::new(),
+            attributes: Vec::new(),
+            properties: Vec::new(),
+            graphs: Vec::new(),
+        }
+    }
+
     /// Whether nothing differs in a node that both models have.
     pub(crate) fn is_same(&self) -> bool {
         self.kind == Kind::Changed

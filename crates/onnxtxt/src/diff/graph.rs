@@ -85,13 +85,8 @@ fn properties(side: Side<'_>, graph: &Graph) -> Vec<(String, String)> {
 /// Inputs or outputs by name, with the positions of those that have another one.
 fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -> Vec<Change> {
     let [a, b] = sides;
-    let index = |side: Side<'_>, ports: &[Port]| -> HashMap<String, usize> {
-        let mut at = HashMap::new();
-        for (index, port) in ports.iter().enumerate() {
-            at.entry(side.text(port.name).to_owned()).or_insert(index);
-        }
-        at
-    };
+    let index =
+        |side: Side<'_>, ports: &[Port]| positions(ports.iter().map(|port| side.text(port.name).to_owned()));
     let (olds, news) = (index(a, ports[0]), index(b, ports[1]));
     let mut out = Vec::new();
     let mut matched = vec![false; ports[1].len()];
@@ -99,7 +94,8 @@ fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -
         let name = a.text(port.name);
         let renamed = renames.get(name).copied().unwrap_or(name);
         let old = value::port_type(a.model, port) + &documented(a, port);
-        let Some(&other) = news.get(renamed).filter(|&&other| !matched[other]) else {
+        let free = news.get(renamed).and_then(|all| all.iter().find(|&&other| !matched[other]));
+        let Some(&other) = free else {
             out.push(Change::removed(name, &old));
             continue;
         };
@@ -107,7 +103,7 @@ fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -
         let new = value::port_type(b.model, &ports[1][other]) + &documented(b, &ports[1][other]);
         let is_renamed = renamed != name;
         // Where as many stand in front that the other does not have, the position is the same one.
-        let rank = |ports: &[Port], side: Side<'_>, to: usize, others: &HashMap<String, usize>| {
+        let rank = |ports: &[Port], side: Side<'_>, to: usize, others: &HashMap<String, Vec<usize>>| {
             ports[..to].iter().filter(|port| others.contains_key(side.text(port.name))).count()
         };
         let is_moved =
@@ -126,6 +122,13 @@ fn interface(sides: [Side<'_>; 2], ports: [&[Port]; 2], renames: &Renames<'_>) -
         out.push(Change::added(b.text(port.name), &(value::port_type(b.model, port) + &documented(b, port))));
     }
     out
+}
+
+/// Where each name is. A broken model has names twice.
+fn positions<K: std::hash::Hash + Eq>(names: impl Iterator<Item = K>) -> HashMap<K, Vec<usize>> {
+    let mut at: HashMap<K, Vec<usize>> = HashMap::new();
+    names.enumerate().for_each(|(index, name)| at.entry(name).or_default().push(index));
+    at
 }
 
 /// A weight of either kind.
@@ -182,15 +185,13 @@ fn named<'m>(side: Side<'m>, graph: &'m Graph) -> Vec<(&'m str, Weight<'m>)> {
 fn weights(sides: [Side<'_>; 2], graphs: [&Graph; 2], renames: &Renames<'_>) -> Vec<WeightDiff> {
     let [a, b] = sides;
     let (olds, news) = (named(a, graphs[0]), named(b, graphs[1]));
-    let mut at: HashMap<&str, usize> = HashMap::new();
-    for (index, (name, _)) in news.iter().enumerate() {
-        at.entry(name).or_insert(index);
-    }
+    let at = positions(news.iter().map(|&(name, _)| name));
     let mut matched = vec![false; news.len()];
     let mut out = Vec::new();
     for &(name, old) in &olds {
         let renamed = renames.get(name).copied().unwrap_or(name);
-        let Some(&other) = at.get(renamed).filter(|&&other| !matched[other]) else {
+        let free = at.get(renamed).and_then(|all| all.iter().find(|&&other| !matched[other]));
+        let Some(&other) = free else {
             out.push(alone(Kind::Removed, name, old, a));
             continue;
         };

@@ -3,8 +3,8 @@
 use super::data::{Change, FunctionDiff, GraphDiff, Kind, Options};
 use super::hash::Side;
 use super::{graph, value};
-use onnx_ir::{BodyId, Function, Model, Name, OpsetImport, normalize_domain};
-use std::collections::HashMap;
+use onnx_ir::{BodyId, Function, FunctionId, Model, Name, OpsetImport, normalize_domain};
+use std::collections::{HashMap, VecDeque};
 
 /// The differences of named values. A name that occurs more than once is compared occurrence by occurrence.
 pub(super) fn keyed(old: Vec<(String, String)>, new: Vec<(String, String)>) -> Vec<Change> {
@@ -67,27 +67,28 @@ pub(super) fn opsets(a: &Model, old: &[OpsetImport], b: &Model, new: &[OpsetImpo
 }
 
 pub(super) fn functions(a: &Model, b: &Model, options: &Options) -> Vec<FunctionDiff> {
-    let key = |model: &Model, function: &Function| {
+    type Key = (String, String, String);
+    let key = |model: &Model, function: &Function| -> Key {
         let domain = normalize_domain(model.text(function.domain)).to_owned();
         (domain, model.text(function.name).to_owned(), model.text(function.overload).to_owned())
     };
-    let name = |(domain, name, overload): &(String, String, String)| {
+    let name = |(domain, name, overload): &Key| {
         let dot = if domain.is_empty() { "" } else { "." };
         let colon = if overload.is_empty() { "" } else { ":" };
         format!("{domain}{dot}{name}{colon}{overload}")
     };
     let by_key = |model: &Model| {
-        let mut map = HashMap::new();
+        let mut map: HashMap<Key, VecDeque<FunctionId>> = HashMap::new();
         for (id, function) in model.functions.iter() {
-            map.entry(key(model, function)).or_insert(id);
+            map.entry(key(model, function)).or_default().push_back(id);
         }
         map
     };
-    let (olds, news) = (by_key(a), by_key(b));
+    let mut news = by_key(b);
     let mut out = Vec::new();
     for function in a.functions.values() {
         let key = key(a, function);
-        let Some(&other) = news.get(&key) else {
+        let Some(other) = news.get_mut(&key).and_then(VecDeque::pop_front) else {
             out.push(alone(Kind::Removed, name(&key)));
             continue;
         };
@@ -100,8 +101,9 @@ pub(super) fn functions(a: &Model, b: &Model, options: &Options) -> Vec<Function
             out.push(FunctionDiff { kind: Kind::Changed, name: name(&key), properties, graph });
         }
     }
-    let added = b.functions.values().map(|function| key(b, function)).filter(|key| !olds.contains_key(key));
-    out.extend(added.map(|key| alone(Kind::Added, name(&key))));
+    let mut added: Vec<FunctionId> = news.into_values().flatten().collect();
+    added.sort_unstable();
+    out.extend(added.into_iter().map(|id| alone(Kind::Added, name(&key(b, &b.functions[id])))));
     out
 }
 

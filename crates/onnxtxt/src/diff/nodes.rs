@@ -85,18 +85,7 @@ impl Pair<'_, '_> {
             Kind::Removed => (summary(0), None),
             Kind::Added | Kind::Changed => (None, summary(1)),
         };
-        NodeDiff {
-            kind,
-            old,
-            new,
-            moved: false,
-            operator: Vec::new(),
-            renamed: Vec::new(),
-            operands: Vec::new(),
-            attributes: Vec::new(),
-            properties: Vec::new(),
-            graphs: Vec::new(),
-        }
+        NodeDiff { old, new, ..NodeDiff::of(kind) }
     }
 
     fn changed(&self, old: usize, new: usize, moved: bool) -> NodeDiff {
@@ -104,7 +93,7 @@ impl Pair<'_, '_> {
         let [x, y] = [&self.views[0].nodes[old], &self.views[1].nodes[new]];
         let (m, n) = (self.graphs[0].nodes[old], self.graphs[1].nodes[new]);
         let (p, q) = (&a.body().nodes[m], &b.body().nodes[n]);
-        let mut diff = NodeDiff { kind: Kind::Changed, moved, ..self.alone_without_text() };
+        let mut diff = NodeDiff { moved, ..NodeDiff::of(Kind::Changed) };
         if x.op != y.op {
             let change = Change::of("op_type", Some(value::operator(a, p)), Some(value::operator(b, q)));
             diff.operator.extend(change);
@@ -127,21 +116,6 @@ impl Pair<'_, '_> {
             diff.new = Some(self.summary(1, new));
         }
         diff
-    }
-
-    fn alone_without_text(&self) -> NodeDiff {
-        NodeDiff {
-            kind: Kind::Changed,
-            old: None,
-            new: None,
-            moved: false,
-            operator: Vec::new(),
-            renamed: Vec::new(),
-            operands: Vec::new(),
-            attributes: Vec::new(),
-            properties: Vec::new(),
-            graphs: Vec::new(),
-        }
     }
 
     fn attributes(&self, m: NodeId, n: NodeId, diff: &mut NodeDiff) {

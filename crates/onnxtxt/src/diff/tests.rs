@@ -228,3 +228,14 @@ fn pages_and_comments_hold_no_markup_of_the_model() {
     assert_eq!(parsed["header"][0]["name"], "producer_name");
     assert_eq!(parsed["equal"], false);
 }
+
+#[test]
+fn a_broken_model_is_equal_to_itself() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21, \"\": 20]> g (float[N] x, int8 x) => (float[N] y, float[N] y)
+        <float[1] w = {nan}, float[2] w = {1, 2}> { y = Add(x, w) y = Add(x, w) z = Relu(nowhere) }
+        <domain: \"l\", opset_import: [\"\": 21]> F (a) => (b) { b = Abs(a) }
+        <domain: \"l\", opset_import: [\"\": 21]> F (a) => (b) { b = Exp(a) }";
+    let model = onnx_text::read_model(text).model;
+    let found = diff(&model, &model, &Options::default());
+    assert!(found.is_empty(), "{found:#?}");
+}

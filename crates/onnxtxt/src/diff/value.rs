@@ -43,21 +43,19 @@ const ELEM_TYPES: [&str; 8] = [
     "qk_matmul_output_dtype",
 ];
 
-/// What the number of an attribute stands for: `float` for `to = 1`.
-pub fn enum_name(op: &str, attribute: &str, number: i64) -> Option<&'static str> {
-    let is_elem = ELEM_TYPES.contains(&attribute) && !(attribute == "to" && op == "Loop");
+/// What the number of an attribute of a standard operator stands for: `float` for `to = 1`.
+pub fn enum_name(attribute: &str, number: i64) -> Option<&'static str> {
     let elem = i32::try_from(number).ok().map(ElemType)?;
-    is_elem.then(|| elem.name()).flatten()
+    elem.name().filter(|_| ELEM_TYPES.contains(&attribute))
 }
 
 /// The value of an attribute as text, without its name.
 pub(super) fn attribute(side: Side<'_>, node: &Node, attr: &Attr) -> String {
     let text = onnx_text::print_attribute(side.model, side.id, attr, &options());
-    let text = text.rsplit('\n').next().map_or("", |_| text.as_str());
-    let mut value = text.split_once(" = ").map_or(text, |(_, value)| value).to_owned();
+    let mut value = text.split_once(" = ").map_or(&*text, |(_, value)| value).to_owned();
     let is_standard = normalize_domain(side.text(node.domain)).is_empty();
     if let (true, Some(onnx_ir::AttrValue::Int(number))) = (is_standard, attr.values.first())
-        && let Some(name) = enum_name(side.text(node.op), side.text(attr.name), *number)
+        && let Some(name) = enum_name(side.text(attr.name), *number)
     {
         value += &format!(" ({name})");
     }

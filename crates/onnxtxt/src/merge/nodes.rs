@@ -1,7 +1,7 @@
 //! Nodes of three versions of a graph: which are the same, and one name for each value.
 
 use super::list::Keys;
-use super::three::{Merger, Prefer};
+use super::three::Merger;
 use crate::diff::align::{Alignment, GraphView, NodeView, Renames, align};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -120,7 +120,6 @@ pub(super) fn with_same_names(
             }
         }
     }
-    debug_assert!(matches!(merger.prefer, Prefer::Ours | Prefer::Theirs));
     for (graph, renames) in result.iter_mut().zip(&renames) {
         if !renames.is_empty() {
             rename_graph(graph, renames);

@@ -8,6 +8,7 @@ mod sections;
 pub use html::html;
 
 use super::{GraphDiff, Kind, ModelDiff};
+use onnx_text::visible;
 use sections::{Line, sections};
 use std::fmt::Write as _;
 
@@ -31,7 +32,7 @@ fn sign(kind: Kind) -> char {
     }
 }
 
-/// For people at a terminal; empty without differences.
+/// For people at a terminal; empty without differences. Nothing that models say acts on the terminal.
 pub fn human(diff: &ModelDiff, style: &Style) -> String {
     if diff.is_empty() {
         return String::new();
@@ -42,11 +43,16 @@ pub fn human(diff: &ModelDiff, style: &Style) -> String {
         false => text.to_owned(),
     };
     if let Some([a, b]) = &style.names {
-        _ = writeln!(out, "{}\n{}", paint("1", &format!("--- {a}")), paint("1", &format!("+++ {b}")));
+        _ = writeln!(
+            out,
+            "{}\n{}",
+            paint("1", &format!("--- {}", visible(a))),
+            paint("1", &format!("+++ {}", visible(b)))
+        );
     }
     if !style.stat {
         for section in sections(diff) {
-            _ = writeln!(out, "{}", paint("1", &section.title));
+            _ = writeln!(out, "{}", paint("1", &visible(&section.title)));
             for Line { kind, depth, text } in &section.lines {
                 let code = match kind {
                     Kind::Added => "32",
@@ -55,7 +61,7 @@ pub fn human(diff: &ModelDiff, style: &Style) -> String {
                 };
                 let indent = "  ".repeat(depth + 1);
                 // A text of several lines stays at its place.
-                let text = text.replace('\n', &format!("\n{indent}  "));
+                let text = visible(text).replace('\n', &format!("\n{indent}  "));
                 _ = writeln!(out, "{indent}{}", paint(code, &format!("{} {text}", sign(*kind))));
             }
         }
