@@ -4,8 +4,10 @@
 //! consumers of a matched value and the producers of matched operands are matched when they apply the same operator. What is left
 //! is matched by operator and similarity. Each edge is looked at a bounded number of times, so the work is near-linear.
 //!
-//! A name that both graphs define is the same value in both: whoever reads a difference thinks of values by their names.
+//! A name that both graphs define is the same value in both: whoever reads a difference thinks of values by their names. Only where
+//! names are numbers that have shifted (see [`shifted`]) do they say nothing, and structure alone matches nodes.
 
+use super::shifted::shifted;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -120,6 +122,8 @@ struct Matcher<'g, 'a> {
     found: Alignment<'a>,
     /// Values of the second graph that have another name in the first.
     taken: Renames<'a>,
+    /// Whether names of computed values say nothing.
+    is_shifted: bool,
     /// Matched values whose neighbours have not been looked at.
     queue: Vec<(&'a str, &'a str)>,
 }
@@ -136,14 +140,20 @@ pub(crate) fn align<'a>(a: &GraphView<'a>, b: &GraphView<'a>, outer: &Renames<'a
             steps: 0,
         },
         taken: outer.iter().map(|(&old, &new)| (new, old)).collect(),
+        is_shifted: false,
         queue: Vec::new(),
     };
+    if let Some(pairs) = shifted(a, b) {
+        matcher.is_shifted = true;
+        pairs.into_iter().for_each(|(old, new)| matcher.pair(old, new));
+    }
     matcher.ports();
     matcher.anchors();
     matcher.spread();
     matcher.rest(|node| Some((node.op, node.attrs, node.inputs.len(), node.outputs.len())));
     matcher.similar();
     matcher.replaced();
+    matcher.forget_taken();
     matcher.found
 }
 
@@ -154,12 +164,17 @@ impl<'a> Matcher<'_, 'a> {
         for (&old, &new) in a.inputs.iter().zip(&b.inputs) {
             self.pair_values(old, new);
         }
-        let shared = a.inputs.iter().chain(&a.weights).filter(|name| self.values[1].contains_key(*name));
-        self.queue.extend(shared.map(|&name| (name, name)));
+        let ports =
+            |graph: &GraphView<'a>| graph.inputs.iter().chain(&graph.weights).copied().collect::<Vec<_>>();
+        let shared = ports(a).into_iter().filter(|name| self.values[1].contains_key(name));
+        self.queue.extend(shared.map(|name| (name, name)));
     }
 
     /// Matches nodes that are equal in more or less of what they have.
     fn anchors(&mut self) {
+        if self.is_shifted {
+            return;
+        }
         self.by(|n| Some((n.name, n.op, n.attrs, n.inputs.clone(), n.outputs.clone())));
         self.by(|n| first_output(n).map(|output| (output, n.op)));
         self.by(|n| Some((n.op, n.attrs, n.inputs.clone())));
@@ -222,6 +237,9 @@ impl<'a> Matcher<'_, 'a> {
         if old.is_empty() || new.is_empty() {
             return;
         }
+        if self.is_shifted && self.pair_computed(old, new) {
+            return;
+        }
         if old == new {
             self.queue.push((old, new));
             return;
@@ -237,6 +255,33 @@ impl<'a> Matcher<'_, 'a> {
         self.found.renames.insert(old, new);
         self.taken.insert(new, old);
         self.queue.push((old, new));
+    }
+
+    /// Matches computed values whatever their names are. Whether both are computed.
+    fn pair_computed(&mut self, old: &'a str, new: &'a str) -> bool {
+        let producer = |side: usize, name: &str| self.values[side].get(name).and_then(|value| value.producer);
+        let (Some(x), Some(y)) = (producer(0, old), producer(1, new)) else { return false };
+        let is_free = !self.found.renames.contains_key(old) && !self.taken.contains_key(new);
+        // An operand that was replaced is no new name: those who compute it have to be matched.
+        let is_matched = self.found.forward[x.0] == Some(y.0) && x.1 == y.1;
+        if is_free && is_matched {
+            self.found.renames.insert(old, new);
+            self.taken.insert(new, old);
+            self.queue.push((old, new));
+        }
+        true
+    }
+
+    /// A value whose name another one has now has no counterpart.
+    fn forget_taken(&mut self) {
+        if self.is_shifted {
+            let names =
+                self.values[0].iter().filter(|(_, value)| value.producer.is_some()).map(|(name, _)| *name);
+            let gone: Vec<&str> = names.filter(|name| !self.found.renames.contains_key(name)).collect();
+            self.found
+                .renames
+                .extend(gone.into_iter().filter(|name| self.taken.contains_key(name)).map(|name| (name, "")));
+        }
     }
 
     /// Matches the neighbours of matched values, and theirs.
@@ -306,6 +351,10 @@ impl<'a> Matcher<'_, 'a> {
         let [x, y] = [&self.graphs[0].nodes[a], &self.graphs[1].nodes[b]];
         let operands = x.inputs.iter().filter(|name| !name.is_empty());
         let same = operands.filter(|&&name| y.inputs.contains(&self.found.counterpart(name))).count();
+        if self.is_shifted {
+            self.found.steps += x.inputs.len();
+            return same;
+        }
         let results = x.outputs.iter().filter(|name| !name.is_empty() && y.outputs.contains(*name)).count();
         self.found.steps += x.inputs.len() + x.outputs.len();
         same + results + usize::from(!x.name.is_empty() && x.name == y.name)
@@ -339,6 +388,9 @@ impl<'a> Matcher<'_, 'a> {
 
     /// Matches nodes of different operators that give the same value, or have the same name.
     fn replaced(&mut self) {
+        if self.is_shifted {
+            return;
+        }
         self.by(first_output);
         self.by(|node| (!node.name.is_empty()).then_some(node.name));
     }

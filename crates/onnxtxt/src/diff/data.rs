@@ -237,6 +237,11 @@ impl NodeDiff {
         }
     }
 
+    /// Whether nothing differs but names.
+    pub fn is_only_renamed(&self) -> bool {
+        !self.renamed.is_empty() && NodeDiff { renamed: Vec::new(), ..self.clone() }.is_same()
+    }
+
     /// Whether nothing differs in a node that both models have.
     pub(crate) fn is_same(&self) -> bool {
         self.kind == Kind::Changed

@@ -48,7 +48,7 @@ pub(super) fn graphs<'m>(
     let declared = |side: Side<'_>, graph: &Graph, renames: &Renames<'_>| {
         let name = |port: &Port| {
             let name = side.text(port.name);
-            renames.get(name).copied().unwrap_or(name).to_owned()
+            renames.get(name).copied().filter(|new| !new.is_empty()).unwrap_or(name).to_owned()
         };
         let one = |port: &Port| (name(port), value::port_type(side.model, port) + &documented(side, port));
         graph.value_info.iter().map(one).collect()

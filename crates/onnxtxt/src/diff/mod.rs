@@ -22,6 +22,7 @@ mod hash;
 mod header;
 mod nodes;
 pub mod render;
+mod shifted;
 mod value;
 pub mod weights;
 

@@ -90,7 +90,8 @@ pub(super) fn with_same_names(
 ) -> [Map<String, Value>; 3] {
     let views = versions.map(graph_view);
     let owned = |found: Alignment<'_>| -> HashMap<String, String> {
-        found.renames.iter().map(|(&old, &new)| (old.to_owned(), new.to_owned())).collect()
+        let renames = found.renames.iter().filter(|(old, new)| old != new && !new.is_empty());
+        renames.map(|(&old, &new)| (old.to_owned(), new.to_owned())).collect()
     };
     let ours = owned(align(&views[0], &views[1], &Renames::new()));
     let theirs = owned(align(&views[0], &views[2], &Renames::new()));

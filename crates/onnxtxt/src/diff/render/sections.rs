@@ -15,6 +15,9 @@ pub(super) struct Line {
     pub(super) text: String,
 }
 
+/// Nodes with nothing but other names that are shown: there are many where names are numbers.
+const RENAMED: usize = 20;
+
 /// The digits of a digest that are shown.
 const DIGITS: usize = 12;
 
@@ -44,7 +47,17 @@ fn push(out: &mut Vec<Section>, title: &str, lines: Vec<Line>) {
 
 fn graph(diff: &GraphDiff, of: &str, out: &mut Vec<Section>) {
     let mut lines = Vec::new();
-    diff.nodes.iter().for_each(|one| node(one, 0, &mut lines));
+    let mut renamed = 0;
+    for one in &diff.nodes {
+        renamed += usize::from(one.is_only_renamed());
+        if renamed <= RENAMED || !one.is_only_renamed() {
+            node(one, 0, &mut lines);
+        }
+    }
+    if let Some(more) = renamed.checked_sub(RENAMED + 1) {
+        let text = format!("… and {} more nodes with nothing but other names", more + 1);
+        lines.push(Line { kind: Kind::Changed, depth: 0, text });
+    }
     push(out, &format!("{of}nodes"), lines);
     let mut lines = Vec::new();
     diff.weights.iter().for_each(|one| weight(one, 0, &mut lines));
