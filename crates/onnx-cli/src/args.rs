@@ -66,6 +66,12 @@ pub(crate) enum Format {
     Sarif,
     /// Annotations of a GitHub workflow
     Github,
+    /// Markdown: `diff` only
+    #[value(hide = true)]
+    Markdown,
+    /// A page: `diff` only
+    #[value(hide = true)]
+    Html,
 }
 
 /// When to use colours.
@@ -95,6 +101,9 @@ pub(crate) enum Command {
     Compare(cmd::compare::Args),
     BackendTest(cmd::backend_test::Args),
     Semver(cmd::semver::Args),
+    Diff(cmd::diff::Args),
+    Merge(cmd::merge::Args),
+    Git(cmd::git::Args),
     Explain(cmd::explain::Args),
     Ops(cmd::ops::Args),
     Limits(cmd::limits::Args),

@@ -29,7 +29,7 @@ mod session;
 mod spread;
 mod value;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Format};
 use clap::Parser as _;
 use session::{Session, Status};
 use std::process::ExitCode;
@@ -54,6 +54,9 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
+    if matches!(session.format(), Format::Markdown | Format::Html) && !matches!(command, Command::Diff(_)) {
+        anyhow::bail!("`--format markdown` and `--format html` are forms of `onnxtxt diff` only");
+    }
     match command {
         Command::Info(args) => cmd::info::run(args, session),
         Command::Print(args) => cmd::print::run(args, session),
@@ -70,6 +73,9 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Verify(args) => cmd::verify::run(args, session),
         Command::Compare(args) => cmd::compare::run(args, session),
         Command::BackendTest(args) => cmd::backend_test::run(args, session),
+        Command::Diff(args) => cmd::diff::run(args, session),
+        Command::Merge(args) => cmd::merge::run(args, session),
+        Command::Git(args) => cmd::git::run(args, session),
         Command::Semver(args) => cmd::semver::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),
         Command::Ops(args) => cmd::ops::run(args, session),

@@ -11,13 +11,15 @@ pub(crate) enum ProfileArg {
     Extended,
     /// What the reference parser accepts and nothing else; losses are listed
     Reference,
+    /// For reviews (`print` only): weights as digests, types and element types inline, no names that follow from results
+    Review,
 }
 
 impl From<ProfileArg> for Profile {
     fn from(profile: ProfileArg) -> Profile {
         match profile {
             ProfileArg::Onnx => Profile::Onnx,
-            ProfileArg::Extended => Profile::Extended,
+            ProfileArg::Extended | ProfileArg::Review => Profile::Extended,
             ProfileArg::Reference => Profile::Reference,
         }
     }

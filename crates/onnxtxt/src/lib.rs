@@ -37,6 +37,7 @@
 
 #![deny(missing_docs)]
 
+#[cfg(feature = "diff")]
 pub mod diff;
 pub mod edit;
 mod error;
@@ -45,6 +46,8 @@ pub mod files;
 mod loaded;
 #[cfg(feature = "ops")]
 mod meaning;
+#[cfg(feature = "diff")]
+pub mod merge;
 mod places;
 #[cfg(feature = "save")]
 mod save;

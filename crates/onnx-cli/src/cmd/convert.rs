@@ -61,6 +61,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    ensure!(args.profile != ProfileArg::Review, "`--profile review` is for reading: use `onnxtxt print`");
     let output = args.output.as_ref().unwrap_or(&args.input);
     ensure!(
         args.output.is_some() || output != Path::new("-"),

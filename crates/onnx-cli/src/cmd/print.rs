@@ -21,7 +21,8 @@ Examples:
   onnxtxt print model.onnx | less
   onnxtxt print --elide 4 --no-metadata model.onnx    an overview: such a text cannot be read back
   onnxtxt print --types model.onnx                    the declared types behind the nodes
-  onnxtxt print --profile reference model.onnx        only what the reference implementation reads")]
+  onnxtxt print --profile reference model.onnx        only what the reference implementation reads
+  onnxtxt print --profile review model.onnx           digests of weights, types inline: what git shows")]
 pub(crate) struct Args {
     /// The model; - (or none) is stdin
     #[arg(value_name = "FILE", default_value = "-")]
@@ -48,6 +49,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     files::ensure_given(std::slice::from_ref(&args.file))?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
+    if args.profile == ProfileArg::Review {
+        let text = super::review::text(&input, args.elide);
+        drop(work);
+        // Whoever reviews sees what there is: git ends where this fails, and history may have broken models.
+        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        return Ok(Status::Clean);
+    }
     let options = RaiseOptions {
         profile: args.profile.into(),
         elide: args.elide,
@@ -85,7 +93,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     locate::report(session, &loaded, text.losses());
     if text.is_extended() {
         match args.profile {
-            ProfileArg::Extended => session.note(FOR_PEOPLE),
+            ProfileArg::Extended | ProfileArg::Review => session.note(FOR_PEOPLE),
             ProfileArg::Onnx | ProfileArg::Reference => session.note(EXTENDED),
         }
     }
