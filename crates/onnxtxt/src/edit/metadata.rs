@@ -69,7 +69,7 @@ pub fn set_metadata(model: &mut Model, options: &Metadata) -> Edited {
         set += 1;
     }
     let mut report = Report::default();
-    report.note(set, "entry", "set");
-    report.note(removed, "entry", "removed");
+    report.note(set, "field", "set");
+    report.note(removed, "field", "removed");
     Ok(report)
 }

@@ -13,7 +13,7 @@
 use super::{Edited, main_graph, main_value, types};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
 use onnx_ir::pass::Report;
-use onnx_ir::{BodyId, Dim, DimValue, GraphId, Model, Port, Type, TypeId, TypeKind, ValueId};
+use onnx_ir::{BodyId, Dim, DimValue, GraphId, Model, Port, Type, TypeId, TypeKind};
 use onnx_ops::infer::{InferOptions, apply, declared_type, infer};
 use onnx_ops::schema::Registry;
 use std::collections::HashSet;
@@ -59,7 +59,6 @@ pub fn set_shape(model: &mut Model, registry: &Registry, options: &SetShape) -> 
     apply(model, &mut facts);
     let mut restored = 0;
     for (id, graph, before) in declared {
-        let wanted: HashSet<ValueId> = before.iter().filter_map(|port| port.value).collect();
         let mut ports: Vec<Port> = before;
         for port in &mut ports {
             let Some(value) = port.value else { continue };
@@ -67,7 +66,6 @@ pub fn set_shape(model: &mut Model, registry: &Registry, options: &SetShape) -> 
             restored += usize::from(ty.is_some() && ty != port.ty);
             port.ty = ty.or_else(|| port.ty.map(|old| without_numbers(model, old)));
         }
-        debug_assert!(wanted.len() <= ports.len(), "each value is declared once");
         model.bodies[id].graphs[graph].value_info = ports;
     }
     for (i, old) in outputs.into_iter().enumerate() {
@@ -198,7 +196,7 @@ fn set_dynamic(
             found.push(Diagnostic::new(&code::SET_SHAPE, Place::Nowhere, message));
         }
     }
-    report.note(count, "axis", "made dynamic");
+    report.note(count, "dimension", "made dynamic");
 }
 
 /// Makes numbers in the declarations of nested graphs unknown: their values depend on those of the main graph.

@@ -43,7 +43,7 @@ pub fn strip(model: &mut Model, registry: &Registry, options: Strip) -> Edited {
     }
     if options.metadata {
         let count = metadata(model);
-        report.note(count, "metadata entrie", "removed");
+        report.note(count, "metadata value", "removed");
     }
     if options.names {
         let nodes = model.bodies.values_mut().flat_map(|body| body.nodes.values_mut());
