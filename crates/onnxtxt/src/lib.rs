@@ -39,6 +39,7 @@
 
 #[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "edit")]
 pub mod edit;
 mod error;
 #[cfg(feature = "save")]

@@ -112,6 +112,6 @@ fn is_right(diagnostics: &[Diagnostic], input: &Input, session: &mut Session) ->
 }
 
 /// What changes, in the form that `patch` reads.
-pub(super) fn diff(old: &str, new: &str, name: &str) -> String {
+pub(crate) fn diff(old: &str, new: &str, name: &str) -> String {
     similar::TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(name, name).to_string()
 }
