@@ -94,6 +94,7 @@ pub(crate) enum Command {
     Verify(cmd::verify::Args),
     Compare(cmd::compare::Args),
     BackendTest(cmd::backend_test::Args),
+    Test(cmd::test::Args),
     Semver(cmd::semver::Args),
     Explain(cmd::explain::Args),
     Ops(cmd::ops::Args),

@@ -73,6 +73,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Verify(args) => cmd::verify::run(args, session),
         Command::Compare(args) => cmd::compare::run(args, session),
         Command::BackendTest(args) => cmd::backend_test::run(args, session),
+        Command::Test(args) => cmd::test::run(args, session),
         Command::Semver(args) => cmd::semver::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),
         Command::Ops(args) => cmd::ops::run(args, session),

@@ -4,3 +4,4 @@
 
 pub mod diff;
 pub mod edit;
+pub mod golden;

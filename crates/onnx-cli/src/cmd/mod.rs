@@ -21,5 +21,6 @@ pub(crate) mod pass;
 pub(crate) mod print;
 pub(crate) mod run;
 pub(crate) mod semver;
+pub(crate) mod test;
 mod types;
 pub(crate) mod verify;

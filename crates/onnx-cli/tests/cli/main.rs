@@ -9,6 +9,7 @@ mod corpus;
 mod external;
 mod findings;
 mod forms;
+mod golden;
 mod lower;
 mod operator_sets;
 mod operators;
