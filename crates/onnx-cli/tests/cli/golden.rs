@@ -12,27 +12,27 @@ fn with(head: &str) -> String {
 /// Runs one test, which has to end with this code; what is on stdout.
 fn tested(text: &str, code: i32) -> String {
     let folder = Folder::new(&[("a.onnxtxt", text.as_bytes())]);
-    folder.run(&["test", "a.onnxtxt"]).expect(code).text()
+    folder.run(&["test", "a.onnxtxt"]).expect(code).text().to_owned()
 }
 
 #[test]
 fn a_model_is_kept_as_it_is_until_it_is_blessed() {
     let folder = Folder::new(&[("m.onnxtxt", MODEL.as_bytes())]);
     folder.run(&["convert", "m.onnxtxt", "-o", "m.onnx"]).expect(0);
-    let printed = folder.run(&["print", "m.onnx"]).expect(0).text();
+    let printed = folder.run(&["print", "m.onnx"]).expect(0).text().to_owned();
     folder.write("a.onnxtxt", format!("#! print\n{printed}").as_bytes());
 
-    let missing = folder.run(&["test", "."]).expect(1).text();
+    let missing = folder.run(&["test", "."]).expect(1).text().to_owned();
     assert!(
         missing.contains("there is no snapshot") && missing.ends_with("0 passed, 1 failed\n"),
         "{missing}"
     );
     folder.run(&["test", ".", "--bless"]).expect(0);
     assert!(folder.names().contains(&"a.print.snap".to_owned()), "{:?}", folder.names());
-    assert_eq!(folder.run(&["test", "."]).expect(0).text(), "1 passed, 0 failed\n");
+    assert_eq!(folder.run(&["test", "."]).expect(0).text().to_owned(), "1 passed, 0 failed\n");
 
     folder.write("a.onnxtxt", format!("#! print\n{}", printed.replace("Add", "Mul")).as_bytes());
-    let failed = folder.run(&["test", "."]).expect(1).text();
+    let failed = folder.run(&["test", "."]).expect(1).text().to_owned();
     assert!(failed.contains("Add") && failed.contains("Mul"), "{failed}");
     assert!(failed.contains("onnxtxt test ./a.onnxtxt --filter a"), "{failed}");
     folder.run(&["test", ".", "--bless"]).expect(0);
@@ -94,17 +94,17 @@ fn wrong_directives_are_named() {
 fn files_may_hold_several_cases() {
     let text = format!("#! check\n#--- one\n{MODEL}#--- two\n{}", MODEL.replace("Add(t, t)", "Add(t, u)"));
     let folder = Folder::new(&[("a.onnxtxt", text.as_bytes())]);
-    assert_eq!(folder.run(&["test", "--list"]).expect(0).text(), "a/one\na/two\n");
-    assert!(folder.run(&["test"]).expect(1).text().ends_with("1 passed, 1 failed\n"));
-    assert_eq!(folder.run(&["test", "--filter", "one"]).expect(0).text(), "1 passed, 0 failed\n");
+    assert_eq!(folder.run(&["test", "--list"]).expect(0).text().to_owned(), "a/one\na/two\n");
+    assert!(folder.run(&["test"]).expect(1).text().to_owned().ends_with("1 passed, 1 failed\n"));
+    assert_eq!(folder.run(&["test", "--filter", "one"]).expect(0).text().to_owned(), "1 passed, 0 failed\n");
     folder.run(&["test", "--filter", "three"]).expect(2);
 
     folder.run(&["test", "--junit", "r.xml"]).expect(1);
     let report = String::from_utf8(folder.read("r.xml")).unwrap();
     assert!(report.contains("tests=\"2\" failures=\"1\"") && report.contains("name=\"a/two\""), "{report}");
-    let github = folder.run(&["test", "--format", "github"]).expect(1).text();
+    let github = folder.run(&["test", "--format", "github"]).expect(1).text().to_owned();
     assert!(github.starts_with("::error file="), "{github}");
-    let json = folder.run(&["test", "--format", "json"]).expect(1).text();
+    let json = folder.run(&["test", "--format", "json"]).expect(1).text().to_owned();
     assert!(json.contains("\"passed\":false"), "{json}");
 }
 
@@ -120,7 +120,7 @@ fn the_suite_of_the_project_is_run_by_the_same_harness() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let folder = Folder::new(&[]);
     let (suite, snapshots) = (format!("{root}/tests/suite/pass"), format!("{root}/snapshots/pass"));
-    let text = folder.run(&["test", &suite, "--snapshots", &snapshots]).expect(0).text();
+    let text = folder.run(&["test", &suite, "--snapshots", &snapshots]).expect(0).text().to_owned();
     assert!(text.ends_with(" passed, 0 failed\n"), "{text}");
 }
 
