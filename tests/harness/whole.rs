@@ -1,8 +1,8 @@
 //! What must hold for the suite as a whole.
 
-use crate::Case;
 use libtest_mimic::Trial;
 use onnx_ir::diag;
+use onnxtxt::golden::Case;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

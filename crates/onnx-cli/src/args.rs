@@ -107,6 +107,7 @@ pub(crate) enum Command {
     Verify(cmd::verify::Args),
     Compare(cmd::compare::Args),
     BackendTest(cmd::backend_test::Args),
+    Test(cmd::test::Args),
     Semver(cmd::semver::Args),
     Diff(cmd::diff::Args),
     Merge(cmd::merge::Args),

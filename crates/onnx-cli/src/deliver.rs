@@ -31,12 +31,19 @@ pub(crate) struct Delivery {
 /// What commands that change a model take.
 #[derive(clap::Args)]
 pub(crate) struct OutArgs {
-    /// Where to write, in the form that the name says; default: as text to stdout
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    file: OutFile,
     /// The form to write, where the name of OUT does not say it
     #[arg(long, value_enum, value_name = "FORM")]
     to: Option<Form>,
+}
+
+/// The same without a form, which is what the name says.
+#[derive(clap::Args)]
+pub(crate) struct OutFile {
+    /// Where to write, in the form that the name says; default: as text to stdout
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
     /// Replace the input
     #[arg(long)]
     in_place: bool,
@@ -48,18 +55,25 @@ pub(crate) struct OutArgs {
 impl OutArgs {
     /// Whether the command line says where to write.
     pub(crate) fn is_given(&self) -> bool {
-        self.output.is_some() || self.in_place
+        self.file.output.is_some() || self.file.in_place
     }
 
     /// Where and how the model of `input` is written.
     pub(crate) fn delivery(&self, input: &Path) -> anyhow::Result<Delivery> {
+        self.file.delivery(input, self.to)
+    }
+}
+
+impl OutFile {
+    /// Where and how the model of `input` is written; `to` in place of the form that the name says.
+    pub(crate) fn delivery(&self, input: &Path, to: Option<Form>) -> anyhow::Result<Delivery> {
         let target = match &self.output {
             Some(path) => Target::new(path),
             None if self.in_place => Target::new(input),
             None => Target::Stdout,
         };
         let named = if let Target::File(path) = &target { Form::of_name(path) } else { None };
-        let to = match self.to.or(named) {
+        let to = match to.or(named) {
             Some(form) => form,
             None if target == Target::Stdout => Form::Text,
             None => bail!("the name of {} does not say which form to write: use --to", target.name()),

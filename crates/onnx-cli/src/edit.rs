@@ -2,7 +2,7 @@
 
 use crate::change::open;
 use crate::cmd::fmt::diff;
-use crate::deliver::{OutArgs, deliver};
+use crate::deliver::{OutFile, deliver};
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output;
@@ -33,7 +33,7 @@ pub(crate) struct EditOut {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    out: OutArgs,
+    out: OutFile,
 }
 
 /// Elements of a tensor that a diff shows.
@@ -47,7 +47,7 @@ pub(crate) fn edit(
     name: &str,
     run: impl FnOnce(&mut Model) -> anyhow::Result<Edited>,
 ) -> anyhow::Result<Status> {
-    let delivery = out.out.delivery(file)?;
+    let delivery = out.out.delivery(file, None)?;
     let work = Work::begin(session, format!("reading {}", file.display()));
     let Some((input, loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     work.now(name.to_owned());

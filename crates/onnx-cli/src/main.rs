@@ -84,6 +84,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Diff(args) => cmd::diff::run(args, session),
         Command::Merge(args) => cmd::merge::run(args, session),
         Command::Git(args) => cmd::git::run(args, session),
+        Command::Test(args) => cmd::test::run(args, session),
         Command::Semver(args) => cmd::semver::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),
         Command::Ops(args) => cmd::ops::run(args, session),

@@ -105,6 +105,11 @@ impl Session {
         self.quiet
     }
 
+    /// Whether results are wanted as annotations of a GitHub workflow.
+    pub(crate) fn wants_github(&self) -> bool {
+        self.format == Format::Github
+    }
+
     /// Whether findings are for people, so that many of a kind may be counted instead of shown.
     pub(crate) fn counts_many(&self) -> bool {
         !self.verbose && !matches!(self.format, Format::Json | Format::Sarif)

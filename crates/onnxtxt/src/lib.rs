@@ -44,6 +44,8 @@ pub mod edit;
 mod error;
 #[cfg(feature = "save")]
 pub mod files;
+#[cfg(feature = "golden")]
+pub mod golden;
 mod loaded;
 #[cfg(feature = "ops")]
 mod meaning;

@@ -32,5 +32,6 @@ pub(crate) mod set_opset;
 pub(crate) mod set_shape;
 pub(crate) mod simplify;
 pub(crate) mod strip;
+pub(crate) mod test;
 mod types;
 pub(crate) mod verify;

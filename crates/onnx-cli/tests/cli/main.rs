@@ -14,6 +14,7 @@ mod external;
 mod findings;
 mod forms;
 mod git;
+mod golden;
 mod lower;
 mod operator_sets;
 mod operators;
