@@ -33,11 +33,13 @@ pub fn extract(model: &mut Model, registry: &Registry, from: &[ValueId], to: &[V
     let inputs = inputs(model, (id, graph), &from, &to, &reached)?;
     let mut facts = infer(model, registry, &InferOptions::default()).facts;
     let mut ports = Ports { model, facts: &mut facts, id, graph };
-    let new_inputs: Result<Vec<Port>, Diagnostic> = inputs.iter().map(|&v| ports.port(v)).collect();
-    let new_outputs: Result<Vec<Port>, Diagnostic> = to.iter().map(|&v| ports.output(v)).collect();
+    let new_inputs: Result<Vec<Port>, Box<Diagnostic>> = inputs.iter().map(|&v| ports.port(v)).collect();
+    let new_outputs: Result<Vec<Port>, Box<Diagnostic>> = to.iter().map(|&v| ports.output(v)).collect();
     let (new_inputs, new_outputs) = match (new_inputs, new_outputs) {
         (Ok(inputs), Ok(outputs)) => (inputs, outputs),
-        (inputs, outputs) => return Err(inputs.err().into_iter().chain(outputs.err()).collect()),
+        (inputs, outputs) => {
+            return Err(inputs.err().into_iter().chain(outputs.err()).map(|found| *found).collect());
+        }
     };
     for &value in &from {
         detach(model, id, graph, value);
@@ -217,7 +219,7 @@ struct Ports<'m> {
 
 impl Ports<'_> {
     /// A declaration of a value, with the type that is known of it.
-    fn port(&mut self, value: ValueId) -> Result<Port, Diagnostic> {
+    fn port(&mut self, value: ValueId) -> Result<Port, Box<Diagnostic>> {
         let g = &self.model.bodies[self.id].graphs[self.graph];
         let mut declared = g.inputs.iter().chain(&g.value_info).chain(&g.outputs);
         let port = declared.find(|port| port.value == Some(value)).cloned();
@@ -225,7 +227,7 @@ impl Ports<'_> {
     }
 
     /// Likewise of an output: one that is an output already stays as it is declared.
-    fn output(&mut self, value: ValueId) -> Result<Port, Diagnostic> {
+    fn output(&mut self, value: ValueId) -> Result<Port, Box<Diagnostic>> {
         let g = &self.model.bodies[self.id].graphs[self.graph];
         match g.outputs.iter().find(|port| port.value == Some(value)).cloned() {
             Some(port) => self.typed(value, port),
@@ -233,14 +235,15 @@ impl Ports<'_> {
         }
     }
 
-    fn typed(&mut self, value: ValueId, mut port: Port) -> Result<Port, Diagnostic> {
+    fn typed(&mut self, value: ValueId, mut port: Port) -> Result<Port, Box<Diagnostic>> {
         let ty: Option<TypeId> = declared_type(self.model, self.facts, self.id, value, port.ty);
         let name = self.model.bodies[self.id].values[value].name;
         let Some(ty) = ty else {
             let message = format!("the type of `{}` is not known", &self.model.names[name]);
             let place = definition(self.model, self.id, value);
-            return Err(Diagnostic::new(&code::EXTRACT_CUT, place, message)
-                .label("not declared, and inference does not know it"));
+            let diagnostic = Diagnostic::new(&code::EXTRACT_CUT, place, message)
+                .label("not declared, and inference does not know it");
+            return Err(Box::new(diagnostic));
         };
         port.ty = Some(ty);
         port.name = Some(name);

@@ -53,7 +53,7 @@ mod values;
 
 pub use execute::changed_results;
 pub use run::{judged, run};
-pub use split::split;
+pub use split::{Cases, split};
 
 use std::sync::Arc;
 

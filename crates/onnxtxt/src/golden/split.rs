@@ -1,5 +1,8 @@
 //! Files that hold several cases, each below a line `#--- NAME`.
 
+/// Cases of a file: a name, if there are several, and the text.
+pub type Cases = Vec<(Option<String>, String)>;
+
 /// The cases of a file: the name of each, which is `None` for a file that is one case, and its text.
 ///
 /// The lines above the first `#---` are part of each case. Lines keep their numbers.
@@ -7,12 +10,12 @@
 /// # Errors
 ///
 /// A case without a name, or two with the same one; the number of the line comes first.
-pub fn split(text: &str) -> Result<Vec<(Option<String>, String)>, (usize, String)> {
+pub fn split(text: &str) -> Result<Cases, (usize, String)> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let starts: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].starts_with("#---")).collect();
     let Some(&first) = starts.first() else { return Ok(vec![(None, text.to_owned())]) };
     let head: String = lines[..first].concat();
-    let mut cases: Vec<(Option<String>, String)> = Vec::new();
+    let mut cases = Cases::new();
     for (index, &start) in starts.iter().enumerate() {
         let name = lines[start].trim_start_matches("#---").trim();
         if name.is_empty() {
