@@ -144,7 +144,7 @@ fn outputs_keep_their_memory() {
     );
     let options = RunOptions { threads: 1, ..RunOptions::default() };
     let run = |start: f32, n: i64, outputs: &mut Vec<Value>| {
-        let x = Tensor::over(&[2, 3], vec![start; 6]).expect("six");
+        let x = Tensor::of(&[2, 3], &[start; 6]).expect("six");
         let n = Tensor::over(&[1], vec![n]).expect("one");
         let inputs = vec![Some(x.into()), Some(n.into())];
         let alone = executable.run(inputs.clone(), &options).expect("it runs");

@@ -28,7 +28,8 @@ fn text(it: &Convolution, then: &str, seed: u64, factor: impl Fn(usize) -> f32) 
     let bias: Vec<String> = (0..*columns).map(|_| format!("{:?}", number())).collect();
     // Between convolutions, images have their channels last.
     let mut mix = |rows: usize, columns: usize| {
-        let mix: Vec<String> = (0..rows * columns).map(|_| format!("{:?}", number() / columns as f32)).collect();
+        let mix: Vec<String> =
+            (0..rows * columns).map(|_| format!("{:?}", number() / columns as f32)).collect();
         format!("float[{rows}, {columns}, 1, 1] {{{}}}", mix.join(", "))
     };
     let (before, behind) = (mix(*channels, *channels), mix(*columns, *columns));

@@ -22,7 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn run(code: &Code) -> Result<(), String> {
     for (index, example) in examples(code).into_iter().enumerate() {
         let is_value = onnx_text::sniff_text(&example) == TextKind::Value;
-        let is_set = crate::opsets::is_set(&example);
+        let is_set = onnxtxt::golden::opsets::is_set(&example);
         let text = match example.trim_start() {
             _ if is_value || is_set => example,
             function if function.starts_with("<domain") => format!("{CALL}{example}"),
@@ -33,9 +33,9 @@ fn run(code: &Code) -> Result<(), String> {
         let found = if is_value {
             onnx_text::check_value(&text, &options).diagnostics
         } else if is_set {
-            crate::opsets::found_in(&text)
+            onnxtxt::golden::opsets::found_in(&text)
         } else {
-            crate::run::judged(&text, &options).diagnostics
+            onnxtxt::golden::judged(&text, &options).diagnostics
         };
         let is_found = found.iter().any(|diagnostic| diagnostic.code == code);
         let (expected, which) = if index % 2 == 0 { (true, "wrong") } else { (false, "right") };

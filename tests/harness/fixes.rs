@@ -1,11 +1,11 @@
 //! Fixes: each that a finding of the suite has, applied alone, mends that finding, breaks nothing and keeps all comments but those of
 //! what it removes.
 
-use crate::{Case, opsets, run};
 use libtest_mimic::Trial;
 use onnx_ir::diag::{Edit, Span, code};
 use onnx_ir::{Diagnostic, Level, VerifyOptions};
 use onnx_text::{Fixes, TextKind, mend, sniff_text};
+use onnxtxt::golden::{Case, judged, opsets};
 
 pub(crate) fn trials(cases: &[Case]) -> Vec<Trial> {
     let is_claimed = |case: &&Case| case.text.contains("[E") || case.text.contains("[W");
@@ -86,5 +86,5 @@ fn is_beside_code(text: &str, comment: Span) -> bool {
 
 fn found(text: &str) -> Vec<Diagnostic> {
     let options = VerifyOptions { level: Level::Strict, ..VerifyOptions::default() };
-    run::judged(text, &options).diagnostics
+    judged(text, &options).diagnostics
 }

@@ -13,7 +13,7 @@ mod binaries;
 use crate::corpus;
 use crate::venv::{self, Env};
 use crate::{dirs, fuzz, process};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
@@ -53,6 +53,7 @@ const STEPS: &[Step] = &[
     ("documentation", documentation),
     ("other processor", other_processor),
     ("other workspaces", other_workspaces),
+    ("features", features),
     ("corpus", corpus),
     ("tests", tests),
     ("fuzzing", fuzzing),
@@ -146,6 +147,25 @@ fn other_processor(_: &mut Context) -> Result<Outcome> {
         return Ok(Outcome::LeftOut(format!("rustup cannot add the target {OTHER}")));
     }
     cargo(&["clippy", "--package", "onnx-exec", "--target", OTHER, "--", "-D", "warnings"])
+}
+
+/// Features of the library by themselves; without any, it reads and prints models.
+const FEATURES: &[&str] = &["", "ops", "render", "run", "save"];
+/// What those who only read models do not wait for.
+const NOT_FOR_READERS: &[&str] = &["ariadne", "clap", "serde_json", "zip"];
+
+/// Compiles the library with some of its features, and looks at what it takes to read models.
+fn features(_: &mut Context) -> Result<Outcome> {
+    for features in FEATURES {
+        let library = ["check", "--quiet", "-p", "onnxtxt", "--no-default-features", "--features", features];
+        process::run(Command::new(env!("CARGO")).current_dir(dirs::root()).args(library))?;
+    }
+    let tree = ["tree", "-p", "onnxtxt", "--no-default-features", "--edges", "normal", "--prefix", "none"];
+    let tree = process::output(Command::new(env!("CARGO")).current_dir(dirs::root()).args(tree))?;
+    let crates = tree.lines().filter_map(|line| line.split(' ').next());
+    let unwanted: Vec<&str> = crates.filter(|name| NOT_FOR_READERS.contains(name)).collect();
+    ensure!(unwanted.is_empty(), "who only reads models compiles {}", unwanted.join(", "));
+    Ok(Outcome::Passed)
 }
 
 /// Workspaces that link what nothing of ours may, so that no other step compiles them.

@@ -66,6 +66,12 @@ pub(crate) enum Format {
     Sarif,
     /// Annotations of a GitHub workflow
     Github,
+    /// Markdown: `diff` only
+    #[value(hide = true)]
+    Markdown,
+    /// A page: `diff` only
+    #[value(hide = true)]
+    Html,
 }
 
 /// When to use colours.
@@ -88,13 +94,24 @@ pub(crate) enum Command {
     Inline(cmd::inline::Args),
     Outline(cmd::outline::Args),
     Pass(cmd::pass::Args),
+    Extract(cmd::extract::Args),
+    Rename(cmd::rename::Args),
+    SetShape(cmd::set_shape::Args),
+    SetOpset(cmd::set_opset::Args),
+    SetMetadata(cmd::set_metadata::Args),
+    Simplify(cmd::simplify::Args),
+    Strip(cmd::strip::Args),
     Run(cmd::run::Args),
     Bench(cmd::bench::Args),
     Lower(cmd::lower::Args),
     Verify(cmd::verify::Args),
     Compare(cmd::compare::Args),
     BackendTest(cmd::backend_test::Args),
+    Test(cmd::test::Args),
     Semver(cmd::semver::Args),
+    Diff(cmd::diff::Args),
+    Merge(cmd::merge::Args),
+    Git(cmd::git::Args),
     Explain(cmd::explain::Args),
     Ops(cmd::ops::Args),
     Limits(cmd::limits::Args),

@@ -35,7 +35,7 @@ pub(crate) fn open(file: &Path, session: &mut Session) -> anyhow::Result<Option<
         input.name
     );
     let loaded = input.load();
-    locate::report(session, &input, &loaded, &loaded.diagnostics);
+    locate::report(session, &loaded, &loaded.diagnostics);
     Ok((!loaded.is_partial()).then_some((input, loaded)))
 }
 
@@ -55,13 +55,13 @@ pub(crate) fn change<'s>(
         // What is found has its place in the model as it was.
         let mut model = loaded.model.clone();
         let Made { report, is_done } = (step.run)(&mut model);
-        locate::report(session, &input, &loaded, &report.diagnostics);
+        locate::report(session, &loaded, &report.diagnostics);
         status = status.and(Status::of(!report.diagnostics.iter().any(Diagnostic::is_error)));
         if !is_done {
             return Ok(Status::Findings);
         }
         session.note(&format!("{}: {report}", step.name));
-        loaded = loaded.became(model, &input);
+        loaded = loaded.became(model);
     }
     let written = deliver(&delivery, &input, &mut loaded, session, &work)?;
     drop(work);

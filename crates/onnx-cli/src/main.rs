@@ -10,6 +10,7 @@ mod close;
 mod cmd;
 mod deliver;
 mod document;
+mod edit;
 mod feed;
 mod files;
 mod follow;
@@ -19,7 +20,7 @@ mod locate;
 mod operators;
 mod opset;
 mod output;
-mod place;
+mod profile;
 mod progress;
 mod reads;
 mod ready;
@@ -27,12 +28,9 @@ mod results;
 mod select;
 mod session;
 mod spread;
-mod temporary;
-mod text;
-mod together;
 mod value;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Format};
 use clap::Parser as _;
 use session::{Session, Status};
 use std::process::ExitCode;
@@ -57,6 +55,9 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
+    if matches!(session.format(), Format::Markdown | Format::Html) && !matches!(command, Command::Diff(_)) {
+        anyhow::bail!("`--format markdown` and `--format html` are forms of `onnxtxt diff` only");
+    }
     match command {
         Command::Info(args) => cmd::info::run(args, session),
         Command::Print(args) => cmd::print::run(args, session),
@@ -67,12 +68,23 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Inline(args) => cmd::inline::run(args, session),
         Command::Outline(args) => cmd::outline::run(args, session),
         Command::Pass(args) => cmd::pass::run(args, session),
+        Command::Extract(args) => cmd::extract::run(args, session),
+        Command::Rename(args) => cmd::rename::run(args, session),
+        Command::SetShape(args) => cmd::set_shape::run(args, session),
+        Command::SetOpset(args) => cmd::set_opset::run(args, session),
+        Command::SetMetadata(args) => cmd::set_metadata::run(args, session),
+        Command::Simplify(args) => cmd::simplify::run(args, session),
+        Command::Strip(args) => cmd::strip::run(args, session),
         Command::Run(args) => cmd::run::run(args, session),
         Command::Bench(args) => cmd::bench::run(args, session),
         Command::Lower(args) => cmd::lower::run(args, session),
         Command::Verify(args) => cmd::verify::run(args, session),
         Command::Compare(args) => cmd::compare::run(args, session),
         Command::BackendTest(args) => cmd::backend_test::run(args, session),
+        Command::Diff(args) => cmd::diff::run(args, session),
+        Command::Merge(args) => cmd::merge::run(args, session),
+        Command::Git(args) => cmd::git::run(args, session),
+        Command::Test(args) => cmd::test::run(args, session),
         Command::Semver(args) => cmd::semver::run(args, session),
         Command::Explain(args) => cmd::explain::run(args, session),
         Command::Ops(args) => cmd::ops::run(args, session),

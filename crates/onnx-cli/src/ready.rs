@@ -37,7 +37,7 @@ impl Ready {
         ensure!(is_model, "{} is no model", input.name);
         let mut loaded = input.load();
         if loaded.is_partial() {
-            locate::report(session, &input, &loaded, &loaded.diagnostics);
+            locate::report(session, &loaded, &loaded.diagnostics);
             return Ok(Err(Status::Findings));
         }
         let mut without_weights = None;
@@ -55,7 +55,7 @@ impl Ready {
             });
             reads::note_read(&folder);
             if !found.is_empty() {
-                locate::report(session, &input, &loaded, &found);
+                locate::report(session, &loaded, &found);
                 return Ok(Err(Status::Findings));
             }
         }
@@ -86,7 +86,7 @@ impl Ready {
 
     /// Shows what stands in the way at its places in the file.
     pub(crate) fn report(&self, session: &mut Session, found: &[Diagnostic]) -> Status {
-        locate::report(session, &self.input, &self.loaded, found);
+        locate::report(session, &self.loaded, found);
         Status::Findings
     }
 }

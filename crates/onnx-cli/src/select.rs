@@ -10,7 +10,7 @@
 
 use anyhow::{bail, ensure};
 use onnx_ir::diag::did_you_mean;
-use onnx_ir::{Body, GraphId, Model, Name, NodeId, normalize_domain};
+use onnx_ir::{Body, GraphId, Model, Name, NodeId, ValueId, normalize_domain};
 use std::str::FromStr;
 
 /// What nodes are meant.
@@ -96,6 +96,44 @@ impl Selection {
                 normalize_domain(model.text(node.domain)) == domain && model.text(node.op) == op
             }
         }
+    }
+
+    /// The values of the main graph that are meant: those of this name or like the glob, and the results of nodes that are
+    /// selected by number or operator.
+    pub(crate) fn values(&self, model: &Model) -> anyhow::Result<Vec<ValueId>> {
+        let Some((body, root)) = model.main_body().and_then(|body| Some((body, body.root()?))) else {
+            bail!("the model has no graph")
+        };
+        let graph = &body.graphs[root];
+        let name = |v: ValueId| &model.names[body.values[v].name];
+        let all: Vec<ValueId> = graph.values(body).collect();
+        let like = |glob: &str| -> Vec<ValueId> {
+            let is_meant = |text: &str| {
+                is_like(glob, text) || text.strip_prefix('/').is_some_and(|text| is_like(glob, text))
+            };
+            all.iter().copied().filter(|&v| is_meant(name(v))).collect()
+        };
+        let found = match self {
+            Selection::Name(wanted) => {
+                let exact: Vec<ValueId> = all.iter().copied().filter(|&v| name(v) == wanted).collect();
+                if exact.is_empty() && is_glob(wanted) { like(wanted) } else { exact }
+            }
+            Selection::Glob(glob) => like(glob),
+            Selection::Number(_) | Selection::Op(..) => {
+                let nodes: Vec<NodeId> = self.nodes(model);
+                let here = nodes.into_iter().filter(|node| graph.nodes.contains(node));
+                here.flat_map(|node| body.nodes[node].outputs.iter().flatten().copied()).collect()
+            }
+        };
+        if found.is_empty() {
+            match did_you_mean(&self.to_string(), all.iter().map(|&v| name(v))) {
+                Some(likely) => {
+                    bail!("no value of the main graph matches `{self}`: did you mean `{likely}`?")
+                }
+                None => bail!("no value of the main graph matches `{self}`"),
+            }
+        }
+        Ok(found)
     }
 
     /// Refuses a selection that means no node of the model.

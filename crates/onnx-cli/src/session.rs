@@ -95,9 +95,24 @@ impl Session {
         self.format == Format::Json
     }
 
+    /// The form of results and findings.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Whether only findings are wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether results are wanted as annotations of a GitHub workflow.
+    pub(crate) fn wants_github(&self) -> bool {
+        self.format == Format::Github
+    }
+
     /// Whether findings are for people, so that many of a kind may be counted instead of shown.
     pub(crate) fn counts_many(&self) -> bool {
-        !self.verbose && matches!(self.format, Format::Human | Format::Short | Format::Github)
+        !self.verbose && !matches!(self.format, Format::Json | Format::Sarif)
     }
 
     /// Shows one of many findings of a kind about one source, on one line.
@@ -108,7 +123,12 @@ impl Session {
         }
         let line = match self.format {
             Format::Github => github(diagnostic, source),
-            Format::Human | Format::Short | Format::Json | Format::Sarif => short(diagnostic, source),
+            Format::Human
+            | Format::Short
+            | Format::Json
+            | Format::Sarif
+            | Format::Markdown
+            | Format::Html => short(diagnostic, source),
         };
         self.show(&(line + "\n"));
     }
@@ -127,7 +147,9 @@ impl Session {
                 Severity::Warning => self.warnings += 1,
             }
             match self.format {
-                Format::Human => out += &(human(diagnostic, source, self.style) + "\n"),
+                Format::Human | Format::Markdown | Format::Html => {
+                    out += &(human(diagnostic, source, self.style) + "\n")
+                }
                 Format::Short => out += &(short(diagnostic, source) + "\n"),
                 Format::Json => out += &(json(diagnostic, source) + "\n"),
                 Format::Github => out += &(github(diagnostic, source) + "\n"),

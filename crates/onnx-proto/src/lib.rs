@@ -28,7 +28,9 @@ mod read;
 mod wire;
 mod write;
 
-pub use form::{FormatError, json, textproto};
+pub use form::FormatError;
+#[cfg(feature = "forms")]
+pub use form::{json, textproto};
 pub use kind::{FileKind, foreign, sniff};
 pub use read::{read, read_data, read_function, read_graph, read_operator_set};
 pub use wire::{Finding, Look, MAX_DEPTH, Malformed, Path, Reason, What, WireType};

@@ -1,1 +1,70 @@
-//! Edits of models: cut out, rename, join, strip.
+//! Edits of models: cut out a part, rename, change shapes, strip.
+//!
+//! Each edit takes a model, changes it and reports what it did. Where an edit cannot be done, it returns the reasons and
+//! leaves the model in an unspecified state: work on a copy, as the program does. None of them reads or writes files, and all of
+//! them keep what they do not touch, so that a text keeps its comments and a binary model the bytes of its weights.
+
+mod extract;
+mod metadata;
+mod rename;
+mod set_shape;
+mod strip;
+mod types;
+
+pub use extract::{extract, extract_nodes};
+pub use metadata::{Metadata, set_metadata};
+pub use rename::{Rename, Rule, rename};
+pub use set_shape::{SetShape, set_shape};
+pub use strip::{Strip, strip};
+
+use onnx_ir::diag::Diagnostic;
+use onnx_ir::pass::Report;
+use onnx_ir::{BodyId, GraphId, Model, ValueDef, ValueId};
+
+/// What an edit has done, or why it cannot be done.
+pub type Edited = Result<Report, Vec<Diagnostic>>;
+
+/// The main graph of a model.
+pub fn main_graph(model: &Model) -> Option<(BodyId, GraphId)> {
+    let body = model.main?;
+    Some((body, model.bodies[body].root()?))
+}
+
+/// The value of the main graph that has a name.
+pub fn main_value(model: &Model, name: &str) -> Option<ValueId> {
+    let (id, graph) = main_graph(model)?;
+    let (body, name) = (&model.bodies[id], model.names.find(name)?);
+    body.graphs[graph].values(body).find(|&v| body.values[v].name == name)
+}
+
+/// Where a value is defined.
+fn definition(model: &Model, id: BodyId, value: ValueId) -> onnx_ir::diag::Place {
+    use onnx_ir::diag::{Entity, Place};
+    let body = &model.bodies[id];
+    let position = |i: Option<usize>| i.and_then(|i| u32::try_from(i).ok());
+    let entity = match body.values[value].def {
+        ValueDef::Input(g) => position(body.graphs[g].inputs.iter().position(|p| p.value == Some(value)))
+            .map(|i| Entity::Input(id, g, i)),
+        ValueDef::Initializer(g) => {
+            let graph = &body.graphs[g];
+            let dense = position(graph.initializers.iter().position(|i| i.value == value));
+            let sparse = position(graph.sparse_initializers.iter().position(|i| i.value == value));
+            dense
+                .map(|i| Entity::Initializer(id, g, i))
+                .or(sparse.map(|i| Entity::SparseInitializer(id, g, i)))
+        }
+        ValueDef::Output(node, i) => Some(Entity::NodeOutput(id, node, i)),
+        ValueDef::Unbound(_) => None,
+    };
+    entity.map_or(Place::Nowhere, Place::Entity)
+}
+
+/// Names as a sentence lists them: `` `a`, `b` and `c` ``.
+fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match quoted.pop() {
+        None => String::new(),
+        Some(last) if quoted.is_empty() => last,
+        Some(last) => format!("{} and {last}", quoted.join(", ")),
+    }
+}

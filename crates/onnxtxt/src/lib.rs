@@ -1,6 +1,98 @@
-//! The front door for programs that work with ONNX models.
+//! The front door for programs that work with ONNX models: open them in any form, check, change, save and run them.
+//!
+//! ```
+//! use onnxtxt::{CompileOptions, Level};
+//!
+//! let mut loaded = onnxtxt::parse(
+//!     r#"<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { t = Abs(x) y = Sqrt(t) }"#,
+//! );
+//! assert!(loaded.check(Level::Types).is_empty());
+//! loaded.infer();
+//! assert!(loaded.text().contains("float[N] t"));
+//! let executable = loaded.compile(&CompileOptions::default()).unwrap();
+//! # let _ = executable;
+//! ```
+//!
+//! A mistake is a [`Diagnostic`] with a place, never a panic, and there is a model as well:
+//!
+//! ```
+//! let loaded = onnxtxt::parse("g (flaot[N] x) => (float[N] y) { y = Relu(x) }");
+//! let shown = loaded.render(&loaded.diagnostics[0]);
+//! assert!(shown.contains("unknown type `flaot`"));
+//! ```
+//!
+//! | | |
+//! | --- | --- |
+//! | [`open`], [`parse`], [`decode`] | a model of a file, a text, bytes: [`Loaded`] |
+//! | [`Loaded::check`], [`Loaded::infer`] | findings; types and shapes |
+//! | [`Loaded::render`] | a finding with the lines that it is about, also of a binary model |
+//! | [`Loaded::save`], [`SaveOptions`] | a file in any form, replaced as a whole or not at all |
+//! | [`Loaded::compile`] | an [`Executable`] |
+//! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
+//!
+//! Each row is a feature of the crate (`ops`, `render`, `save`, `run`), all of which are on by default; `forms` are JSON and textproto.
+//! Without them a model is read from text or protobuf, and printed, and little else is compiled.
+//!
+//! What a model is made of is in `onnx_ir`, operators are in `onnx_ops`, which are here as [`ir`] and [`ops`].
 
 #![deny(missing_docs)]
 
+#[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "edit")]
 pub mod edit;
+mod error;
+#[cfg(feature = "save")]
+pub mod files;
+#[cfg(feature = "golden")]
+pub mod golden;
+mod loaded;
+#[cfg(feature = "ops")]
+mod meaning;
+#[cfg(feature = "diff")]
+pub mod merge;
+mod places;
+#[cfg(feature = "save")]
+mod save;
+mod source;
+mod text;
+
+pub use error::Error;
+pub use loaded::Loaded;
+#[cfg(feature = "run")]
+pub use onnx_exec::{CompileOptions, Executable};
+pub use onnx_ir::{self as ir, Diagnostic, Level, Model, Severity};
+#[cfg(feature = "ops")]
+pub use onnx_ops as ops;
+pub use onnx_text::Profile;
+pub use places::has_entity;
+#[cfg(feature = "save")]
+pub use save::{LARGE, SaveOptions, Saved, Weights};
+pub use source::{File, Form, undecodable};
+pub use text::Text;
+
+use bytes::Bytes;
+use std::path::Path;
+
+/// Opens a model in any form: text, binary, JSON or textproto, as its content says. Large files are mapped.
+///
+/// # Errors
+///
+/// The file cannot be read. What is wrong with its content is in [`Loaded::diagnostics`].
+pub fn open(path: impl AsRef<Path>) -> Result<Loaded, Error> {
+    Ok(File::open(path.as_ref())?.load())
+}
+
+/// The model that a text says.
+#[must_use]
+pub fn parse(text: &str) -> Loaded {
+    let mut file = File::new("<text>".to_owned(), None, Bytes::copy_from_slice(text.as_bytes()));
+    file.form = Form::Text;
+    file.load()
+}
+
+/// The model that bytes are: in wire format, or in another form.
+#[must_use]
+pub fn decode(bytes: Bytes) -> Loaded {
+    File::new("<bytes>".to_owned(), None, bytes).load()
+}

@@ -149,7 +149,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
         let (loaded, found) = findings(args, &operators, &input);
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
-        report(args, session, &input, &loaded, found);
+        report(args, session, &loaded, found);
         if files.last() == Some(path) {
             // The process ends, and that frees everything at once: a large model is a million small pieces.
             std::mem::forget(loaded);
@@ -164,7 +164,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 const NOISE: usize = 5;
 
 /// Shows what was found in a model. Of lints that are noisy there, one line each says how often they are found.
-fn report(args: &Args, session: &mut Session, input: &Input, loaded: &Loaded, mut found: Vec<Diagnostic>) {
+fn report(args: &Args, session: &mut Session, loaded: &Loaded, mut found: Vec<Diagnostic>) {
     let mut many: Vec<(Diagnostic, usize)> = Vec::new();
     if session.counts_many() && args.select.is_empty() {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -180,13 +180,13 @@ fn report(args: &Args, session: &mut Session, input: &Input, loaded: &Loaded, mu
         });
     }
     let (shown, more) = bounded(found);
-    locate::report(session, input, loaded, &shown);
+    locate::report(session, loaded, &shown);
     session.errors += more.errors;
     session.warnings += more.warnings;
     if many.is_empty() {
         return;
     }
-    locate::with_source(input, loaded, true, |source| {
+    loaded.with_source(true, |source| {
         for (mut first, count) in many {
             first.message = format!(
                 "{count} findings, the first: {} (`--select {}` shows all)",
@@ -218,24 +218,12 @@ pub(super) fn judged(
     more: &dyn Fn(&Model) -> Vec<Diagnostic>,
 ) -> Loaded {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
-    if input.form == Form::Text && input.no_text().is_none() && !input.is_foreign() {
-        let judge = |model: &Model| {
-            let mut found = onnx_ops::check::check(model, operators.of(model), &options);
-            found.extend(more(model));
-            found.extend(external(input, model, checksums));
-            found
-        };
-        onnx_text::check_with(input.text(), level, judge).into()
-    } else {
-        let mut loaded = input.load();
-        if level > Level::Syntax && !loaded.is_partial() {
-            let registry = operators.of(&loaded.model);
-            loaded.diagnostics.extend(onnx_ops::check::check(&loaded.model, registry, &options));
-            loaded.diagnostics.extend(more(&loaded.model));
-            loaded.diagnostics.extend(external(input, &loaded.model, checksums));
-        }
-        loaded
-    }
+    Loaded::judged(input, level, |model| {
+        let mut found = onnx_ops::check::check(model, operators.of(model), &options);
+        found.extend(more(model));
+        found.extend(external(input, model, checksums));
+        found
+    })
 }
 
 /// Refuses a name of a runtime that is not known.
@@ -316,7 +304,7 @@ pub(super) fn other_message(input: &Input) -> (Loaded, Vec<Diagnostic>) {
     if let Err(malformed) = walked {
         found.push(undecodable(Form::Binary, &malformed.into()));
     }
-    (Loaded::default(), found)
+    (Loaded::nothing((**input).clone(), Vec::new()), found)
 }
 
 /// Whether a key of the command line means a code: by id, name or rule, or by the beginning of its id.
@@ -351,16 +339,15 @@ fn fix(
         return Ok(input);
     }
     let original = input.text().to_owned();
-    let mut fixed =
-        Input { bytes: input.bytes.clone(), name: input.name.clone(), path: input.path.clone(), ..input };
+    let mut fixed = input;
     let wanted = if args.unsafe_fixes { Fixes::Unsafe } else { Fixes::Safe };
     let mended = mend(&original, wanted, |text| {
-        fixed.bytes = text.to_owned().into();
+        fixed.replace(text.to_owned().into());
         let (loaded, found) = findings(args, operators, &fixed);
         let is_of_reading = |d: &Diagnostic| d.is_error() && d.code.level == Level::Syntax;
         (found, !loaded.diagnostics.iter().any(is_of_reading))
     });
-    fixed.bytes = mended.text.into();
+    fixed.replace(mended.text.into());
     if mended.fixed == 0 {
         return Ok(fixed);
     }
@@ -368,7 +355,7 @@ fn fix(
         let diff = diff(&original, fixed.text(), &fixed.name);
         output::to_people(&diff)?;
         *status = Status::Findings;
-        fixed.bytes = original.into();
+        fixed.replace(original.into());
         return Ok(fixed);
     }
     match &fixed.path {

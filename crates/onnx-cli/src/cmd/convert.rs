@@ -1,19 +1,19 @@
 //! `onnxtxt convert`: between text, binary, JSON and textproto, without loss.
 
-use crate::deliver::{Delivery, Weights, deliver};
+use crate::deliver::{Delivery, deliver};
 use crate::document::Document;
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output::{self, Target};
+use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status};
-use crate::text::ProfileArg;
-use crate::together::put;
 use anyhow::{bail, ensure};
 use onnx_ir::Diagnostic;
 use onnx_ir::diag::code;
 use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
+use onnxtxt::Weights;
 use std::path::{Path, PathBuf};
 
 /// Convert between text, binary, JSON and textproto
@@ -61,6 +61,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    ensure!(args.profile != ProfileArg::Review, "`--profile review` is for reading: use `onnxtxt print`");
     let output = args.output.as_ref().unwrap_or(&args.input);
     ensure!(
         args.output.is_some() || output != Path::new("-"),
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     refuse_unknown(args, &mut diagnostics);
     let is_partial = diagnostics.iter().any(Diagnostic::is_error);
     loaded.diagnostics.clone_from(&diagnostics);
-    locate::report(session, &input, &loaded, &diagnostics);
+    locate::report(session, &loaded, &diagnostics);
     if is_partial {
         session.note(&format!("{} was not written: a part of {} cannot be kept", target.name(), input.name));
         return Ok(Status::Findings);
@@ -140,9 +141,7 @@ fn convert_document(
     let visible = *target == Target::Stdout && args.profile == ProfileArg::Onnx;
     let options = RaiseOptions { profile: args.profile.into(), visible, ..RaiseOptions::default() };
     match document.write(to, &options)? {
-        Ok(content) => {
-            put(target, input.path.as_deref(), &[], &|_, out| out.write_all(&content)).map(|()| Status::Clean)
-        }
+        Ok(content) => output::put(target, input.path.as_deref(), &content).map(|()| Status::Clean),
         Err(diagnostic) => {
             document.report(session, input, &[diagnostic]);
             Ok(Status::Findings)
@@ -164,11 +163,12 @@ fn message(input: &Input, to: Form, target: &Target, session: &mut Session) -> a
         }
     };
     match document {
-        Ok(document) => put(target, input.path.as_deref(), &[], &|_, out| out.write_all(document.as_bytes()))
-            .map(|()| Status::Clean),
+        Ok(document) => {
+            output::put(target, input.path.as_deref(), document.as_bytes()).map(|()| Status::Clean)
+        }
         Err(error) => {
             let diagnostic = crate::input::undecodable(input.form, &error);
-            locate::report(session, input, &Loaded::default(), &[diagnostic]);
+            locate::report(session, &Loaded::nothing((**input).clone(), Vec::new()), &[diagnostic]);
             Ok(Status::Findings)
         }
     }

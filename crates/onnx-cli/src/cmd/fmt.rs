@@ -82,8 +82,8 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
 /// The text as it should be; `None` if it has mistakes, which are reported.
 fn formatted(input: &Input, session: &mut Session) -> Option<String> {
     if let Some(diagnostic) = input.no_text() {
-        let loaded = Loaded { diagnostics: vec![diagnostic], ..Loaded::default() };
-        locate::report(session, input, &loaded, &loaded.diagnostics);
+        let loaded = Loaded::nothing((**input).clone(), vec![diagnostic]);
+        locate::report(session, &loaded, &loaded.diagnostics);
         return None;
     }
     let options = FormatOptions::default();
@@ -112,6 +112,6 @@ fn is_right(diagnostics: &[Diagnostic], input: &Input, session: &mut Session) ->
 }
 
 /// What changes, in the form that `patch` reads.
-pub(super) fn diff(old: &str, new: &str, name: &str) -> String {
+pub(crate) fn diff(old: &str, new: &str, name: &str) -> String {
     similar::TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(name, name).to_string()
 }

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         Err(status) => return Ok(status),
     };
     let mut loaded = input.load();
-    locate::report(session, &input, &loaded, &loaded.diagnostics);
+    locate::report(session, &loaded, &loaded.diagnostics);
     if loaded.is_partial() {
         return Ok(Status::Findings);
     }
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if let Some(value) = &args.why {
         let Asked { body, value } = why::find(&loaded.model, value)?;
         let why = onnx_ops::infer::why(&loaded.model, operators.of(&loaded.model), body, value, args.most);
-        let text = locate::with_source(&input, &loaded, true, |source| match wants_json {
+        let text = loaded.with_source(true, |source| match wants_json {
             true => why::json(&why, source),
             false => why::text(&why, source),
         });
@@ -79,11 +79,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(Status::Clean);
     }
     let mut inference = infer(&loaded.model, operators.of(&loaded.model), &InferOptions::default());
-    locate::report(session, &input, &loaded, &inference.diagnostics);
+    locate::report(session, &loaded, &inference.diagnostics);
     if wants_json {
-        let text = locate::with_source(&input, &loaded, true, |source| {
-            facts::json(&loaded.model, &mut inference.facts, source)
-        });
+        let text =
+            loaded.with_source(true, |source| facts::json(&loaded.model, &mut inference.facts, source));
         drop(work);
         output::to_people(&text)?;
         return Ok(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error)));

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             }
         };
         output::to_people(&text)?;
-        locate::report(session, &input, &loaded, &found);
+        locate::report(session, &loaded, &found);
         return Ok(Status::of(found.is_empty()));
     }
     let operators = match args.opset.load(session)? {
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     // What is wrong with the model itself is for `check` to show.
     let (of_file, _): (Vec<_>, Vec<_>) =
         loaded.diagnostics.iter().cloned().partition(|d| d.code.level == Level::Syntax);
-    locate::report(session, &input, &loaded, &of_file);
+    locate::report(session, &loaded, &of_file);
     Ok(Status::of(!of_file.iter().any(Diagnostic::is_error)))
 }
 

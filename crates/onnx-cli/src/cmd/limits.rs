@@ -1,6 +1,5 @@
 //! `onnxtxt limits`: what is too much, and why there is a limit.
 
-use crate::deliver;
 use crate::output;
 use crate::session::{Session, Status};
 use serde_json::json;
@@ -26,7 +25,7 @@ fn table() -> Vec<(&'static str, u64, &'static str, &'static str)> {
             "messages",
             "protobuf readers stop there: 32 nested graphs",
         ),
-        ("inline weights", deliver::LARGE, "bytes", "a larger tensor goes into a file beside a text"),
+        ("inline weights", onnxtxt::LARGE, "bytes", "a larger tensor goes into a file beside a text"),
     ]
 }
 

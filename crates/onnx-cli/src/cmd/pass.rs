@@ -95,12 +95,12 @@ fn plan(
     operators: &Operators,
     session: &mut Session,
 ) -> anyhow::Result<Status> {
-    let Some((input, mut loaded)) = open(file, session)? else { return Ok(Status::Findings) };
+    let Some((_, mut loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     let mut lines = String::new();
     for pass in passes {
         let mut model = loaded.model.clone();
         let Outcome { report, plan, is_done } = pass.run(&mut model, operators.of(&loaded.model));
-        locate::report(session, &input, &loaded, &report.diagnostics);
+        locate::report(session, &loaded, &report.diagnostics);
         if session.wants_json() {
             lines.extend(plan.iter().map(|step| planned_json(pass.name(), step) + "\n"));
         } else {
@@ -111,7 +111,7 @@ fn plan(
             return Ok(Status::Findings);
         }
         session.note(&format!("{}: {report}", pass.name()));
-        loaded = loaded.became(model, &input);
+        loaded = loaded.became(model);
     }
     output::to_people(&lines)?;
     Ok(Status::Clean)

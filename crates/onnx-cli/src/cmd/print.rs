@@ -5,12 +5,13 @@ use crate::files;
 use crate::input::Input;
 use crate::locate;
 use crate::output;
+use crate::profile::ProfileArg;
 use crate::progress::Work;
 use crate::session::{Session, Status};
-use crate::text::{ProfileArg, Text};
 use anyhow::ensure;
 use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
+use onnxtxt::Text;
 use std::path::PathBuf;
 
 /// Print a model, a value such as input_0.pb, or an operator set as text
@@ -20,7 +21,8 @@ Examples:
   onnxtxt print model.onnx | less
   onnxtxt print --elide 4 --no-metadata model.onnx    an overview: such a text cannot be read back
   onnxtxt print --types model.onnx                    the declared types behind the nodes
-  onnxtxt print --profile reference model.onnx        only what the reference implementation reads")]
+  onnxtxt print --profile reference model.onnx        only what the reference implementation reads
+  onnxtxt print --profile review model.onnx           digests of weights, types inline: what git shows")]
 pub(crate) struct Args {
     /// The model; - (or none) is stdin
     #[arg(value_name = "FILE", default_value = "-")]
@@ -47,6 +49,13 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     files::ensure_given(std::slice::from_ref(&args.file))?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
+    if args.profile == ProfileArg::Review {
+        let text = super::review::text(&input, args.elide);
+        drop(work);
+        // Whoever reviews sees what there is: git ends where this fails, and history may have broken models.
+        output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+        return Ok(Status::Clean);
+    }
     let options = RaiseOptions {
         profile: args.profile.into(),
         elide: args.elide,
@@ -80,11 +89,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             output::to_stdout(|out| text.write(out))?;
         }
     }
-    locate::report(session, &input, &loaded, &loaded.diagnostics);
-    locate::report(session, &input, &loaded, text.losses());
+    locate::report(session, &loaded, &loaded.diagnostics);
+    locate::report(session, &loaded, text.losses());
     if text.is_extended() {
         match args.profile {
-            ProfileArg::Extended => session.note(FOR_PEOPLE),
+            ProfileArg::Extended | ProfileArg::Review => session.note(FOR_PEOPLE),
             ProfileArg::Onnx | ProfileArg::Reference => session.note(EXTENDED),
         }
     }

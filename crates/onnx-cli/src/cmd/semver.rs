@@ -74,7 +74,7 @@ fn load(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
         input.name
     );
     let loaded = input.load();
-    locate::report(session, &input, &loaded, &loaded.diagnostics);
+    locate::report(session, &loaded, &loaded.diagnostics);
     Ok((input, loaded))
 }
 
@@ -95,8 +95,8 @@ struct Spot {
 }
 
 impl Spot {
-    fn of((input, loaded): &(Input, Loaded), entity: onnx_ir::diag::Entity) -> Spot {
-        locate::with_source(input, loaded, true, |source| {
+    fn of((_, loaded): &(Input, Loaded), entity: onnx_ir::diag::Entity) -> Spot {
+        loaded.with_source(true, |source| {
             let at = source.span(entity.into()).map(|span| source.position(span.start));
             Spot { file: source.name().to_owned(), at }
         })

@@ -155,6 +155,7 @@ fn results_are_json_where_it_is_asked_for() {
         &["verify", "m.onnxtxt", "m.onnxtxt", "-D", "N=2"],
         &["compare", "m.onnxtxt", "m.onnxtxt", "-D", "N=2"],
         &["semver", "m.onnxtxt", "m.onnxtxt"],
+        &["diff", "m.onnxtxt", "m.onnxtxt"],
         &["explain", "E0203"],
         &["explain", "Relu"],
         &["explain", "--list"],

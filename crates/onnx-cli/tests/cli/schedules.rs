@@ -104,3 +104,41 @@ fn other_results_are_refused() {
     assert_eq!(code, 1);
     assert!(found.contains("error[E1614]"), "{found}");
 }
+
+/// The example in `grammar/schedule.md`.
+#[test]
+fn a_schedule_by_hand_is_refused_until_it_is_right() {
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let read = |name: &str| std::fs::read_to_string(examples.join(name)).unwrap();
+    let right = read("columns.schedule");
+    let folder = Folder::new(&[("m.onnxtxt", read("columns.onnxtxt").as_bytes())]);
+    let run = |schedule: &str| {
+        folder.write("s.schedule", schedule.as_bytes());
+        folder.run(&["run", "m.onnxtxt", "--random", "--schedule", "s.schedule", "--format", "short"])
+    };
+    let wrong = run(&right.replace("both[i1, i0]", "both[i0, i1]"));
+    assert_eq!(wrong.code, 1);
+    assert!(
+        wrong.stderr.contains(":9:5: error[E1614]: this is not what the nodes define"),
+        "{}",
+        wrong.stderr
+    );
+    let homeless = run(&right.replace("as loops at 0", "as loops"));
+    assert!(
+        homeless.stderr.contains(":6:5: error[E1612]: a result that only this plan reads"),
+        "{}",
+        homeless.stderr
+    );
+    let done = run(&right);
+    assert_eq!((done.code, done.text()), (0, folder.run(&["run", "m.onnxtxt", "--random"]).text()));
+}
+
+#[test]
+fn aliases_that_form_a_circle_are_refused() {
+    let (code, found) = run(|text| {
+        let at = text.find("  kernel").unwrap();
+        format!("{}  alias float[6,4] p of q\n  alias float[6,4] q of p\n{}", &text[..at], &text[at..])
+    });
+    assert_eq!(code, 1);
+    assert!(found.contains("error[E1612]: a value cannot be an alias of itself"), "{found}");
+}

@@ -13,7 +13,7 @@ pub(crate) use invariant::hoist;
 use crate::failure::Failure;
 use crate::kernels::Attributes;
 use crate::list::List;
-use crate::run::Run;
+use crate::run::{Results, Run};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
@@ -63,13 +63,13 @@ impl Control {
         Control { kind, graphs: [graph(0), graph(1)] }
     }
 
-    pub(crate) fn run(self, run: &mut Run<'_, '_>, node: NodeId) -> Result<Vec<Value>, Box<Diagnostic>> {
+    pub(crate) fn run(self, run: &mut Run<'_, '_>, node: NodeId) -> Result<Results, Box<Diagnostic>> {
         let site = Site { node, control: self };
         match self.kind {
             Kind::If => branch(run, site),
-            Kind::Loop => looped::run(run, site),
-            Kind::Scan => scan::run(run, site),
-            Kind::SequenceMap => map(run, site),
+            Kind::Loop => looped::run(run, site).map(Results::from_vec),
+            Kind::Scan => scan::run(run, site).map(Results::from_vec),
+            Kind::SequenceMap => map(run, site).map(Results::from_vec),
         }
     }
 }
@@ -123,7 +123,7 @@ fn truth(value: &Value) -> Result<bool, Failure> {
     }
 }
 
-fn branch(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+fn branch(run: &mut Run<'_, '_>, site: Site) -> Result<Results, Box<Diagnostic>> {
     let condition = site.told(run, truth(site.input(run, 0)?))?;
     let graph = site.graph(run, usize::from(!condition))?;
     run.enter(graph)?;

@@ -19,7 +19,7 @@ use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, size};
 use super::split::{roughness, split};
 use super::views::{alias, is_in_order, known};
-use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, rounded, walks_once, weight};
+use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, reads_across, rounded, walks_once, weight};
 use super::{Assignment, Refusals, Refused, Slot, root, types};
 use crate::budget::spend;
 use crate::failure::Failure;
@@ -306,6 +306,10 @@ impl<'s> Fuse<'s> {
         }
         if operands(&formula).len() > MOST_OPERANDS {
             return Err(Some("too much would be loaded at a time"));
+        }
+        let crosses = |formula: &Formula| reads_across(formula, self.slots);
+        if crosses(&formula) && !crosses(&producer.formula) && !crosses(&consumer.formula) {
+            return Err(Some("each of its elements would be in another line of memory"));
         }
         let both = from.is_some() && to.is_some();
         if both && self.is_plain(&formula) {

@@ -36,7 +36,7 @@ const LEAST_ROWS: usize = 4;
 /// Kernels of fewer steps take little more time than it takes to begin them.
 const LITTLE: usize = 1 << 12;
 /// A kernel has no more formulas.
-const MOST_MEMBERS: usize = 64;
+const MOST_MEMBERS: usize = 32;
 
 /// A kernel that is being put together.
 struct Draft {

@@ -135,7 +135,7 @@ impl Plan {
     ) -> Result<(), Failure> {
         let Memory { arena, own, desk, local } = memory;
         // What it computes, apart from what it reads.
-        let mut mine: SmallVec<[(usize, Own, Tensor); 1]> = SmallVec::new();
+        let mut mine: SmallVec<[(usize, Own, Tensor); 4]> = SmallVec::new();
         for (member, it) in access.own.iter().enumerate() {
             let Some(it) = it else { continue };
             let Slot { elem, dims, .. } = &self.slots[it.slot];

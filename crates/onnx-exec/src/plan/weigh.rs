@@ -34,6 +34,39 @@ pub(super) fn weight(expr: &Expr) -> usize {
     }
 }
 
+/// The bytes that processors load at once.
+const LINE: i64 = 64;
+/// Rows that are shorter, and tensors that are smaller, stay in the first cache while columns are read.
+const SHORT: usize = 32;
+const SMALL: usize = 32 << 10;
+
+/// Whether a formula computes from a tensor that it reads across its rows, a line of memory for each element. What only moves elements does
+/// that tile by tile, so that no line is loaded twice.
+pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
+    let Some(along) = formula.dims.iter().rposition(|d| *d > 1) else { return false };
+    if formula.over.is_some() || formula.dims[along] < SHORT || matches!(formula.expr, Expr::Load(..)) {
+        return false;
+    }
+    let mut is = false;
+    parts(formula, &mut |part, _| {
+        let Expr::Load(operand, position) = part else { return };
+        let slot = &slots[*operand];
+        let Some(width) = crate::tensor::width(slot.elem) else { return };
+        let (mut step, mut stride) = (0i64, 1i64);
+        for (index, d) in position.iter().zip(&slot.dims).rev() {
+            if let Index::Affine(_, terms) = index {
+                let by =
+                    terms.iter().filter(|(axis, _)| *axis == along).map(|(_, by)| by.saturating_mul(stride));
+                step = by.fold(step, i64::saturating_add);
+            }
+            stride = stride.saturating_mul(i64::try_from(*d).unwrap_or(i64::MAX));
+        }
+        let is_large = slot.count().saturating_mul(width) >= SMALL;
+        is |= is_large && step.saturating_abs().saturating_mul(width as i64) >= LINE;
+    });
+    is
+}
+
 /// Whether a formula chooses by position between what it computes.
 pub(super) fn chooses(formula: &Formula) -> bool {
     let mut is = false;

@@ -22,6 +22,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+/// What a node gives: mostly one value, which is not worth a list in memory.
+pub(crate) type Results = smallvec::SmallVec<[Value; 1]>;
+
 /// Nodes that an iteration counts as: with it, a loop without end reaches the default fuel within seconds.
 const ITERATION: u64 = 8;
 
@@ -193,7 +196,7 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 
     /// All outputs of a graph that has been run.
-    pub(crate) fn outputs(&mut self, graph: GraphId) -> Result<Vec<Value>, Box<Diagnostic>> {
+    pub(crate) fn outputs<C: FromIterator<Value>>(&mut self, graph: GraphId) -> Result<C, Box<Diagnostic>> {
         let count = self.executable.body().graphs[graph].outputs.len();
         (0..count).map(|i| self.output(graph, i)).collect()
     }

@@ -1,6 +1,6 @@
 //! Runs one node.
 
-use super::{Run, RunOptions};
+use super::{Results, Run, RunOptions};
 use crate::compile::{Action, Executable, compile_function, lock_of};
 use crate::facts::{fact, type_of};
 use crate::failure::Failure;
@@ -12,21 +12,22 @@ use onnx_ir::diag::{Diagnostic, code};
 use onnx_ir::{EntityId as _, NodeId, ValueId};
 use onnx_ops::infer::{Fact, Ty};
 use onnx_ops::schema::SchemaId;
+use smallvec::smallvec;
 use std::sync::Arc;
 
 /// Loops, and function bodies, that are kept for the types that inputs have had.
 const MOST_KEPT: usize = 4096;
 
 impl<'x, 'r> Run<'x, 'r> {
-    pub(super) fn node(&mut self, node: NodeId) -> Result<Vec<Value>, Box<Diagnostic>> {
+    pub(super) fn node(&mut self, node: NodeId) -> Result<Results, Box<Diagnostic>> {
         match &self.executable.actions[node] {
             None => Err(self.failed(node, &code::UNSUPPORTED_OPERATOR, "the operator cannot be run")),
-            Some(Action::Constant(value)) => Ok(vec![value.clone()]),
+            Some(Action::Constant(value)) => Ok(smallvec![value.clone()]),
             Some(Action::Control(control)) => control.run(self, node),
             Some(Action::Kernel(..) | Action::Formula(_)) => {
                 let inputs = self.inputs(node)?;
                 self.release_sequences(node);
-                self.apply(node, inputs)
+                self.apply(node, inputs).map(Results::from_vec)
             }
         }
     }

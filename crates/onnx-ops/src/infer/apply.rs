@@ -159,6 +159,18 @@ impl Ports {
     }
 }
 
+/// The type of a value as a declaration would say it: what `declared` says, completed by what was inferred. `None` if neither
+/// knows the element type.
+pub fn declared_type(
+    model: &mut Model,
+    facts: &mut Facts,
+    body: BodyId,
+    value: ValueId,
+    declared: Option<TypeId>,
+) -> Option<TypeId> {
+    merged(model, facts, body, value, declared)
+}
+
 /// The declared type with what is known besides.
 fn merged(
     model: &mut Model,

@@ -39,7 +39,7 @@ mod ty;
 mod value;
 mod why;
 
-pub use apply::{Applied, Refined, apply};
+pub use apply::{Applied, Refined, apply, declared_type};
 pub(crate) use attrs::{Attrs, Bindings, Given, Scope};
 pub use engine::{InferOptions, Inference, infer};
 pub use facts::{Fact, Facts, Source};

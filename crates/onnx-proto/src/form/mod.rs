@@ -4,13 +4,22 @@
 //! take a hundred bytes for a number, read the largest float from JSON as an error and others one bit off, and do not
 //! say where a text is wrong.
 
+#[cfg(feature = "forms")]
 mod build;
+#[cfg(feature = "forms")]
 pub mod json;
+#[cfg(feature = "forms")]
 mod number;
+#[cfg(feature = "forms")]
 pub mod textproto;
 
-use crate::FileKind;
-use crate::wire::{self, Look, Malformed, What};
+use crate::wire::Malformed;
+#[cfg(feature = "forms")]
+use crate::{
+    FileKind,
+    wire::{self, Look, What},
+};
+#[cfg(feature = "forms")]
 use std::borrow::Cow;
 
 /// Why a JSON or textproto document, or the message for one, cannot be converted.
@@ -36,6 +45,7 @@ impl From<Malformed> for FormatError {
     }
 }
 
+#[cfg(feature = "forms")]
 /// The message with its fields in order, lists in one piece, and nothing twice: usually the bytes as they are.
 fn in_order(bytes: &[u8], kind: FileKind) -> Result<Cow<'_, [u8]>, FormatError> {
     let mut in_order = true;
@@ -49,6 +59,7 @@ fn in_order(bytes: &[u8], kind: FileKind) -> Result<Cow<'_, [u8]>, FormatError> 
     canonical.map(Cow::Owned).map_err(|reason| FormatError { offset: None, message: reason.to_string() })
 }
 
+#[cfg(feature = "forms")]
 /// The input as text.
 fn utf8(input: &[u8]) -> Result<&str, FormatError> {
     std::str::from_utf8(input).map_err(|error| FormatError {

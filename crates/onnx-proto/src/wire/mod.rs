@@ -4,6 +4,11 @@
 //! know, and bytes that no standard encoder would have written, so that a reader can tell why a file will come out
 //! different. It reads keys and lengths only and steps over payloads: the pages of a large tensor stay on disk.
 
+#![cfg_attr(
+    not(feature = "forms"),
+    allow(dead_code, unused_imports, reason = "names of fields and enums are for JSON and textproto")
+)]
+
 mod canonical;
 mod cursor;
 mod schema;

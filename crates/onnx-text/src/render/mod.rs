@@ -15,15 +15,20 @@
 //!
 //! This folder is the only one that names ariadne.
 
+#[cfg(feature = "human")]
 mod human;
 mod lines;
 mod plain;
+#[cfg(feature = "json")]
 mod structured;
+#[cfg(feature = "human")]
 mod window;
 
+#[cfg(feature = "human")]
 pub use human::{Style, human};
 pub use lines::{LineIndex, Position};
 pub use plain::{github, short};
+#[cfg(feature = "json")]
 pub use structured::{Sarif, json};
 
 use onnx_ir::diag::{Entity, Place, Span};

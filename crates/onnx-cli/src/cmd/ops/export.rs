@@ -5,7 +5,6 @@ use crate::input::Form;
 use crate::opset::SetFile;
 use crate::output::{self, Target};
 use crate::session::{Session, Status};
-use crate::together::put;
 use anyhow::{bail, ensure};
 use onnx_ir::normalize_domain;
 use onnx_ops::opset::document;
@@ -49,7 +48,7 @@ pub(super) fn export(
             Ok(content) => content,
             Err(diagnostic) => bail!("{}", diagnostic.message),
         };
-        put(&target, None, &[], &|_, out| out.write_all(&content))?;
+        output::put(&target, None, &content)?;
         if let Target::File(path) = &target {
             session.note(&format!("wrote {}", path.display()));
         }

@@ -209,26 +209,25 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         }
     }
 
-    /// The slot that a name stands for; one without a value gets one.
-    fn slot(&mut self, name: &str, at: &Range<usize>) -> Result<usize, Invalid> {
+    /// The slot that a name stands for. A name that the nodes do not have stands for a result of this plan alone.
+    fn slot(&mut self, name: &str) -> usize {
         if let Some(slot) = self.slots.get(name) {
-            return Ok(*slot);
+            return *slot;
         }
-        let number = name.strip_prefix('%').and_then(|number| number.parse::<usize>().ok());
-        // Numbers are no larger than a text can have formulas.
+        // What `lower` has written is written again with the same numbers, which are no larger than a text can have formulas.
         let most = self.definition.len() + (1 << 20);
-        let Some(number) = number.filter(|number| *number < most) else {
-            return Err(mismatch(at, format!("these nodes have no value {}", shown(name))));
-        };
-        let slots = &mut self.stretch.slots;
-        while slots.len() <= number {
-            let at = slots.len();
-            slots.push(Slot::new(ElemType::FLOAT, vec![0], Source::Formula));
-            self.slots.insert(format!("%{at}"), at);
+        let number = name.strip_prefix('%').and_then(|number| number.parse::<usize>().ok());
+        let number = number.filter(|number| (self.stretch.slots.len()..most).contains(number));
+        let last = number.unwrap_or(self.stretch.slots.len());
+        while self.stretch.slots.len() <= last {
+            let at = self.stretch.slots.len();
+            let name = if at == last { name.to_owned() } else { format!("%{at}") };
+            self.stretch.slots.push(Slot::new(ElemType::FLOAT, vec![0], Source::Formula));
+            self.slots.insert(name, at);
             self.is_defined.push(false);
             self.places.push(Place::Elsewhere);
         }
-        Ok(number)
+        last
     }
 
     /// Says what a slot is, which has not been said before.
@@ -238,7 +237,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         (elem, dims): (ElemType, Vec<usize>),
         source: Source,
     ) -> Result<usize, Invalid> {
-        let slot = self.slot(name, at)?;
+        let slot = self.slot(name);
         if std::mem::replace(&mut self.is_defined[slot], true) {
             return Err(illegal(at, format!("{} is defined twice", shown(name))));
         }
@@ -311,14 +310,14 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let (elem, dims) = self.reader.ty()?;
         let name = self.reader.name()?;
         self.reader.expect("of")?;
-        let at_of = self.reader.place();
         let of = self.reader.name()?;
         let at = self.reader.since(&from);
-        let of = self.slot(&of, &at_of)?;
-        let slot = self.define((&name, &at), (elem, dims), Source::Alias(of))?;
+        let (of, slot) = (self.slot(&of), self.slot(&name));
+        // So far there are no circles, through which there would be no way to the end of.
         if root(&self.stretch.slots[..], of) == slot {
             return Err(illegal(&at, "a value cannot be an alias of itself"));
         }
+        self.define((&name, &at), (elem, dims), Source::Alias(of))?;
         Ok(())
     }
 }

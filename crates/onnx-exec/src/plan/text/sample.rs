@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, Hasher};
 
 /// Elements of a tensor that are looked at.
 const SAMPLES: usize = 24;
-/// Elements that are loaded for one sample, and for all: what takes more is not looked at.
+/// Elements that are loaded and combined for one sample, and for all: what takes more is not looked at.
 const MOST_OF_SAMPLE: u64 = 1 << 18;
 const MOST_LOADS: u64 = 1 << 25;
 /// One of so many elements may differ: roundings that fall to other sides of a step.
@@ -49,7 +49,14 @@ pub(super) fn differs(
         for at in samples(*slot, count) {
             let logical = logical(&plan.slots[*slot], at);
             let (a, b) = (mine.element(*slot, at), theirs.element(*slot, logical));
-            let (Some(a), Some(b)) = (a, b) else { continue };
+            let (Some(a), Some(b)) = (a, b) else {
+                // What was not looked at for its size says nothing.
+                if a.is_none() && b.is_some() && !mine.is_out() {
+                    let why = format!("element {at} is read from where there is none");
+                    return Some((*slot, why));
+                }
+                continue;
+            };
             looked += 1;
             if !is_close(a, b, formula.elem) {
                 found.push((at, a, b));
@@ -122,9 +129,10 @@ struct Side<'s> {
     /// Tensors whose elements are made up.
     leaves: HashSet<usize>,
     known: RefCell<HashMap<(usize, usize), Number>>,
-    /// Elements that may still be loaded for all samples, and for one.
+    /// Elements that may still be loaded or combined for all samples, and for one.
     left: &'s Cell<u64>,
     sample: Cell<u64>,
+    is_out: Cell<bool>,
 }
 
 impl<'s> Side<'s> {
@@ -145,7 +153,15 @@ impl<'s> Side<'s> {
         };
         let formulas = formulas.map(local).collect();
         let leaves = HashSet::default();
-        Side { slots, formulas, leaves, known: RefCell::default(), left, sample: Cell::new(0) }
+        Side {
+            slots,
+            formulas,
+            leaves,
+            known: RefCell::default(),
+            left,
+            sample: Cell::new(0),
+            is_out: Cell::new(false),
+        }
     }
 
     /// Makes up the elements of these tensors.
@@ -157,7 +173,11 @@ impl<'s> Side<'s> {
     /// The tensors of nodes that the formula of a slot reads, itself or through what only the plan has.
     fn leaves(&self, slot: usize, nodes: usize) -> HashSet<usize> {
         let (mut leaves, mut open) = (HashSet::default(), vec![slot]);
+        let mut seen = HashSet::default();
         while let Some(slot) = open.pop() {
+            if !seen.insert(slot) {
+                continue;
+            }
             for operand in self.formulas.get(&slot).iter().flat_map(|(_, operands)| operands) {
                 let operand = root(self.slots, *operand);
                 if !matches!(self.slots[operand].source, Source::Formula) {
@@ -173,6 +193,19 @@ impl<'s> Side<'s> {
         leaves
     }
 
+    /// Whether the last element was given up because it takes too much.
+    fn is_out(&self) -> bool {
+        self.is_out.get()
+    }
+
+    /// Takes so much of what a sample may take.
+    fn take(&self, terms: u64) -> Option<()> {
+        let left = self.sample.get().checked_sub(terms);
+        self.is_out.set(left.is_none());
+        self.sample.set(left?);
+        Some(())
+    }
+
     /// An element of a slot by its formula.
     fn element(&self, slot: usize, at: usize) -> Option<Number> {
         self.sample.set(self.left.get().min(MOST_OF_SAMPLE));
@@ -184,6 +217,11 @@ impl<'s> Side<'s> {
 
     fn computed(&self, slot: usize, at: usize) -> Option<Number> {
         let (formula, operands) = self.formulas.get(&slot)?;
+        // What is combined may load nothing.
+        let terms = formula.over.iter().flat_map(|over| &over.dims).try_fold(1u64, |terms, d| {
+            terms.checked_mul(*d as u64) // `usize` is never wider
+        });
+        self.take(terms.unwrap_or(u64::MAX))?;
         let loads: SmallVec<[Loaded<'_, '_>; 8]> =
             operands.iter().map(|slot| Loaded { side: self, slot: *slot }).collect();
         let inputs: SmallVec<[Option<&dyn Elements>; 8]> =
@@ -193,7 +231,7 @@ impl<'s> Side<'s> {
 
     /// An element that a formula loads.
     fn loaded(&self, slot: usize, at: usize) -> Option<Number> {
-        self.sample.set(self.sample.get().checked_sub(1)?);
+        self.take(1)?;
         let of = &self.slots[slot];
         match &of.source {
             Source::Alias(of) => self.loaded(*of, at),

@@ -47,4 +47,27 @@ super::codes! { PASSES, Spec:
     ///
     /// The version is not known, lies before those that models are brought to, or the model does not import the domain.
     Error CONVERT_VERSION = "E1508", "convert-version";
+
+    /// A part of a graph cannot be cut out where it was asked for.
+    ///
+    /// The outputs of the part need values that are neither computed in it nor among its inputs, or an input of the part is
+    /// of no use for its outputs, or has no type that is declared or can be inferred. Nothing was changed. Name the inputs
+    /// that the message lists, or other outputs.
+    Error EXTRACT_CUT = "E1509", "extract-cut";
+
+    /// Two things would have the same name after renaming.
+    ///
+    /// Values of different names would become one name, or a symbol of a dimension would become one that means another
+    /// dimension. Nothing was changed. Choose another name, or rename the other thing as well.
+    Error RENAME_CLASH = "E1510", "rename-clash";
+
+    /// A shape was asked for that an input of the model cannot have.
+    ///
+    /// The shape has another rank than the model declares, or the input is not a tensor. Nothing was changed.
+    Error SET_SHAPE = "E1511", "set-shape";
+
+    /// There is no metadata to remove.
+    ///
+    /// The header of the model has no entry of `metadata_props` with this key. Nothing was changed.
+    Error METADATA_KEY = "E1512", "metadata-key";
 }

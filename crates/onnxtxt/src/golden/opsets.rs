@@ -1,8 +1,8 @@
 //! Runs the directives of a file that holds an operator set.
 
-use crate::directives::Directive;
-use crate::run::snapshot;
-use crate::{Case, claims};
+use super::directives::Directive;
+use super::run::snapshot;
+use super::{Case, claims};
 use onnx_ir::{Level, OperatorSet, VerifyOptions};
 use onnx_text::render::{Of, Source, Style, human, json};
 use onnx_text::{
@@ -10,7 +10,7 @@ use onnx_text::{
 };
 
 /// Whether a text holds an operator set.
-pub(crate) fn is_set(text: &str) -> bool {
+pub fn is_set(text: &str) -> bool {
     onnx_text::sniff_text(text) == TextKind::OperatorSet
 }
 
@@ -28,9 +28,9 @@ pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<
             };
             match directive {
                 Directive::Render(_) => {
-                    snapshot(case, "render", shown(&|d| human(d, &source, style)).trim_end());
+                    snapshot(case, "render", shown(&|d| human(d, &source, style)).trim_end())?;
                 }
-                Directive::Json(_) => snapshot(case, "json", shown(&|d| json(d, &source)).trim_end()),
+                Directive::Json(_) => snapshot(case, "json", shown(&|d| json(d, &source)).trim_end())?,
                 _ => return claims::compare(&source, &case.text, &found, finds),
             }
             Ok(())
@@ -38,7 +38,7 @@ pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<
         Directive::Fmt => fmt(case),
         Directive::Print { elide, metadata, .. } => {
             let options = RaiseOptions { elide: *elide, metadata: *metadata, ..RaiseOptions::default() };
-            snapshot(case, "print", print_operator_set(&sound(&case.text)?, &options).trim_end());
+            snapshot(case, "print", print_operator_set(&sound(&case.text)?, &options).trim_end())?;
             Ok(())
         }
         Directive::Roundtrip => roundtrip(case),
@@ -46,7 +46,10 @@ pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<
         | Directive::Schedule
         | Directive::Target(_)
         | Directive::Fix(..)
-        | Directive::Pass(_) => Err("a directive for models".to_owned()),
+        | Directive::Pass(_)
+        | Directive::Run
+        | Directive::Input(..)
+        | Directive::Expect(_) => Err("a directive for models".to_owned()),
         Directive::Finds(_) => Ok(()),
     }
 }
@@ -75,7 +78,7 @@ fn fmt(case: &Case) -> Result<(), String> {
     if bytes(&sound(&case.text)?)? != bytes(&sound(&once)?)? {
         return Err(format!("formatting has changed the set:\n{once}"));
     }
-    snapshot(case, "fmt", once.trim_end());
+    snapshot(case, "fmt", once.trim_end())?;
     Ok(())
 }
 
@@ -95,6 +98,6 @@ fn bytes(set: &OperatorSet) -> Result<Vec<u8>, String> {
 }
 
 /// The codes of what is found in an example of the code table.
-pub(crate) fn found_in(text: &str) -> Vec<onnx_ir::Diagnostic> {
+pub fn found_in(text: &str) -> Vec<onnx_ir::Diagnostic> {
     check_operator_set(text, &VerifyOptions { level: Level::Strict, ..VerifyOptions::default() }).diagnostics
 }

@@ -3,8 +3,8 @@
 //! Only a path that the user typed may be a link; [`resolve`] says where it leads, once. On Unix the folder is a descriptor
 //! and every call is relative to it; elsewhere it is a path, and a link that is made meanwhile could be followed.
 
-use crate::reads::{self, FileId};
-use anyhow::{Context as _, bail};
+use super::reads::{self, FileId};
+use crate::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const LINKS: usize = 40;
 
 /// Where a path leads, through all links: the file need not exist, its folder must.
-pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         match fs::read_link(&path) {
@@ -60,31 +60,36 @@ pub(crate) enum Kind {
 
 impl Place {
     /// Where a path leads that the user typed.
-    pub(crate) fn of(path: &Path) -> anyhow::Result<Place> {
+    pub(crate) fn of(path: &Path) -> Result<Place, Error> {
         let shown = path.display().to_string();
-        let resolved = resolve(path).with_context(|| format!("cannot write {shown}"))?;
+        let cannot = |error| Error::write(&shown, error);
+        let resolved = resolve(path).map_err(cannot)?;
         let (Some(folder), Some(name)) = (resolved.parent(), resolved.file_name()) else {
-            bail!("{shown} is not the name of a file")
+            return Err(Error::refused(format!("{shown} is not the name of a file")));
         };
-        let folder = Folder::open(folder).with_context(|| format!("cannot write {shown}"))?;
+        let folder = Folder::open(folder).map_err(cannot)?;
         Ok(Place { folder, name: name.to_owned(), shown })
     }
 
     /// A place whose name relative to this one's folder is `location`: a name, or a name in a folder, which is made.
-    pub(crate) fn beside(&self, location: &str) -> anyhow::Result<Place> {
+    pub(crate) fn beside(&self, location: &str) -> Result<Place, Error> {
         let shown = Path::new(&self.shown).with_file_name(location).display().to_string();
         let (folder, name) = match location.split_once('/') {
             None => (self.folder.clone(), location),
             Some((folder, name)) => {
-                let called = Path::new(&self.shown).with_file_name(folder);
-                let cannot = || format!("cannot write into {}", called.display());
-                match self.folder.look(OsStr::new(folder)).with_context(cannot)?.map(|found| found.kind) {
-                    None => self.folder.make(OsStr::new(folder)).with_context(cannot)?,
+                let called = Path::new(&self.shown).with_file_name(folder).display().to_string();
+                let cannot = |error| Error::write(&called, error);
+                match self.folder.look(OsStr::new(folder)).map_err(cannot)?.map(|found| found.kind) {
+                    None => self.folder.make(OsStr::new(folder)).map_err(cannot)?,
                     Some(Kind::Folder) => {}
-                    Some(Kind::Link) => bail!("{} is a link, which is not followed", called.display()),
-                    Some(Kind::File | Kind::Other) => bail!("{} is not a folder", called.display()),
+                    Some(Kind::Link) => {
+                        return Err(Error::refused(format!("{called} is a link, which is not followed")));
+                    }
+                    Some(Kind::File | Kind::Other) => {
+                        return Err(Error::refused(format!("{called} is not a folder")));
+                    }
                 }
-                (self.folder.sub(OsStr::new(folder)).with_context(cannot)?, name)
+                (self.folder.sub(OsStr::new(folder)).map_err(cannot)?, name)
             }
         };
         Ok(Place { folder, name: name.into(), shown })

@@ -1,7 +1,7 @@
 //! Runs the directives of a file.
 
-use crate::directives::{self, Directive};
-use crate::{Case, claims, opsets, passes, schedules, snapshots};
+use super::directives::{self, Directive, Expected};
+use super::{Case, checks, claims, execute, opsets, passes, schedules};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
@@ -12,7 +12,12 @@ use onnx_text::{
     format, mend, raise,
 };
 
-pub(crate) fn run(case: &Case) -> Result<(), String> {
+/// Runs the directives of a test; the error says what is not as expected.
+///
+/// # Errors
+///
+/// A directive that is not understood, a text that cannot be read, or an expectation that does not hold.
+pub fn run(case: &Case) -> Result<(), String> {
     let directives = directives::parse(&case.text)?;
     let finds: Vec<&str> = directives
         .iter()
@@ -34,13 +39,13 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
                 let text = found(case, *level, |source, found| {
                     found.iter().map(|diagnostic| human(diagnostic, source, style) + "\n").collect::<String>()
                 });
-                snapshot(case, "render", text.trim_end());
+                snapshot(case, "render", text.trim_end())?;
             }
             Directive::Json(level) => {
                 let text = found(case, *level, |source, found| {
                     found.iter().map(|diagnostic| json(diagnostic, source) + "\n").collect::<String>()
                 });
-                snapshot(case, "json", text.trim_end());
+                snapshot(case, "json", text.trim_end())?;
             }
             Directive::Fix(level, fixes) => {
                 let options = VerifyOptions { level: *level, ..VerifyOptions::default() };
@@ -49,7 +54,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
                     let is_partial = checked.is_partial();
                     (checked.diagnostics, !is_partial)
                 });
-                snapshot(case, "fix", mended.text.trim_end());
+                snapshot(case, "fix", mended.text.trim_end())?;
             }
             Directive::Fmt => fmt(case)?,
             Directive::Print { profile, elide, metadata } => {
@@ -60,18 +65,25 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
                     metadata: *metadata,
                     ..RaiseOptions::default()
                 };
-                snapshot(case, "print", print(&model, &options).trim_end());
+                snapshot(case, "print", print(&model, &options).trim_end())?;
             }
             Directive::Roundtrip => roundtrip(case)?,
             Directive::Infer => {
                 let mut model = sound(&case.text)?.model;
                 let mut inference = infer(&model, registry_of(&model), &InferOptions::default());
                 apply(&mut model, &mut inference.facts);
-                snapshot(case, "infer", print(&model, &RaiseOptions::default()).trim_end());
+                snapshot(case, "infer", print(&model, &RaiseOptions::default()).trim_end())?;
             }
             Directive::Schedule => schedules::run(case)?,
             Directive::Target(name) => target(case, name, &finds)?,
             Directive::Pass(step) => passes::run(case, step, &finds)?,
+            Directive::Run => execute::run(case, &directives)?,
+            Directive::Expect(Expected::SameAsBefore) => execute::same_after_passes(case, &directives)?,
+            Directive::Expect(Expected::Value { .. }) | Directive::Input(..) => {
+                if !directives.contains(&Directive::Run) {
+                    return Err("`#! input` and `#! expect` need a directive `#! run`".to_owned());
+                }
+            }
             Directive::Finds(_) => {}
         }
     }
@@ -108,7 +120,7 @@ fn target(case: &Case, name: &str, finds: &[&str]) -> Result<(), String> {
 }
 
 /// A text, judged by every rule.
-pub(crate) fn judged(text: &str, options: &VerifyOptions) -> Checked {
+pub fn judged(text: &str, options: &VerifyOptions) -> Checked {
     check_with(text, options.level, |model| onnx_ops::check::check(model, registry_of(model), options))
 }
 
@@ -142,7 +154,7 @@ fn fmt(case: &Case) -> Result<(), String> {
     if bytes(&model)? != bytes(&again.model)? {
         return Err(format!("formatting has changed the model:\n{once}"));
     }
-    snapshot(case, "fmt", once.trim_end());
+    snapshot(case, "fmt", once.trim_end())?;
     Ok(())
 }
 
@@ -162,7 +174,7 @@ fn fmt_value(case: &Case) -> Result<(), String> {
     if once != twice {
         return Err(format!("formatting twice is not formatting once:\n{once}\n--- twice:\n{twice}"));
     }
-    snapshot(case, "fmt", once.trim_end());
+    snapshot(case, "fmt", once.trim_end())?;
     Ok(())
 }
 
@@ -190,13 +202,10 @@ pub(crate) fn bytes(model: &Model) -> Result<Vec<u8>, String> {
     onnx_proto::write(model).map_err(|error| error.to_string())
 }
 
-/// Compares with the snapshot of this file; panics where they differ.
-pub(crate) fn snapshot(case: &Case, what: &str, content: &str) {
-    let (folder, stem) = case.name.rsplit_once('/').unwrap_or(("", &case.name));
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(snapshots().join(folder));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.set_input_file(format!("suite/{}.onnxtxt", case.name));
-    settings.bind(|| insta::assert_snapshot!(format!("{stem}.{what}"), content));
+/// Compares an output with the `# CHECK:` lines of the test, or else with its snapshot.
+pub(crate) fn snapshot(case: &Case, what: &str, content: &str) -> Result<(), String> {
+    if checks::has_checks(&case.text) {
+        return checks::compare(&case.text, content).map_err(|why| format!("`{what}`: {why}"));
+    }
+    (case.compare)(case, what, content)
 }

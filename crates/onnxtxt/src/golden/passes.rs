@@ -1,7 +1,7 @@
 //! `#! pass NAME...`, `#! inline` and `#! outline`: what passes make of a file, and what they say of it.
 
-use crate::run::{bytes, print, snapshot, sound};
-use crate::{Case, claims};
+use super::run::{bytes, print, snapshot, sound};
+use super::{Case, claims};
 use onnx_ir::pass::{self, Inline, Report};
 use onnx_ir::{Model, NodeId};
 use onnx_ops::functions::{Expand, expand};
@@ -81,11 +81,11 @@ pub(crate) fn run(case: &Case, step: &Step, finds: &[&str]) -> Result<(), String
     if again.is_changed() || print(&model, &RaiseOptions::default()) != text {
         return Err(format!("the second time there is something left to do: {again}"));
     }
-    snapshot(case, "pass", &format!("{report}\n\n{}", text.trim_end()));
+    snapshot(case, "pass", &format!("{report}\n\n{}", text.trim_end()))?;
     Ok(())
 }
 
-fn apply(model: &mut Model, step: &Step) -> Report {
+pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
     let mut all = Report::default();
     match step {
         Step::Passes(names) => {

@@ -3,7 +3,7 @@
 //! Whoever ends the program with INT, TERM or HUP (a signal that is ignored stays so), by a limit on the size of files, or
 //! by cutting a mapped file short, finds no such file afterwards. KILL cannot be handled: then one may stay.
 
-use crate::place::{Folder, Kind};
+use super::place::{Folder, Kind};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;

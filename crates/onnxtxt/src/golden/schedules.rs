@@ -1,7 +1,7 @@
 //! `#! schedule`: how a model is run.
 
-use crate::Case;
-use crate::run::{snapshot, sound};
+use super::Case;
+use super::run::{snapshot, sound};
 use onnx_exec::{CompileOptions, Executable, RunOptions, Stats, Tensor, Value, compile};
 use onnx_ir::{Diagnostic, Dim, DimValue, Port, TypeKind};
 use onnx_ops::opset::registry_of;
@@ -19,7 +19,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let counts = format!(
         "{kernels} kernels, {nodes} other nodes, {flops} operations, {bytes} bytes moved, {arena} of arena"
     );
-    snapshot(case, "schedule", &format!("{}{counts}", schedule.text));
+    snapshot(case, "schedule", &format!("{}{counts}", schedule.text))?;
     Ok(())
 }
 

@@ -16,12 +16,12 @@
 //! because readers refuse external data that has several names. A copy that was left behind goes with the next run that replaces
 //! the model by the same one, or a model that refers to it.
 
-use crate::input::Input;
-use crate::output::{self, Batch, Pending, Replace, Target};
-use crate::place::{Kind, Place};
-use crate::reads;
-use crate::temporary;
-use anyhow::{Context as _, ensure};
+use super::place::{Kind, Place};
+use super::reads::Reads;
+use super::temporary;
+use super::whole::{self, Batch, Guard, Pending};
+use crate::error::Error;
+use crate::source::File;
 use onnx_ir::Model;
 use onnx_proto::external::{self, DataFile};
 use std::cell::LazyCell;
@@ -51,51 +51,44 @@ pub(crate) fn plain(location: &str) -> PathBuf {
     Path::new(location).components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Writes the result and the files beside it: all of them first, then all into their places.
+/// Writes a model and the files beside it: all of them first, then all into their places.
 pub(crate) fn put(
-    target: &Target,
-    input: Option<&Path>,
+    path: &Path,
+    guard: Guard<'_>,
     files: &[DataFile],
     write: &WriteModel<'_>,
-) -> anyhow::Result<()> {
-    let path = match target {
-        Target::Stdout => return output::to_stdout(|out| write(&[], out)),
-        Target::File(path) => path,
-    };
-    // What is the input was asked for; with it go its own weights.
-    let is_input = input.is_some_and(|input| target.is(input));
-    let replace = if is_input { Replace::Read } else { Replace::Unread };
+) -> Result<(), Error> {
     if files.is_empty() {
-        return Pending::write(path, replace, |out| write(&[], out))?.commit();
+        return Pending::write(path, guard, |out| write(&[], out))?.commit();
     }
     let place = Place::of(path)?;
     let old = LazyCell::new(|| used_by(&place));
     let mut weights = Vec::new();
     for file in files {
         let beside = place.beside(&file.location)?;
-        is_replaced(&place, &beside, file, replace, &old)?;
-        let pending = Pending::write_at(beside.clone(), replace, |out| file.write(out))?;
+        is_replaced(&place, &beside, file, guard, &old)?;
+        let pending = Pending::write_at(beside.clone(), guard, |out| file.write(out))?;
         weights.push(Weights { file, place: beside, pending });
     }
-    let model = Pending::write_at(place.clone(), replace, |out| write(&[], out))?;
-    let _lock = place.folder.lock().with_context(|| format!("cannot write {}", place.shown))?;
+    let model = Pending::write_at(place.clone(), guard, |out| write(&[], out))?;
+    let _lock = place.folder.lock().map_err(|error| Error::write(&place.shown, error))?;
     // Another run may have put something there in the meantime.
     let old = LazyCell::new(|| used_by(&place));
     let mut replaced = Vec::new();
     for one in &weights {
-        if is_replaced(&place, &one.place, one.file, replace, &old)? {
+        if is_replaced(&place, &one.place, one.file, guard, &old)? {
             replaced.push(one);
         }
     }
-    let left = left_behind(&place, &old, &weights, replace)?;
+    let left = left_behind(&place, &old, &weights, guard)?;
     if replaced.is_empty() {
-        output::commit_all(weights.into_iter().map(|one| one.pending).chain([model]).collect())?;
+        whole::commit_all(weights.into_iter().map(|one| one.pending).chain([model]).collect())?;
     } else {
         let moved =
             replaced.iter().map(|one| Moved { from: one.file.location.clone(), to: copy_name(one.file) });
         let moved: Vec<Moved> = moved.collect();
-        let copies = replaced.iter().map(|one| copy(&place, one.file)).collect::<anyhow::Result<Vec<_>>>()?;
-        let first = Pending::write_at(place.clone(), replace, |out| write(&moved, out))?;
+        let copies = replaced.iter().map(|one| copy(&place, one.file)).collect::<Result<Vec<_>, _>>()?;
+        let first = Pending::write_at(place.clone(), guard, |out| write(&moved, out))?;
         replace_both(weights, model, first, copies.into_iter().flatten().collect())?;
     }
     for place in left {
@@ -114,8 +107,8 @@ struct Weights<'f> {
 
 /// The locations of weights that a model uses, if there is one.
 fn used_by(model: &Place) -> Vec<PathBuf> {
-    match Input::look(Path::new(&model.shown)) {
-        Ok(input) => locations(&input.load().model).map(plain).collect(),
+    match File::open(Path::new(&model.shown)) {
+        Ok(file) => locations(&file.load().model).map(plain).collect(),
         Err(_) => Vec::new(),
     }
 }
@@ -126,25 +119,26 @@ fn is_replaced(
     model: &Place,
     place: &Place,
     file: &DataFile,
-    replace: Replace,
+    guard: Guard<'_>,
     old: &[PathBuf],
-) -> anyhow::Result<bool> {
+) -> Result<bool, Error> {
     let name = &place.shown;
-    let cannot = || format!("cannot write {name}");
-    let Some(existing) = place.look().with_context(cannot)? else { return Ok(false) };
-    output::may_replace(name, &existing, replace)?;
-    let content = place.folder.read(&place.name).with_context(cannot)?;
-    if file.is_content(content).with_context(cannot)? {
+    let cannot = |error| Error::write(name, error);
+    let Some(existing) = place.look().map_err(cannot)? else { return Ok(false) };
+    whole::may_replace(name, &existing, guard)?;
+    let content = place.folder.read(&place.name).map_err(cannot)?;
+    if file.is_content(content).map_err(cannot)? {
         return Ok(false);
     }
     let is_own = |used: &PathBuf| used == Path::new(&file.location) || is_copy_name(used, &file.location);
-    ensure!(
-        old.iter().any(is_own),
+    if old.iter().any(is_own) {
+        return Ok(true);
+    }
+    Err(Error::Refused(format!(
         "{name} exists and is not used by {}, so it may be the weights of another model: remove it, choose another \
          name, or use --weights inline",
         model.shown
-    );
-    Ok(true)
+    )))
 }
 
 /// Copies that a run left which was killed: those of the same weights, and those that the old model uses. What this run reads is
@@ -153,18 +147,21 @@ fn left_behind(
     model: &Place,
     old: &[PathBuf],
     weights: &[Weights<'_>],
-    replace: Replace,
-) -> anyhow::Result<Vec<Place>> {
+    guard: Guard<'_>,
+) -> Result<Vec<Place>, Error> {
     let mut left = Vec::new();
     for one in weights {
         let same = PathBuf::from(copy_name(one.file));
         let names = old.iter().filter(|name| is_copy_name(name, &one.file.location)).chain([&same]);
         for name in names.filter_map(|name| name.to_str()) {
             let place = model.beside(name)?;
-            let Some(found) = place.look()?.filter(|found| found.kind == Kind::File) else { continue };
+            let cannot = |error| Error::write(&place.shown, error);
+            let found = place.look().map_err(cannot)?;
+            let Some(found) = found.filter(|found| found.kind == Kind::File) else { continue };
             let is_old = old.iter().any(|used| used == Path::new(name));
-            let is_read = replace == Replace::Unread && reads::name_of(found.file).is_some();
-            if !is_read && (is_old || one.file.is_content(place.folder.read(&place.name)?)?) {
+            let is_read = guard.keeps(&found).is_some();
+            let is_same = || one.file.is_content(place.folder.read(&place.name)?);
+            if !is_read && (is_old || is_same().map_err(cannot)?) {
                 left.push(place);
             }
         }
@@ -188,17 +185,19 @@ fn is_copy_name(name: &Path, location: &str) -> bool {
 }
 
 /// Writes a copy of weights, unless a run that was killed left one.
-fn copy(model: &Place, file: &DataFile) -> anyhow::Result<Option<(Place, Pending)>> {
+fn copy(model: &Place, file: &DataFile) -> Result<Option<(Place, Pending)>, Error> {
     let place = model.beside(&copy_name(file))?;
-    if place.look()?.is_none() {
-        let pending = Pending::write_at(place.clone(), Replace::Unread, |out| file.write(out))?;
+    let cannot = |error| Error::write(&place.shown, error);
+    let Some(found) = place.look().map_err(cannot)? else {
+        let none = Reads::default();
+        let pending = Pending::write_at(place.clone(), Guard::new(&none), |out| file.write(out))?;
         return Ok(Some((place, pending)));
+    };
+    let is_same = || file.is_content(place.folder.read(&place.name)?);
+    if found.kind == Kind::File && is_same().map_err(cannot)? {
+        return Ok(None);
     }
-    let found = place.look()?;
-    let is_same = found.is_some_and(|found| found.kind == Kind::File)
-        && file.is_content(place.folder.read(&place.name)?)?;
-    ensure!(is_same, "{} exists: remove it, or choose another name", place.shown);
-    Ok(None)
+    Err(Error::Refused(format!("{} exists: remove it, or choose another name", place.shown)))
 }
 
 /// Puts weights and model into their places where the old model uses old weights. `first` is the new model that refers to
@@ -208,7 +207,7 @@ fn replace_both(
     model: Pending,
     first: Pending,
     copies: Vec<(Place, Pending)>,
-) -> anyhow::Result<()> {
+) -> Result<(), Error> {
     let (places, copies): (Vec<Place>, Vec<Pending>) = copies.into_iter().unzip();
     let mut copies = Batch::new(copies)?;
     let mut first = Batch::new(vec![first])?;
@@ -235,17 +234,15 @@ fn replace_both(
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use super::super::place::faults;
     use super::*;
-    use crate::args::Cli;
-    use crate::place::faults;
-    use crate::session::Session;
-    use clap::Parser as _;
+    use crate::{Form, SaveOptions, Weights};
     use onnx_proto::external::{Folder, Which, internalize};
     use std::fs;
 
     /// The folder and the number of changes, in the environment of a child.
     const DIES: &str = "ONNXTXT_TEST_DIES_AFTER";
-    const ME: &str = "together::tests::a_program_that_is_killed_leaves_a_model_with_its_weights";
+    const ME: &str = "files::together::tests::a_program_that_is_killed_leaves_a_model_with_its_weights";
 
     /// A model with two tensors of 8 KiB.
     fn text(number: u8) -> String {
@@ -273,15 +270,16 @@ mod tests {
         let words: Vec<&str> = case.split(' ').collect();
         let [changes, to, weights] = words[..] else { panic!("{case}") };
         faults::die_after(changes.parse().unwrap());
-        let cli =
-            Cli::parse_from(["onnxtxt", "-q", "convert", "new.onnxtxt", "-o", to, "--weights", weights]);
-        let mut session = Session::new(&cli.global);
-        crate::run(&cli.command, &mut session).unwrap();
+        let weights = if weights == "files" { Weights::Files } else { Weights::Sidecar };
+        let form = Form::of_name(Path::new(to));
+        let options = SaveOptions { form, weights: Some(weights), ..SaveOptions::default() };
+        let saved = crate::open("new.onnxtxt").unwrap().save_with(Path::new(to), &options).unwrap();
+        assert!(saved.is_written);
     }
 
     /// The model at a path with the weights that it refers to, in wire format.
     fn whole(path: &Path) -> Vec<u8> {
-        let mut model = Input::look(path).unwrap().load().model;
+        let mut model = File::open(path).unwrap().load().model;
         let mut folder = Folder::of(path);
         // Whether the weights are the model's own is what is asked, so no checksum may say it.
         let found = internalize(&mut model, Which::All, &mut |model, tensor, entity| {

@@ -1,0 +1,119 @@
+//! `onnxtxt diff`: what is different between two models, by names and by structure.
+
+use crate::args::Format;
+use crate::input::{Input, Loaded};
+use crate::locate;
+use crate::output;
+use crate::progress::Work;
+use crate::reads;
+use crate::session::{Session, Status};
+use anyhow::ensure;
+use onnx_proto::FileKind;
+use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
+use onnxtxt::diff::{Options, diff, render};
+use std::path::{Path, PathBuf};
+
+/// Show what is different between two models, by names and by structure
+///
+/// Nodes that have another name or another place are recognised; weights are compared by their elements. The form of the files
+/// (text, binary, JSON, textproto) and how weights are stored make no difference. `--format` is human, json, markdown (for a comment on
+/// a pull request) or html (a page of its own).
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt diff old.onnx new.onnx
+  onnxtxt diff --stat old.onnx new.onnxtxt               one line of numbers
+  onnxtxt diff --interface old.onnx new.onnx             inputs, outputs, operator sets
+  onnxtxt diff --format markdown old.onnx new.onnx       for a comment on a pull request
+  onnxtxt diff --format html old.onnx new.onnx > diff.html
+
+Exit status: 0 equal · 1 different, or a model cannot be decoded · 2 wrong usage, or a file cannot be read.")]
+pub(crate) struct Args {
+    /// The model as it was
+    #[arg(value_name = "A")]
+    old: PathBuf,
+    /// The model as it is
+    #[arg(value_name = "B")]
+    new: PathBuf,
+    /// Numbers of differences only
+    #[arg(long)]
+    stat: bool,
+    /// Only what users of the model see: inputs, outputs, operator sets, header
+    #[arg(long)]
+    interface: bool,
+    /// As a JSON object; the same as --format json
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let is_stdin = |path: &PathBuf| path.as_path() == Path::new("-");
+    ensure!(!(is_stdin(&args.old) && is_stdin(&args.new)), "only one of the two models can be on stdin");
+    let work = Work::begin(session, format!("comparing {} and {}", args.old.display(), args.new.display()));
+    let mut models = Vec::new();
+    for path in [&args.old, &args.new] {
+        let (input, loaded) = open(path, session)?;
+        if loaded.is_partial() {
+            return Ok(Status::Findings);
+        }
+        models.push((input.name.clone(), loaded.model));
+    }
+    let [(a, old), (b, new)] = &models[..] else { return Ok(Status::Findings) };
+    let found = diff(old, new, &Options { interface: args.interface });
+    drop(work);
+    let style =
+        render::Style { color: session.colors_data(), stat: args.stat, names: Some([a.clone(), b.clone()]) };
+    let text = match session.format() {
+        _ if args.json => render::json(&found),
+        Format::Json => render::json(&found),
+        Format::Markdown => render::markdown(&found, &style),
+        Format::Html => render::html(&found, &style),
+        Format::Human | Format::Short | Format::Sarif | Format::Github => {
+            if session.is_quiet() {
+                return Ok(Status::of(found.is_empty()));
+            }
+            let names = style.names.clone().filter(|_| !args.stat);
+            let text = render::human(&found, &render::Style { names, ..style });
+            output::to_stdout(|out| out.write_all(text.as_bytes()))?;
+            return Ok(Status::of(found.is_empty()));
+        }
+    };
+    output::to_people(&text)?;
+    Ok(Status::of(found.is_empty()))
+}
+
+/// Reads a model without what lies beside it.
+pub(super) fn open_as_it_is(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
+    let input = Input::open(path)?;
+    ensure!(
+        input.kind == FileKind::Model && input.document().is_none(),
+        "{} is a {}, not a model",
+        input.name,
+        input.kind.name()
+    );
+    let loaded = input.load();
+    locate::report(session, &loaded, &loaded.diagnostics);
+    Ok((input, loaded))
+}
+
+/// Reads a model with the weights beside it. Where those cannot be read, what the model says about them is compared.
+fn open(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
+    let (input, mut loaded) = open_as_it_is(path, session)?;
+    if let (false, true, Some(path)) = (loaded.is_partial(), is_stored_outside(&loaded.model), &input.path) {
+        reads::note_external(&loaded.model, path);
+        let mut folder = Folder::of(path);
+        let mut whole = loaded.model.clone();
+        let missing = internalize(&mut whole, Which::All, &mut |model, tensor, entity| {
+            folder.load(model, tensor, entity, false)
+        });
+        reads::note_read(&folder);
+        match missing.first() {
+            None => loaded.model = whole,
+            Some(first) => session.note(&format!(
+                "weights beside {} cannot be read ({}): their files and offsets are compared",
+                input.name, first.message
+            )),
+        }
+    }
+    Ok((input, loaded))
+}

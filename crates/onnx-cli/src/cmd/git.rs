@@ -1,0 +1,193 @@
+//! `onnxtxt git`: what git shows of models, and how it merges them.
+
+use crate::output;
+use crate::session::{Session, Status};
+use anyhow::{Context as _, bail, ensure};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Let git compare and merge models
+///
+/// `install` writes attributes for *.onnx, *.onnxtxt and *.onnxtext, and the settings of a difference and a merge driver. Then `git
+/// diff` and `git log -p` show binary models as `onnxtxt print --profile review` does, and `git merge` merges nodes,
+/// attributes and weights instead of lines.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt git install                 this repository: .gitattributes and .git/config
+  onnxtxt git install --global        all repositories of this user
+  onnxtxt git uninstall")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Set attributes and drivers
+    Install(Scope),
+    /// Remove what install has set
+    Uninstall(Scope),
+}
+
+#[derive(clap::Args)]
+struct Scope {
+    /// All repositories of this user
+    #[arg(long, conflicts_with = "local")]
+    global: bool,
+    /// This repository (the default)
+    #[arg(long)]
+    local: bool,
+}
+
+impl Scope {
+    fn flag(&self) -> &'static str {
+        if self.global && !self.local { "--global" } else { "--local" }
+    }
+}
+
+const BEGIN: &str = "# onnxtxt: models are compared and merged by structure";
+const END: &str = "# onnxtxt: end";
+const LINES: [&str; 3] = [
+    "*.onnx diff=onnx merge=onnx",
+    "*.onnxtxt diff=onnxtxt merge=onnx",
+    "*.onnxtext diff=onnxtxt merge=onnx",
+];
+const SECTIONS: [&str; 3] = ["diff.onnx", "diff.onnxtxt", "merge.onnx"];
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let (is_install, scope) = match &args.action {
+        Action::Install(scope) => (true, scope),
+        Action::Uninstall(scope) => (false, scope),
+    };
+    let file = attributes_file(scope)?;
+    let old = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
+    };
+    let mut new = without_block(&old);
+    if is_install {
+        if !(new.is_empty() || new.ends_with('\n')) {
+            new.push('\n');
+        }
+        new += &format!("{BEGIN}\n{}\n{END}\n", LINES.join("\n"));
+    }
+    if is_install {
+        let program = program()?;
+        let driver = format!("{program} merge %O %A %B -o %A --path %P");
+        for (key, value) in [
+            ("diff.onnx.textconv", format!("{program} -q print --profile review")),
+            // A hunk is headed by the graph or function that it is in.
+            ("diff.onnxtxt.xfuncname", "^[A-Za-z_<\"].*$".to_owned()),
+            ("merge.onnx.name", "models, by structure".to_owned()),
+            ("merge.onnx.driver", driver),
+        ] {
+            let done = git(&["config", scope.flag(), key, &value])?;
+            ensure!(done.status.success(), "git config {key}: {}", said(&done));
+        }
+    } else {
+        for section in SECTIONS {
+            // A section that is not there is no mistake.
+            git(&["config", scope.flag(), "--remove-section", section])?;
+        }
+    }
+    if new != old {
+        if new.is_empty() {
+            fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+        } else {
+            if let Some(folder) = file.parent() {
+                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            }
+            output::rewrite(&file, |out| out.write_all(new.as_bytes()))?;
+        }
+    }
+    let what = if is_install { "set" } else { "removed" };
+    session.note(&format!(
+        "{what}: attributes in {}, drivers in git config {}",
+        file.display(),
+        scope.flag()
+    ));
+    Ok(Status::Clean)
+}
+
+/// Attributes without those that install has written.
+fn without_block(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut is_inside = false;
+    // A block that somebody has cut has no end: then only its own lines go.
+    let has_end = text.lines().any(|line| line == END);
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_end();
+        is_inside |= bare == BEGIN && has_end;
+        let is_own = is_inside || bare == BEGIN || LINES.contains(&bare);
+        if !is_own {
+            out += line;
+        }
+        is_inside &= bare != END;
+    }
+    out
+}
+
+fn attributes_file(scope: &Scope) -> anyhow::Result<PathBuf> {
+    if !scope.global {
+        let done = git(&["rev-parse", "--show-toplevel"])?;
+        ensure!(done.status.success(), "this is not a work tree of git: use --global ({})", said(&done));
+        return Ok(Path::new(String::from_utf8_lossy(&done.stdout).trim_end_matches(['\r', '\n']))
+            .join(".gitattributes"));
+    }
+    let done = git(&["config", "--global", "--type=path", "core.attributesFile"])?;
+    let named = String::from_utf8_lossy(&done.stdout).trim_end_matches(['\r', '\n']).to_owned();
+    if done.status.success() && !named.is_empty() {
+        return Ok(PathBuf::from(named));
+    }
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = variable("XDG_CONFIG_HOME").or_else(|| variable("HOME").map(|home| home.join(".config")));
+    let folder = folder.context("neither XDG_CONFIG_HOME nor HOME says where git's settings are")?;
+    Ok(folder.join("git").join("attributes"))
+}
+
+/// How git calls this program: by its name where that finds it, and else by its path.
+fn program() -> anyhow::Result<String> {
+    let own = std::env::current_exe().context("cannot tell where this program is")?;
+    let same = |folder: PathBuf| {
+        let found = folder.join(own.file_name().unwrap_or_default());
+        matches!((found.canonicalize(), own.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    };
+    let name = own.file_name().and_then(|name| name.to_str()).filter(|name| *name == "onnxtxt");
+    let first = std::env::var_os("PATH")
+        .and_then(|path| std::env::split_paths(&path).find(|folder| folder.join("onnxtxt").is_file()));
+    if let Some(name) = name
+        && first.is_some_and(same)
+    {
+        return Ok(name.to_owned());
+    }
+    let Some(path) = own.to_str() else { bail!("{} is a path that git cannot be told", own.display()) };
+    Ok(format!("'{}'", path.replace('\'', "'\\''")))
+}
+
+fn git(arguments: &[&str]) -> anyhow::Result<Output> {
+    Command::new("git").args(arguments).output().context("cannot run git")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_lines_are_removed() {
+        let block = format!("{BEGIN}\n{}\n{END}\n", LINES.join("\n"));
+        assert_eq!(
+            without_block(&format!("*.png binary\n{block}*.txt text\n")),
+            "*.png binary\n*.txt text\n"
+        );
+        assert_eq!(without_block(&block), "");
+        assert_eq!(without_block(&format!("a b\n{BEGIN}\n{}\nc d", LINES[0])), "a b\nc d");
+    }
+}

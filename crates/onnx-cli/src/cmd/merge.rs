@@ -1,0 +1,206 @@
+//! `onnxtxt merge`: what two sides changed in a model, put together.
+
+use super::diff::open_as_it_is;
+use crate::deliver::{Delivery, deliver};
+use crate::input::{Form, Input, Loaded};
+use crate::locate;
+use crate::operators::Operators;
+use crate::output::{self, Target};
+use crate::profile::ProfileArg;
+use crate::progress::Work;
+use crate::session::{Session, Status, count};
+use anyhow::{Context as _, bail};
+use onnx_ir::{Diagnostic, Model, VerifyOptions};
+use onnx_text::RaiseOptions;
+use onnxtxt::merge::{Merged, merge};
+use onnxtxt::{Text, Weights};
+use similar::{ChangeTag, TextDiff};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Put together what two sides changed in a model
+///
+/// Nodes, attributes, weights, metadata and imports are merged one by one. Where both sides changed the same thing, the result has
+/// conflict markers if it is text; of a binary model, OUT has our side, and the conflicts are in a text beside it,
+/// OUT.conflict.onnxtxt, which becomes a model again with `onnxtxt convert` when they are solved.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt merge base.onnx ours.onnx theirs.onnx -o merged.onnx
+  onnxtxt merge base.onnxtxt ours.onnxtxt theirs.onnxtxt > merged.onnxtxt
+  onnxtxt git install                             git merges models this way
+
+Exit status: 0 merged · 1 conflicts, or the result has errors that neither side has · 2 wrong usage, or a file cannot be read
+or written.")]
+pub(crate) struct Args {
+    /// The model that both sides began with
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+    /// Our side
+    #[arg(value_name = "OURS")]
+    ours: PathBuf,
+    /// Their side
+    #[arg(value_name = "THEIRS")]
+    theirs: PathBuf,
+    /// Where to write; may be OURS, which is replaced. Default: as text to stdout
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// What the model is called, where OUT is a temporary file (git's %P): conflicts of a binary model are put beside it
+    #[arg(long, value_name = "PATH")]
+    path: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let work = Work::begin(session, format!("merging {}", args.ours.display()));
+    let mut models = Vec::new();
+    for path in [&args.base, &args.ours, &args.theirs] {
+        let (input, loaded) = open_as_it_is(path, session)?;
+        if loaded.is_partial() {
+            return Ok(Status::Findings);
+        }
+        models.push((input, loaded));
+    }
+    let [(_, base), (input, ours), (_, theirs)] = &models[..] else { return Ok(Status::Findings) };
+    let target = args.output.as_deref().map_or(Target::Stdout, Target::new);
+    let form = match &target {
+        Target::Stdout => Form::Text,
+        Target::File(path) => Form::of_name(path).unwrap_or(input.form),
+    };
+    let merged = merge(&base.model, &ours.model, &theirs.model).context("cannot merge")?;
+    if !merged.conflicts.is_empty() {
+        return conflicts(args, session, (input, ours), &merged, &target, form, &work);
+    }
+    let broken = broken(&merged.ours, [&ours.model, &theirs.model]);
+    let mut loaded = ours.became(merged.ours);
+    let status = write(input, &mut loaded, &target, form, session, &work)?;
+    if broken.is_empty() {
+        return Ok(status);
+    }
+    locate::report(session, &loaded, &broken);
+    session.note("the changes do not overlap, but the model that they make together has errors");
+    Ok(Status::Findings.and(status))
+}
+
+fn write(
+    input: &Input,
+    loaded: &mut Loaded,
+    target: &Target,
+    form: Form,
+    session: &mut Session,
+    work: &Work,
+) -> anyhow::Result<Status> {
+    let delivery = Delivery {
+        target: target.clone(),
+        to: form,
+        weights: Some(Weights::Keep),
+        profile: ProfileArg::Onnx,
+        verify_checksums: false,
+    };
+    deliver(&delivery, input, loaded, session, work)
+}
+
+/// Errors of the result that neither side has.
+fn broken(model: &Model, sides: [&Model; 2]) -> Vec<Diagnostic> {
+    let errors = |model: &Model| {
+        let found = onnx_ops::check::check(model, Operators::BuiltIn.of(model), &VerifyOptions::default());
+        found.into_iter().filter(Diagnostic::is_error).collect::<Vec<_>>()
+    };
+    let found = errors(model);
+    if found.is_empty() {
+        return found;
+    }
+    let key = |diagnostic: &Diagnostic| (diagnostic.code.id, diagnostic.message.clone());
+    let known: HashSet<_> = sides.into_iter().flat_map(errors).map(|diagnostic| key(&diagnostic)).collect();
+    found.into_iter().filter(|diagnostic| !known.contains(&key(diagnostic))).collect()
+}
+
+/// Writes what has conflicts, and says which.
+fn conflicts(
+    args: &Args,
+    session: &mut Session,
+    (input, ours): (&Input, &Loaded),
+    merged: &Merged,
+    target: &Target,
+    form: Form,
+    work: &Work,
+) -> anyhow::Result<Status> {
+    let Some(theirs) = &merged.theirs else { bail!("there are conflicts without another side") };
+    let options = RaiseOptions::default();
+    let comments = ours.comments();
+    let text = |model: &Model| Text::commented(model, &options, &comments).to_text();
+    let marked = marked(&text(&merged.ours), &text(theirs), input.form == Form::Text && form == Form::Text);
+    match (form, target) {
+        (Form::Text, Target::Stdout) => output::to_stdout(|out| out.write_all(marked.as_bytes()))?,
+        (Form::Text, Target::File(path)) => replace(path, target.is(&args.ours), &marked)?,
+        (Form::Binary | Form::Json | Form::Textproto, _) => {
+            let shown = args.path.clone().or_else(|| args.output.clone()).unwrap_or_default();
+            let mut name = shown.into_os_string();
+            name.push(".conflict.onnxtxt");
+            let beside = PathBuf::from(name);
+            replace(&beside, true, &marked)?;
+            let mut loaded = ours.became(merged.ours.clone());
+            write(input, &mut loaded, target, form, session, work)?;
+            session.note(&format!(
+                "the conflicts are in {}: solve them, then convert that to the model",
+                beside.display()
+            ));
+        }
+    }
+    for conflict in &merged.conflicts {
+        session.note(&format!("conflict: {}", conflict.path));
+    }
+    let name = args.path.as_deref().unwrap_or(&args.ours);
+    session.note(&format!("{} in {}", count(merged.conflicts.len(), "conflict"), name.display()));
+    Ok(Status::Findings)
+}
+
+fn replace(path: &Path, may_be_read: bool, text: &str) -> anyhow::Result<()> {
+    if may_be_read {
+        output::rewrite(path, |out| out.write_all(text.as_bytes()))
+    } else {
+        output::to_file(path, |out| out.write_all(text.as_bytes()))
+    }
+}
+
+/// Both texts in one, with markers around what differs.
+fn marked(ours: &str, theirs: &str, is_text: bool) -> String {
+    let mut out = String::with_capacity(ours.len() + 1024);
+    if !is_text {
+        out +=
+            "# Solve the conflicts below, then make the model of this text: onnxtxt convert THIS -o MODEL\n";
+    }
+    let diff = TextDiff::from_lines(ours, theirs);
+    let (mut left, mut right) = (String::new(), String::new());
+    let flush = |out: &mut String, left: &mut String, right: &mut String| {
+        if !(left.is_empty() && right.is_empty()) {
+            *out += &format!("<<<<<<< ours\n{left}=======\n{right}>>>>>>> theirs\n");
+            left.clear();
+            right.clear();
+        }
+    };
+    for change in diff.iter_all_changes() {
+        let line = change.value();
+        match change.tag() {
+            ChangeTag::Delete => left += line,
+            ChangeTag::Insert => right += line,
+            ChangeTag::Equal => {
+                flush(&mut out, &mut left, &mut right);
+                out += line;
+            }
+        }
+    }
+    flush(&mut out, &mut left, &mut right);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_marked() {
+        let text = marked("a\nb\nc\n", "a\nd\nc\n", true);
+        assert_eq!(text, "a\n<<<<<<< ours\nb\n=======\nd\n>>>>>>> theirs\nc\n");
+        assert_eq!(marked("a\n", "a\n", true), "a\n");
+    }
+}

@@ -1,0 +1,49 @@
+//! `onnxtxt strip`: a model without what it can do without.
+
+use crate::edit::{EditArgs, edit};
+use crate::session::{Session, Status};
+use onnx_ops::opset::registry_of;
+use onnxtxt::edit::{Strip, strip};
+
+/// Remove documentation, metadata, declarations that inference gives, and what nothing uses
+///
+/// Without an option that says what, all but the names of nodes is removed. What the model computes stays.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt strip model.onnx -o small.onnx
+  onnxtxt strip model.onnx --docs --names -o nameless.onnx   these alone
+  onnxtxt strip model.onnxtxt --dry-run                      what would change")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    edit: EditArgs,
+    /// Documentation
+    #[arg(long)]
+    docs: bool,
+    /// Names of nodes
+    #[arg(long)]
+    names: bool,
+    /// Metadata of everything but the model itself, such as where an exporter found a node
+    #[arg(long)]
+    metadata: bool,
+    /// Types of values that inference gives as well
+    #[arg(long)]
+    value_info: bool,
+    /// Nodes, initializers, functions and imports that nothing uses
+    #[arg(long)]
+    unused: bool,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let asked = Strip {
+        docs: args.docs,
+        names: args.names,
+        metadata: args.metadata,
+        value_info: args.value_info,
+        unused: args.unused,
+    };
+    let options = if asked == Strip::default() { Strip::USUAL } else { asked };
+    edit(&args.edit.file, &args.edit.out, session, "strip", |model| {
+        Ok(strip(model, registry_of(model), options))
+    })
+}

@@ -1,0 +1,104 @@
+//! How tests went: as text, as annotations of a GitHub workflow, as objects, and as JUnit's XML.
+
+use crate::session::Session;
+use onnx_text::visible;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// How a test went.
+pub(super) struct Outcome {
+    pub(super) name: String,
+    pub(super) file: String,
+    /// Why it failed.
+    pub(super) failure: Option<String>,
+    pub(super) time: Duration,
+}
+
+/// What is written to stdout; the last line counts.
+pub(super) fn text(outcomes: &[Outcome], session: &Session) -> String {
+    let mut out = String::new();
+    for Outcome { name, file, failure, time } in outcomes {
+        if session.wants_json() {
+            let object = json!({
+                "name": name, "file": file, "passed": failure.is_none(), "failure": failure,
+                "seconds": time.as_secs_f64(),
+            });
+            _ = writeln!(out, "{}", visible(&object.to_string()));
+            continue;
+        }
+        let Some(why) = failure else { continue };
+        if session.wants_github() {
+            let message = format!("{name} failed\n{why}");
+            _ = writeln!(out, "::error file={}::{}", property(file), data(&message));
+            continue;
+        }
+        _ = writeln!(out, "FAILED {}", visible(name));
+        for line in why.trim_end().lines() {
+            _ = writeln!(out, "    {}", visible(line));
+        }
+        let last = name.rsplit('/').next().unwrap_or(name);
+        _ = writeln!(out, "    again with: onnxtxt test {} --filter {}\n", quoted(file), quoted(last));
+    }
+    let failed = outcomes.iter().filter(|outcome| outcome.failure.is_some()).count();
+    _ = writeln!(out, "{} passed, {failed} failed", outcomes.len() - failed);
+    out
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let word = visible(word);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:@".contains(c);
+    if word.chars().all(is_plain) { word.into_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+fn data(text: &str) -> String {
+    visible(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// A report in the format of JUnit, which CI systems show.
+pub(super) fn junit(outcomes: &[Outcome]) -> String {
+    let failed = outcomes.iter().filter(|outcome| outcome.failure.is_some()).count();
+    let seconds: f64 = outcomes.iter().map(|outcome| outcome.time.as_secs_f64()).sum();
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    _ = writeln!(
+        out,
+        "<testsuites>\n  <testsuite name=\"onnxtxt\" tests=\"{}\" failures=\"{failed}\" time=\"{seconds:.3}\">",
+        outcomes.len()
+    );
+    for Outcome { name, file, failure, time } in outcomes {
+        let (name, file, time) = (escaped(name), escaped(file), time.as_secs_f64());
+        _ = write!(out, "    <testcase name=\"{name}\" classname=\"{file}\" time=\"{time:.3}\"");
+        _ = match failure {
+            None => writeln!(out, "/>"),
+            Some(why) => writeln!(
+                out,
+                ">\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
+                escaped(why.lines().next().unwrap_or_default()),
+                escaped(why)
+            ),
+        };
+    }
+    out + "  </testsuite>\n</testsuites>\n"
+}
+
+/// Text in XML, which has no control characters.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,97 @@
+//! Snapshots: `NAME.WHAT.snap` beside the test, or `NAME.PART.WHAT.snap`.
+//!
+//! A snapshot may begin with a head between lines `---`, as insta writes it; only what follows is compared.
+
+use crate::output;
+use anyhow::Context as _;
+use similar::TextDiff;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// The snapshots of one test.
+pub(super) struct Store {
+    /// The path without `.WHAT.snap`.
+    base: PathBuf,
+    /// Whether differences are accepted.
+    blesses: bool,
+    /// What is to be written.
+    changes: Mutex<Vec<(PathBuf, String)>>,
+}
+
+impl Store {
+    pub(super) fn new(mut base: PathBuf, part: Option<&str>, blesses: bool) -> Store {
+        if let Some(part) = part {
+            // A part of a file is no path.
+            let part: String =
+                part.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
+            base.as_mut_os_string().push(format!(".{part}"));
+        }
+        Store { base, blesses, changes: Mutex::default() }
+    }
+
+    /// Compares an output with its snapshot, or notes it if it is to be written.
+    pub(super) fn compare(&self, what: &str, content: &str) -> Result<(), String> {
+        let mut path = self.base.clone();
+        path.as_mut_os_string().push(format!(".{what}.snap"));
+        let stored = match fs::read_to_string(&path) {
+            Ok(stored) => Some(stored),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        };
+        let (head, body) = stored.as_deref().map_or(("", None), |text| {
+            let (head, body) = split(text);
+            (head, Some(body))
+        });
+        if body.is_some_and(|body| body.trim_end() == content.trim_end()) {
+            return Ok(());
+        }
+        if self.blesses {
+            let text = format!("{head}{}\n", content.trim_end());
+            self.changes.lock().unwrap_or_else(PoisonError::into_inner).push((path, text));
+            return Ok(());
+        }
+        let Some(body) = body else {
+            return Err(format!("there is no snapshot {}: `--bless` writes it", path.display()));
+        };
+        let (old, new) = (format!("{}\n", body.trim_end()), format!("{}\n", content.trim_end()));
+        let diff = TextDiff::from_lines(&old, &new);
+        let name = path.display().to_string();
+        Err(diff.unified_diff().context_radius(3).header(&name, "now").to_string())
+    }
+
+    /// Whether there is anything to write.
+    pub(super) fn has_changes(&self) -> bool {
+        !self.changes.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Writes what was noted.
+    pub(super) fn write(&self) -> anyhow::Result<()> {
+        let changes = std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner));
+        for (path, text) in changes {
+            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            }
+            output::rewrite(&path, |out| out.write_all(text.as_bytes()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The head and the content of a snapshot.
+fn split(text: &str) -> (&str, &str) {
+    let end = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n"));
+    end.map_or(("", text), |end| text.split_at("---\n".len() + end + "\n---\n".len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn the_head_of_a_snapshot_is_kept_apart() {
+        assert_eq!(split("---\nsource: x\n---\ny\n"), ("---\nsource: x\n---\n", "y\n"));
+        assert_eq!(split("y\n---\n"), ("", "y\n---\n"));
+    }
+}

@@ -1,0 +1,120 @@
+//! What commands have in common that edit a model: where the result goes, `--dry-run`, and that it is as sound as before.
+
+use crate::change::open;
+use crate::cmd::fmt::diff;
+use crate::deliver::{OutFile, deliver};
+use crate::input::{Form, Input, Loaded};
+use crate::locate;
+use crate::output;
+use crate::progress::Work;
+use crate::session::{Session, Status};
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ops::opset::registry_of;
+use onnx_text::RaiseOptions;
+use onnxtxt::Text;
+use onnxtxt::edit::Edited;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// What every command that edits takes.
+#[derive(clap::Args)]
+pub(crate) struct EditArgs {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) out: EditOut,
+}
+
+/// Where the result goes.
+#[derive(clap::Args)]
+pub(crate) struct EditOut {
+    /// Write nothing, and show what would change in the text
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    out: OutFile,
+}
+
+/// Elements of a tensor that a diff shows.
+const SHOWN: usize = 8;
+
+/// Reads a model, edits it, and writes it unless it has errors that it did not have before.
+pub(crate) fn edit(
+    file: &Path,
+    out: &EditOut,
+    session: &mut Session,
+    name: &str,
+    run: impl FnOnce(&mut Model) -> anyhow::Result<Edited>,
+) -> anyhow::Result<Status> {
+    let delivery = out.out.delivery(file, None)?;
+    let work = Work::begin(session, format!("reading {}", file.display()));
+    let Some((input, loaded)) = open(file, session)? else { return Ok(Status::Findings) };
+    work.now(name.to_owned());
+    let mut model = loaded.model.clone();
+    let report = match run(&mut model)? {
+        Ok(report) => report,
+        Err(found) => {
+            locate::report(session, &loaded, &found);
+            return Ok(Status::Findings);
+        }
+    };
+    locate::report(session, &loaded, &report.diagnostics);
+    if report.diagnostics.iter().any(Diagnostic::is_error) {
+        return Ok(Status::Findings);
+    }
+    work.now("checking");
+    let new = new_errors(&loaded.model, &model);
+    let mut became = loaded.became(model);
+    if !new.is_empty() {
+        locate::report(session, &became, &new);
+        session.note(&format!(
+            "{name}: nothing is written, because the result would have errors that {} does not have",
+            input.name
+        ));
+        return Ok(Status::Findings);
+    }
+    session.note(&format!("{name}: {report}"));
+    if out.dry_run {
+        drop(work);
+        output::to_people(&changes(&input, &loaded, &became))?;
+        return Ok(Status::Clean);
+    }
+    let written = deliver(&delivery, &input, &mut became, session, &work)?;
+    drop(work);
+    Ok(written)
+}
+
+/// Errors of a model that another one does not have.
+fn new_errors(old: &Model, new: &Model) -> Vec<Diagnostic> {
+    let errors = |model: &Model| {
+        let options = VerifyOptions { level: Level::Types, payloads: false };
+        let mut found = onnx_ops::check::check(model, registry_of(model), &options);
+        found.retain(Diagnostic::is_error);
+        found
+    };
+    let mut found = errors(new);
+    if found.is_empty() {
+        return found;
+    }
+    let mut known: HashMap<&'static str, usize> = HashMap::new();
+    for diagnostic in errors(old) {
+        *known.entry(diagnostic.code.id).or_default() += 1;
+    }
+    let mut counts: HashMap<&'static str, usize> = HashMap::new();
+    found.iter().for_each(|d| *counts.entry(d.code.id).or_default() += 1);
+    found.retain(|d| counts[d.code.id] > known.get(d.code.id).copied().unwrap_or(0));
+    found
+}
+
+/// What changes in the text of a model.
+fn changes(input: &Input, old: &Loaded, new: &Loaded) -> String {
+    let elide = (input.form != Form::Text).then_some(SHOWN);
+    let options = RaiseOptions { elide, visible: true, ..RaiseOptions::default() };
+    let before = match input.form {
+        Form::Text => input.text().to_owned(),
+        Form::Binary | Form::Json | Form::Textproto => Text::new(&old.model, &options).to_text(),
+    };
+    let after = Text::commented(&new.model, &options, &new.comments()).to_text();
+    diff(&before, &after, &input.name)
+}

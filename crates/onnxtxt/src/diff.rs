@@ -1,1 +1,0 @@
-//! Structural differences between two models.

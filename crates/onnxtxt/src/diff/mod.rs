@@ -1,0 +1,71 @@
+//! Structural differences between two models: by names and by structure, never by the order of bytes.
+//!
+//! [`diff`] returns a [`ModelDiff`]: data, which the functions of [`render`] turn into something to read. It is empty if and only if
+//! nothing that it compares differs. How a model is encoded (which field holds the elements of a weight) is no difference.
+//!
+//! ```
+//! use onnxtxt::diff::{Options, diff, render};
+//!
+//! let read = |text| onnx_text::read_model(text).model;
+//! let a = read("<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.1> (x) }");
+//! let b = read("<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.2> (x) }");
+//! let found = diff(&a, &b, &Options::default());
+//! assert_eq!(found.graph.nodes[0].attributes[0].old.as_deref(), Some("0.1"));
+//! assert!(diff(&a, &a, &Options::default()).is_empty());
+//! assert!(render::human(&found, &Default::default()).contains("alpha: 0.1 → 0.2"));
+//! ```
+
+pub(crate) mod align;
+mod data;
+mod graph;
+mod hash;
+mod header;
+mod nodes;
+pub mod render;
+mod shifted;
+mod value;
+pub mod weights;
+
+pub use data::{
+    Bump, Change, FunctionDiff, GraphDiff, Kind, ModelDiff, NodeDiff, NodeSummary, Options, WeightDiff,
+};
+
+pub use value::enum_name;
+
+use onnx_ir::Model;
+use onnx_ir::semver::{Step, differences};
+
+/// What is different in `b`, compared with `a`.
+pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
+    let mut found = ModelDiff {
+        opsets: header::opsets(a, &a.header.opset_imports, b, &b.header.opset_imports),
+        header: header::header(a, b),
+        ..ModelDiff::default()
+    };
+    match (a.main, b.main) {
+        (Some(x), Some(y)) => found.graph = graph::bodies(a, x, b, y, options),
+        (None, None) => {}
+        (Some(_), None) => found.header.push(Change::removed("graph", "the main graph")),
+        (None, Some(_)) => found.header.push(Change::added("graph", "the main graph")),
+    }
+    if !options.interface {
+        found.functions = header::functions(a, b, options);
+        found.training = header::training(a, b, options);
+    }
+    found.bump = bump(a, b, &found);
+    found
+}
+
+/// The part of the version that the differences ask to raise.
+fn bump(a: &Model, b: &Model, found: &ModelDiff) -> Option<Bump> {
+    let step = differences(a, b).iter().map(|difference| difference.step).max();
+    match step {
+        Some(Step::Major) => Some(Bump::Major),
+        Some(Step::Minor) => Some(Bump::Minor),
+        Some(Step::Patch) => Some(Bump::Patch),
+        None => (!found.is_empty()).then_some(Bump::Patch),
+    }
+}
+
+#[cfg(test)]
+mod tests;

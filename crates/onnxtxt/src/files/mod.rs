@@ -1,0 +1,12 @@
+//! Files that models are written to: replaced as a whole or not at all, a model together with its weights.
+
+mod place;
+mod reads;
+mod temporary;
+mod together;
+mod whole;
+
+pub use place::resolve;
+pub use reads::{FileId, Reads, id};
+pub(crate) use together::{Moved, WriteModel, locations, plain, put};
+pub use whole::{Guard, write};

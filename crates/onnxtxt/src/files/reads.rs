@@ -1,0 +1,99 @@
+//! Files that have been read: they must not be replaced in passing, and say who may read what is written.
+
+use onnx_ir::Model;
+use onnx_proto::external::{Folder, external_tensors};
+use std::fs::Metadata;
+use std::path::Path;
+
+/// A file, whatever it is called: device and inode. `None` on systems where a file cannot be told by numbers.
+pub type FileId = Option<(u64, u64)>;
+
+/// Files that have been read.
+#[derive(Clone, Debug)]
+pub struct Reads {
+    files: Vec<(FileId, String)>,
+    permissions: u32,
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        Reads { files: Vec::new(), permissions: 0o666 }
+    }
+}
+
+impl Reads {
+    /// Notes a file that is read.
+    pub fn note(&mut self, path: &Path) {
+        let Ok(metadata) = path.metadata() else { return };
+        if metadata.is_file() {
+            self.permissions &= permissions_of(&metadata);
+            self.files.push((id(&metadata), path.display().to_string()));
+        }
+    }
+
+    /// Notes the files that the model at `path` names, whether or not they have to be read.
+    pub fn note_external(&mut self, model: &Model, path: &Path) {
+        let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let mut names: Vec<&str> = external_tensors(model)
+            .iter()
+            .flat_map(|(tensor, _)| &tensor.extra().external)
+            .filter(|entry| model.text(entry.key) == "location")
+            .map(|entry| model.text(entry.value))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names.into_iter().filter(|name| !name.contains('\0')) {
+            let path = place.with_file_name(name);
+            if let Some(metadata) = path.metadata().ok().filter(Metadata::is_file) {
+                self.files.push((id(&metadata), path.display().to_string()));
+            }
+        }
+    }
+
+    /// Notes who may read the files beside a model that were read.
+    pub fn note_read(&mut self, folder: &Folder) {
+        for (_, metadata) in folder.read() {
+            self.permissions &= permissions_of(metadata);
+        }
+    }
+
+    /// Everything that `other` has noted, too.
+    pub fn note_all(&mut self, other: &Reads) {
+        self.permissions &= other.permissions;
+        self.files.extend_from_slice(&other.files);
+    }
+
+    /// The permissions of a new file: those that all files have that were read.
+    pub(crate) fn permissions(&self) -> u32 {
+        self.permissions | 0o600
+    }
+
+    /// The name of a file, if it was read.
+    pub(crate) fn name_of(&self, file: FileId) -> Option<&str> {
+        file?;
+        self.files.iter().find(|(read, _)| *read == file).map(|(_, name)| &**name)
+    }
+}
+
+/// By which numbers the system knows a file.
+#[cfg(unix)]
+pub fn id(metadata: &Metadata) -> FileId {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Nothing: by no numbers the system knows a file.
+#[cfg(not(unix))]
+pub fn id(_: &Metadata) -> FileId {
+    None
+}
+
+#[cfg(unix)]
+fn permissions_of(metadata: &Metadata) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions())
+}
+
+#[cfg(not(unix))]
+fn permissions_of(_: &Metadata) -> u32 {
+    0o666
+}

@@ -1,0 +1,202 @@
+//! What is to be done with a file: its `#!` lines.
+
+use super::passes;
+use super::values::{Tolerance, literal};
+use onnx_exec::Value;
+use onnx_ir::Level;
+use onnx_text::{Fixes, Profile};
+
+/// One `#!` line.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Directive {
+    Check(Level),
+    Render(Level),
+    Json(Level),
+    Fix(Level, Fixes),
+    Fmt,
+    Print {
+        profile: Profile,
+        elide: Option<usize>,
+        metadata: bool,
+    },
+    Roundtrip,
+    Infer,
+    /// How it is run.
+    Schedule,
+    /// What a runtime does not take.
+    Target(String),
+    /// What passes do.
+    Pass(passes::Step),
+    /// A finding without a place, as `error[E0303]: message`.
+    Finds(String),
+    /// What the model computes.
+    Run,
+    /// An input of `run`.
+    Input(String, Value),
+    /// What is expected of the outputs.
+    Expect(Expected),
+}
+
+/// What is expected of the outputs of a model.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Expected {
+    /// That this output is this value.
+    Value { name: String, value: Value, tolerance: Tolerance },
+    /// That passes do not change them.
+    SameAsBefore,
+}
+
+/// The first words of directives.
+const VERBS: [&str; 18] = [
+    "check",
+    "render",
+    "json",
+    "fix",
+    "fmt",
+    "print",
+    "roundtrip",
+    "infer",
+    "schedule",
+    "lower",
+    "target",
+    "pass",
+    "inline",
+    "outline",
+    "finds",
+    "run",
+    "input",
+    "expect",
+];
+
+/// The `#!` lines among the comments that a file begins with.
+pub(crate) fn parse(text: &str) -> Result<Vec<Directive>, String> {
+    let head = text.lines().take_while(|line| line.starts_with('#') || line.trim().is_empty());
+    let mut directives = Vec::new();
+    for (number, line) in (1..).zip(head) {
+        if let Some(line) = line.strip_prefix("#!") {
+            directives.push(directive(line).map_err(|why| format!("line {number}: {why}"))?);
+        }
+    }
+    match Ok(directives) {
+        Ok(none) if none.is_empty() => Err("the file has no directive (`#! check`)".to_owned()),
+        other => other,
+    }
+}
+
+fn directive(line: &str) -> Result<Directive, String> {
+    let mut words = line.split_whitespace();
+    let unknown = |word: &str| format!("unknown option or value `{word}` in a directive");
+    let verb = words.next().unwrap_or_default();
+    if verb == "finds" {
+        return Ok(Directive::Finds(line.trim().trim_start_matches("finds").trim().to_owned()));
+    }
+    let rest: Vec<&str> = words.clone().collect();
+    let argument = line.trim().strip_prefix(verb).unwrap_or_default().trim();
+    match verb {
+        "input" => return literal(argument).map(|(name, value)| Directive::Input(name, value)),
+        "expect" => return expected(argument).map(Directive::Expect),
+        _ => {}
+    }
+    if let ("target", [name]) = (verb, &rest[..]) {
+        return Ok(Directive::Target((*name).to_owned()));
+    }
+    if let Some(step) = passes::parse(verb, &rest) {
+        return step.map(Directive::Pass);
+    }
+    if !VERBS.contains(&verb) {
+        return Err(unknown_verb(verb));
+    }
+    let mut fixes = Fixes::Safe;
+    let (mut level, mut profile, mut elide, mut metadata) = (Level::Types, Profile::Onnx, None, true);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().unwrap_or_default();
+        match (verb, word) {
+            ("check" | "render" | "json" | "fix", "--level") => {
+                level = match value() {
+                    "syntax" => Level::Syntax,
+                    "spec" => Level::Spec,
+                    "types" => Level::Types,
+                    "strict" => Level::Strict,
+                    other => return Err(unknown(other)),
+                }
+            }
+            ("print", "--profile") => {
+                profile = match value() {
+                    "onnx" => Profile::Onnx,
+                    "extended" => Profile::Extended,
+                    "reference" => Profile::Reference,
+                    other => return Err(unknown(other)),
+                }
+            }
+            ("print", "--elide") => {
+                elide = Some(value().parse().map_err(|_| "`--elide` expects a number".to_owned())?);
+            }
+            ("fix", "--unsafe") => fixes = Fixes::Unsafe,
+            ("print", "--no-metadata") => metadata = false,
+            _ => return Err(unknown(word)),
+        }
+    }
+    match verb {
+        "check" => Ok(Directive::Check(level)),
+        "render" => Ok(Directive::Render(level)),
+        "json" => Ok(Directive::Json(level)),
+        "fix" => Ok(Directive::Fix(level, fixes)),
+        "fmt" => Ok(Directive::Fmt),
+        "print" => Ok(Directive::Print { profile, elide, metadata }),
+        "roundtrip" => Ok(Directive::Roundtrip),
+        "infer" => Ok(Directive::Infer),
+        "schedule" | "lower" => Ok(Directive::Schedule),
+        "run" => Ok(Directive::Run),
+        other => Err(unknown_verb(other)),
+    }
+}
+
+/// `float[2] y = {1, 2} rtol=1e-3`, or `same as before the pass`.
+fn expected(text: &str) -> Result<Expected, String> {
+    if text == "same as before the pass" {
+        return Ok(Expected::SameAsBefore);
+    }
+    let mut tolerance = Tolerance::default();
+    let mut rest = text;
+    while let Some((front, word)) = rest.rsplit_once(char::is_whitespace) {
+        let (field, number) = match word.split_once('=') {
+            Some(("rtol", number)) => (&mut tolerance.relative, number),
+            Some(("atol", number)) => (&mut tolerance.absolute, number),
+            _ => break,
+        };
+        let number: f64 = number.parse().map_err(|_| format!("the tolerance `{word}` is not a number"))?;
+        if number.is_nan() || number < 0.0 {
+            return Err(format!("the tolerance `{word}` must not be negative"));
+        }
+        *field = number;
+        rest = front.trim_end();
+    }
+    let (name, value) = literal(rest)?;
+    Ok(Expected::Value { name, value, tolerance })
+}
+
+fn unknown_verb(verb: &str) -> String {
+    let near = VERBS.iter().map(|known| (distance(verb, known), known)).min();
+    match near {
+        Some((distance, known)) if distance <= 2 => {
+            format!("unknown directive `{verb}`: did you mean `{known}`?")
+        }
+        _ => format!("unknown directive `{verb}`: expected one of {}", VERBS.join(", ")),
+    }
+}
+
+/// Letters that have to be inserted, removed or replaced to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(40).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,147 @@
+//! A model that was read from a file, a text or bytes.
+
+use crate::source::{File, Form, undecodable};
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+#[cfg(feature = "forms")]
+use onnx_proto::FileKind;
+use onnx_proto::FormatError;
+use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
+use onnx_text::{Checked, Comments, Parsed, ast};
+use std::path::Path;
+
+/// A model, and where it is from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The model, as much of it as could be read.
+    pub model: Model,
+    /// What is wrong with the file, in the order of its text or bytes.
+    pub diagnostics: Vec<Diagnostic>,
+    file: File,
+    /// The syntax tree, if the file is text.
+    tree: Option<Parsed<ast::File>>,
+    /// The comments of the text that the model was made of by passes.
+    kept: Comments,
+}
+
+impl Loaded {
+    /// Reads what a file holds.
+    pub(crate) fn of(file: File) -> Loaded {
+        let refused = file.foreign().or_else(|| if file.form == Form::Text { file.no_text() } else { None });
+        if let Some(diagnostic) = refused {
+            return Loaded::nothing(file, vec![diagnostic]);
+        }
+        match file.form {
+            Form::Text => {
+                let options = VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() };
+                let checked = onnx_text::check(file.text(), &options);
+                Loaded::checked(file, checked)
+            }
+            Form::Binary => {
+                let (model, diagnostics) = onnx_proto::read(file.bytes.clone());
+                Loaded::new(file, model, diagnostics)
+            }
+            #[cfg(feature = "forms")]
+            Form::Json => {
+                let bytes = onnx_proto::json::from_json(&file.bytes, FileKind::Model);
+                Loaded::document(file, bytes)
+            }
+            #[cfg(feature = "forms")]
+            Form::Textproto => {
+                let bytes = onnx_proto::textproto::from_text(&file.bytes, FileKind::Model);
+                Loaded::document(file, bytes)
+            }
+            #[cfg(not(feature = "forms"))]
+            Form::Json | Form::Textproto => {
+                let message = "this program is built without JSON and textproto".to_owned();
+                Loaded::document(file, Err(FormatError { offset: None, message }))
+            }
+        }
+    }
+
+    /// A model that a host has read from a file by itself.
+    pub fn new(file: File, model: Model, diagnostics: Vec<Diagnostic>) -> Loaded {
+        Loaded { model, diagnostics, file, tree: None, kept: Comments::default() }
+    }
+
+    /// No model: why there is none.
+    pub fn nothing(file: File, diagnostics: Vec<Diagnostic>) -> Loaded {
+        Loaded::new(file, Model::default(), diagnostics)
+    }
+
+    fn document(file: File, bytes: Result<Vec<u8>, FormatError>) -> Loaded {
+        match bytes {
+            Ok(bytes) => {
+                let (model, diagnostics) = onnx_proto::read(bytes.into());
+                Loaded::new(file, model, diagnostics)
+            }
+            Err(error) => {
+                let diagnostic = undecodable(file.form, &error);
+                Loaded::nothing(file, vec![diagnostic])
+            }
+        }
+    }
+
+    fn checked(file: File, checked: Checked) -> Loaded {
+        let Checked { parsed, model, diagnostics } = checked;
+        Loaded { tree: Some(parsed), ..Loaded::new(file, model, diagnostics) }
+    }
+
+    /// Reads a file, with everything that is wrong with it up to a level, which `judge` finds in the model. Comments of a text may
+    /// allow some of that.
+    pub fn judged(file: &File, level: Level, judge: impl Fn(&Model) -> Vec<Diagnostic>) -> Loaded {
+        if file.form == Form::Text && file.no_text().is_none() {
+            return Loaded::checked(file.clone(), onnx_text::check_with(file.text(), level, judge));
+        }
+        let mut loaded = file.load();
+        if level > Level::Syntax && !loaded.is_partial() {
+            let found = judge(&loaded.model);
+            loaded.diagnostics.extend(found);
+        }
+        loaded
+    }
+
+    /// The file that it was read from.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The syntax tree, if the file is text.
+    pub fn tree(&self) -> Option<&Parsed<ast::File>> {
+        self.tree.as_ref()
+    }
+
+    /// The comments of the text that the model is from.
+    pub fn comments(&self) -> Comments {
+        match &self.tree {
+            Some(parsed) => Comments::of(self.file.text(), parsed),
+            None => self.kept.clone(),
+        }
+    }
+
+    /// The model that this one has become by a pass. It has no places in the file any more, and its comments are those of the file.
+    #[must_use]
+    pub fn became(&self, model: Model) -> Loaded {
+        let file = self.file.clone();
+        Loaded { kept: self.comments(), ..Loaded::new(file, model, Vec::new()) }
+    }
+
+    /// Whether a part of the file could not be read, so that the model is not what the file says.
+    pub fn is_partial(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Reads the weights that lie in files beside the model into it. What cannot be read, or is not what the model says, is
+    /// returned.
+    pub fn load_weights(&mut self) -> Vec<Diagnostic> {
+        if !is_stored_outside(&self.model) {
+            return Vec::new();
+        }
+        let path = self.file.path.clone();
+        let mut folder = Folder::of(path.as_deref().unwrap_or(Path::new("")));
+        // The weights beside a text are known by their checksum.
+        let is_summed = self.file.form == Form::Text;
+        internalize(&mut self.model, Which::All, &mut |model, tensor, entity| {
+            folder.load(model, tensor, entity, is_summed)
+        })
+    }
+}

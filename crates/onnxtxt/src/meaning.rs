@@ -1,0 +1,52 @@
+//! What may be asked of a model by those who know operators: findings, types and shapes, and to be run.
+
+use crate::loaded::Loaded;
+#[cfg(feature = "run")]
+use onnx_exec::{CompileOptions, Executable, compile};
+use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ops::infer::{InferOptions, apply, infer};
+use onnx_ops::opset::registry_of;
+use onnx_ops::schema::Registry;
+
+impl Loaded {
+    /// The operators that the model may use: those of ONNX, and those that it imports of other known domains.
+    pub fn registry(&self) -> &'static Registry {
+        registry_of(&self.model)
+    }
+
+    /// Everything that is wrong with the file and the model up to a level, in the order of the text. The levels are nested.
+    pub fn check(&self, level: Level) -> Vec<Diagnostic> {
+        let options = VerifyOptions { level, ..VerifyOptions::default() };
+        let judge = |model: &Model| onnx_ops::check::check(model, registry_of(model), &options);
+        if self.tree().is_some() {
+            return onnx_text::check_with(self.file().text(), level, judge).diagnostics;
+        }
+        let mut found = self.diagnostics.clone();
+        if level > Level::Syntax && !self.is_partial() {
+            found.extend(judge(&self.model));
+        }
+        found
+    }
+
+    /// Infers the types and shapes of all values and declares them in the model. What does not fit together is returned.
+    pub fn infer(&mut self) -> Vec<Diagnostic> {
+        let mut inference = infer(&self.model, self.registry(), &InferOptions::default());
+        apply(&mut self.model, &mut inference.facts);
+        inference.diagnostics
+    }
+
+    #[cfg(feature = "run")]
+    /// Prepares the model to be run, with the weights that lie beside it.
+    ///
+    /// # Errors
+    ///
+    /// Everything that stands in the way: weights that cannot be read, operators that are unknown.
+    pub fn compile(&mut self, options: &CompileOptions) -> Result<Executable<'static>, Vec<Diagnostic>> {
+        let found = self.load_weights();
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
+        compile(&self.model, self.registry(), &options)
+    }
+}

@@ -1,0 +1,279 @@
+//! A model on its way into a file.
+//!
+//! Weights: what was inline stays part of the model. If the result is text, large weights are put into a file beside
+//! it, with a mark that lets them come back into place byte for byte. What is external in a binary model stays so
+//! unless [`SaveOptions::weights`] says otherwise.
+
+use crate::error::Error;
+use crate::files::{Guard, Moved, Reads, WriteModel, locations, plain, put, resolve};
+use crate::loaded::Loaded;
+use crate::source::{Form, undecodable};
+use crate::text::Text;
+use onnx_ir::{Diagnostic, Model};
+use onnx_proto::external::{self, DataFile, Folder, Layout, Which, externalize, internalize, relocate};
+use onnx_proto::{FileKind, FormatError};
+use onnx_text::{Profile, RaiseOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Where the weights of a model are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Weights {
+    /// All in the result itself
+    Inline,
+    /// In one file beside the result, but for small ones
+    Sidecar,
+    /// In a folder beside the result, each in a file of its own, but for small ones
+    Files,
+    /// Where they are
+    Keep,
+}
+
+/// A tensor of more bytes goes into a file beside a text.
+pub const LARGE: u64 = 16 << 10;
+/// [`Weights::Sidecar`] and [`Weights::Files`] leave smaller tensors inline, as the Python package does.
+const SMALL: u64 = 1 << 10;
+
+/// How a model is written.
+#[derive(Clone, Debug, Default)]
+pub struct SaveOptions {
+    /// The form; `None`: the one that the name of the file says.
+    pub form: Option<Form>,
+    /// Where weights go; `None`: those of a text that are large go beside it, others stay where they are.
+    pub weights: Option<Weights>,
+    /// Which forms a text may have.
+    pub profile: Profile,
+    /// Whether the checksums of external weights are compared when they are read. Those of a text always are.
+    pub verify_checksums: bool,
+    /// Files that must not be replaced, beside those that the model was read from.
+    pub reads: Reads,
+}
+
+/// What came of writing a model.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+#[must_use = "some of the model may not have been written"]
+pub struct Saved {
+    /// Whether there is a result. Otherwise `losses` are errors.
+    pub is_written: bool,
+    /// What the form cannot say.
+    pub losses: Vec<Diagnostic>,
+    /// Whether the reference parser refuses the text.
+    pub is_extended: bool,
+    /// Locations of the files of weights that were written beside the model, with their bytes.
+    pub beside: Vec<(String, u64)>,
+}
+
+impl Loaded {
+    /// Writes the model into a file, in the form that its name says, as a whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if the name says no form, or a file would be replaced that is not the model's own; [`Error::Model`] if
+    /// weights cannot be read, or the form cannot hold the model.
+    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let saved = self.save_with(path.as_ref(), &SaveOptions::default())?;
+        if saved.is_written { Ok(()) } else { Err(Error::Model(saved.losses)) }
+    }
+
+    /// The same with options. Where weights are read or moved, the model says where they are afterwards.
+    ///
+    /// # Errors
+    ///
+    /// See [`save`](Self::save).
+    pub fn save_with(&mut self, path: &Path, options: &SaveOptions) -> Result<Saved, Error> {
+        self.deliver(Some(path), &mut io::sink(), options)
+    }
+
+    /// Writes the model to a stream; weights cannot go beside it.
+    ///
+    /// # Errors
+    ///
+    /// See [`save`](Self::save).
+    pub fn write_to(&mut self, out: &mut dyn Write, options: &SaveOptions) -> Result<Saved, Error> {
+        self.deliver(None, out, options)
+    }
+
+    /// The model as text.
+    pub fn text(&self) -> String {
+        Text::commented(&self.model, &RaiseOptions::default(), &self.comments()).to_text()
+    }
+
+    fn deliver(
+        &mut self,
+        path: Option<&Path>,
+        out: &mut dyn Write,
+        options: &SaveOptions,
+    ) -> Result<Saved, Error> {
+        let form = options.form.or_else(|| path.and_then(Form::of_name));
+        let form = match (form, path) {
+            (Some(form), _) => form,
+            (None, None) => Form::Text,
+            (None, Some(path)) => {
+                let name = path.display();
+                return Err(Error::Refused(format!("the name of {name} does not say which form to write")));
+            }
+        };
+        let mut reads = options.reads.clone();
+        if let Some(own) = &self.file().path {
+            reads.note(own);
+            // Also what stays in its files.
+            reads.note_external(&self.model, own);
+        }
+        let files = self.place_weights(path, form, options, &mut reads)?;
+        let is_own = |path: &Path| self.file().path.as_deref().is_some_and(|own| is_same(path, own));
+        let guard = Guard::new(&reads);
+        // What is the input was asked for; with it go its own weights.
+        let guard = if path.is_some_and(is_own) { guard.even_read() } else { guard };
+        self.write(path.map(|path| (path, guard)), out, form, &files, options.profile)
+    }
+
+    /// Moves weights to where they are wanted.
+    fn place_weights(
+        &mut self,
+        to: Option<&Path>,
+        form: Form,
+        options: &SaveOptions,
+        reads: &mut Reads,
+    ) -> Result<Vec<DataFile>, Error> {
+        let is_text = form == Form::Text;
+        let take = match options.weights {
+            Some(Weights::Keep) => None,
+            Some(Weights::Inline) => Some(Which::All),
+            Some(Weights::Sidecar | Weights::Files) if !is_text => Some(Which::All),
+            // What is external stays so, or a text could not be converted back.
+            Some(Weights::Sidecar | Weights::Files) | None => Some(Which::Marked),
+        };
+        let own = self.file().path.clone();
+        // A text has weights of its own beside it, which may be those of another.
+        let is_summed = options.verify_checksums || self.file().form == Form::Text;
+        let model = &mut self.model;
+        if let Some(which) = take {
+            let is_needed = if which == Which::All {
+                external::is_stored_outside(model)
+            } else {
+                external::has_marks(model)
+            };
+            let own = match &own {
+                Some(own) => own.as_path(),
+                None if !is_needed => Path::new(""),
+                None => {
+                    let name = &self.file().name;
+                    return Err(Error::Refused(format!(
+                        "weights are in files beside the model, and {name} has none"
+                    )));
+                }
+            };
+            let mut folder = Folder::of(own);
+            let found = internalize(model, which, &mut |model, tensor, entity| {
+                folder.load(model, tensor, entity, is_summed)
+            });
+            reads.note_read(&folder);
+            if !found.is_empty() {
+                return Err(Error::Model(found));
+            }
+        }
+        let at_least = match options.weights {
+            Some(Weights::Sidecar | Weights::Files) => SMALL,
+            None if is_text && to.is_some() => LARGE,
+            None | Some(Weights::Inline | Weights::Keep) => return Ok(Vec::new()),
+        };
+        let Some(path) = to else {
+            return Err(Error::refused(
+                "weights cannot go beside a stream: write a file, or keep weights inline",
+            ));
+        };
+        let shown = path.display();
+        let resolved = resolve(path).map_err(|error| Error::write(&shown.to_string(), error))?;
+        let Some(name) = resolved.file_name().and_then(|name| name.to_str()) else {
+            return Err(Error::Refused(format!("{shown} is no name that a model can refer to")));
+        };
+        let (data, folder) = (format!("{name}.data"), format!("{name}.weights"));
+        let layout = match options.weights {
+            Some(Weights::Files) => Layout::Each(&folder),
+            Some(Weights::Sidecar | Weights::Inline | Weights::Keep) | None => Layout::One(&data),
+        };
+        let own = [Path::new(&data), Path::new(&folder)];
+        if locations(model).any(|location| own.iter().any(|own| plain(location).starts_with(own))) {
+            return Err(Error::Refused(format!(
+                "the model has weights in {data} already, which would be replaced: choose another name"
+            )));
+        }
+        Ok(externalize(model, at_least, layout, is_text))
+    }
+
+    fn write(
+        &self,
+        to: Option<(&Path, Guard<'_>)>,
+        out: &mut dyn Write,
+        form: Form,
+        files: &[DataFile],
+        profile: Profile,
+    ) -> Result<Saved, Error> {
+        let mut out = out;
+        let mut deliver = |write: &WriteModel<'_>| match to {
+            Some((path, guard)) => put(path, guard, files, write),
+            None => {
+                write(&[], &mut out).and_then(|()| out.flush()).map_err(|error| Error::write("stdout", error))
+            }
+        };
+        let size = |file: &DataFile| file.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum();
+        let beside = files.iter().map(|file| (file.location.clone(), size(file))).collect();
+        let mut saved = Saved { is_written: true, beside, ..Saved::default() };
+        if form == Form::Text {
+            let visible = to.is_none() && profile == Profile::Onnx;
+            let options = RaiseOptions { profile, visible, ..RaiseOptions::default() };
+            let comments = self.comments();
+            let text = Text::commented(&self.model, &options, &comments);
+            saved.losses = text.losses().to_vec();
+            saved.is_extended = text.is_extended();
+            if text.is_lost() {
+                saved.is_written = false;
+                saved.losses.iter_mut().for_each(Diagnostic::deny);
+                return Ok(saved);
+            }
+            deliver(&|moved, out| match moved {
+                [] => text.write(out),
+                _ => Text::commented(&relocated(&self.model, moved), &options, &comments).write(out),
+            })?;
+            return Ok(saved);
+        }
+        let encoded = onnx_proto::write(&self.model).map_err(|error| {
+            Error::Refused(format!("{error}: put the weights into a file of their own (--weights sidecar)"))
+        })?;
+        let content =
+            document(form, encoded).map_err(|error| Error::Model(vec![undecodable(form, &error)]))?;
+        deliver(&|moved, out| {
+            if moved.is_empty() {
+                return out.write_all(&content);
+            }
+            let encoded = onnx_proto::write(&relocated(&self.model, moved)).map_err(io::Error::other)?;
+            out.write_all(&document(form, encoded).map_err(|error| io::Error::other(error.message))?)
+        })?;
+        Ok(saved)
+    }
+}
+
+/// Whether two paths lead to one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let is_same_path = matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    let id = |path: &Path| path.metadata().ok().and_then(|metadata| crate::files::id(&metadata));
+    is_same_path || id(a).is_some_and(|file| Some(file) == id(b))
+}
+
+/// A model in wire format in the form that is wanted.
+fn document(to: Form, encoded: Vec<u8>) -> Result<Vec<u8>, FormatError> {
+    match to {
+        Form::Text | Form::Binary => Ok(encoded),
+        Form::Json => onnx_proto::json::to_json(&encoded, FileKind::Model).map(String::into_bytes),
+        Form::Textproto => onnx_proto::textproto::to_text(&encoded, FileKind::Model).map(String::into_bytes),
+    }
+}
+
+/// The model with its weights in files of other names.
+fn relocated(model: &Model, moved: &[Moved]) -> Model {
+    let mut model = model.clone();
+    moved.iter().for_each(|Moved { from, to }| relocate(&mut model, from, to));
+    model
+}

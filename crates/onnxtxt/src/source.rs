@@ -1,0 +1,213 @@
+//! What a file is: in which form it is written, and which message it holds.
+
+use crate::error::Error;
+use crate::loaded::Loaded;
+use bytes::Bytes;
+use onnx_ir::Diagnostic;
+use onnx_ir::diag::{Place, Span, code};
+use onnx_proto::{FileKind, FormatError};
+use std::path::{Path, PathBuf};
+
+/// The ways to write a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Form {
+    /// ONNX text (.onnxtxt, .onnxtext)
+    #[cfg_attr(feature = "clap", value(alias = "onnxtxt"))]
+    Text,
+    /// Protobuf (.onnx, .pb)
+    #[cfg_attr(feature = "clap", value(alias = "onnx"))]
+    Binary,
+    /// JSON as protobuf defines it (.json)
+    Json,
+    /// Protobuf's own text form (.txtpb, .textproto)
+    Textproto,
+}
+
+impl Form {
+    /// The form that a name of a file promises.
+    pub fn of_name(path: &Path) -> Option<Form> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "onnx" | "pb" => Some(Form::Binary),
+            "onnxtxt" | "onnxtext" => Some(Form::Text),
+            "json" => Some(Form::Json),
+            "txtpb" | "textproto" | "pbtxt" | "prototxt" => Some(Form::Textproto),
+            _ => None,
+        }
+    }
+
+    /// How names of such files end.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Form::Text => "onnxtxt",
+            Form::Binary => "onnx",
+            Form::Json => "json",
+            Form::Textproto => "txtpb",
+        }
+    }
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Text => "text",
+            Form::Binary => "binary",
+            Form::Json => "JSON",
+            Form::Textproto => "textproto",
+        }
+    }
+}
+
+/// The content of a file, and what it is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct File {
+    /// What to call it in findings.
+    pub name: String,
+    /// Where it is; `None` for what was in memory.
+    pub path: Option<PathBuf>,
+    /// Its content; mapped, if it is large.
+    pub bytes: Bytes,
+    /// How it is written.
+    pub form: Form,
+    /// Which message it is.
+    pub kind: FileKind,
+}
+
+impl File {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`]: it cannot be read, or is a folder.
+    pub fn open(path: &Path) -> Result<File, Error> {
+        if path.is_dir() {
+            return Err(Error::Refused(format!("{} is a folder", path.display())));
+        }
+        let bytes = onnx_proto::file::open(path).map_err(|error| Error::read(path, error))?;
+        Ok(File::new(path.display().to_string(), Some(path.to_owned()), bytes))
+    }
+
+    /// A file whose content is known: by its content, then by the name of its path, is found what it is.
+    pub fn new(name: String, path: Option<PathBuf>, bytes: Bytes) -> File {
+        let (form, kind) = look(&bytes, path.as_deref());
+        File { name, path, bytes, form, kind }
+    }
+
+    /// The model in it, as much as could be read, with everything that is wrong about the file.
+    pub fn load(&self) -> Loaded {
+        Loaded::of(self.clone())
+    }
+
+    /// Whether it is a file of another kind, of which [`load`](Self::load) says what it is.
+    pub fn is_foreign(&self) -> bool {
+        onnx_proto::foreign(&self.bytes).is_some()
+    }
+
+    /// The finding for a file that is something else than its name says, such as a page of a failed download.
+    pub(crate) fn foreign(&self) -> Option<Diagnostic> {
+        let (what, help) = onnx_proto::foreign(&self.bytes)?;
+        let message = format!("this is {what}");
+        Some(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message).help(help))
+    }
+
+    /// Its text, up to the first byte that is none.
+    pub fn text(&self) -> &str {
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&self.bytes[..error.valid_up_to()]).unwrap_or_default(),
+        }
+    }
+
+    /// Why the file is no text that can be parsed, if it is none.
+    pub fn no_text(&self) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.foreign() {
+            return Some(diagnostic);
+        }
+        if u32::try_from(self.bytes.len()).is_err() {
+            let message = "the text is larger than 4 GiB";
+            return Some(Diagnostic::new(&code::SOURCE_TOO_LARGE, Place::Nowhere, message));
+        }
+        let error = std::str::from_utf8(&self.bytes).err()?;
+        let at = u32::try_from(error.valid_up_to()).unwrap_or(u32::MAX);
+        let byte = self.bytes.get(error.valid_up_to()).copied().unwrap_or_default();
+        let message = format!("byte {at} is 0x{byte:02x}, which is not UTF-8");
+        Some(Diagnostic::new(&code::NOT_UTF8, Span::at(at), message).label("the text ends here"))
+    }
+}
+
+/// The finding for a document that cannot be converted.
+pub fn undecodable(form: Form, error: &FormatError) -> Diagnostic {
+    let place = error.offset.and_then(|offset| u32::try_from(offset).ok());
+    let place = place.map_or(Place::Nowhere, |at| Span::at(at).into());
+    let message = format!("this {} is no model: {}", form.name(), error.message);
+    Diagnostic::new(&code::MODEL_UNDECODABLE, place, message)
+}
+
+/// How a file is written, and what it is: by its content, then by its name.
+fn look(bytes: &[u8], path: Option<&Path>) -> (Form, FileKind) {
+    let named = path.and_then(Form::of_name);
+    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let first = body.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
+    // Messages begin with a small number, text with none.
+    let looks_like_text = first.is_none_or(|byte| byte >= b' ');
+    let kind = onnx_proto::sniff(bytes).filter(|_| !(looks_like_text && named == Some(Form::Text)));
+    if let Some(kind) = kind {
+        return (Form::Binary, kind);
+    }
+    let form = match first {
+        None => named.unwrap_or(Form::Text),
+        Some(b'{') => Form::Json,
+        Some(_) if begins_textproto(body) => Form::Textproto,
+        Some(_) if is_printable(body) => Form::Text,
+        Some(_) => named.unwrap_or(if looks_like_text { Form::Text } else { Form::Binary }),
+    };
+    (form, FileKind::Model)
+}
+
+/// Whether a file begins as text does, which protobuf never does.
+fn is_printable(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(512)];
+    let is_utf8 = std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
+    is_utf8 && start.iter().all(|&byte| byte >= b' ' || byte.is_ascii_whitespace() || byte == 0x0b)
+}
+
+/// Whether text begins with `word:` or `word {`, which ONNX text never does.
+fn begins_textproto(text: &[u8]) -> bool {
+    let mut rest = text.trim_ascii_start();
+    while let Some(comment) = rest.strip_prefix(b"#") {
+        let end = comment.iter().position(|&byte| byte == b'\n').unwrap_or(comment.len());
+        rest = comment[end..].trim_ascii_start();
+    }
+    let end = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).unwrap_or(0);
+    end > 0 && matches!(rest[end..].trim_ascii_start().first(), Some(b':' | b'{'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(bytes: &[u8], name: &str) -> Form {
+        look(bytes, Some(Path::new(name))).0
+    }
+
+    #[test]
+    fn content_comes_before_the_name() {
+        assert_eq!(form(b"\x08\x0a\x3a\x02\x12\x00", "m.onnxtxt"), Form::Binary);
+        assert_eq!(form(b"<ir_version: 10>", "m.onnx"), Form::Text);
+        assert_eq!(form(b"g (float[N] x) => (float[N] y) {}", "m.json"), Form::Text);
+        assert_eq!(form(b"\xef\xbb\xbf # c\n g () => () {}", "m"), Form::Text);
+        assert_eq!(form(b" {\"irVersion\": \"8\"}", "m"), Form::Json);
+        assert_eq!(form(b"# proto-file: x\nir_version: 8\ngraph {}", "m"), Form::Textproto);
+        assert_eq!(form(b"graph { node {} }", "m"), Form::Textproto);
+    }
+
+    #[test]
+    fn the_name_decides_what_is_not_seen() {
+        assert_eq!(form(b"", "m.onnx"), Form::Binary);
+        assert_eq!(form(b"", "m.json"), Form::Json);
+        assert_eq!(form(b"", "m"), Form::Text);
+        assert_eq!(form(b"\0\0\0", "m.bin"), Form::Binary);
+        assert_eq!(form(b"g (float\0[N] x) => () {}", "m.onnxtxt"), Form::Text);
+    }
+}

@@ -1,0 +1,80 @@
+//! Models as text.
+
+use onnx_ir::{Diagnostic, Model};
+use onnx_text::{Comments, FormatOptions, RaiseOptions, Raised, format_to, raise_with};
+use std::io::{self, Write};
+
+/// A model on its way to text.
+#[derive(Debug)]
+pub struct Text(Raised);
+
+impl Text {
+    /// The text of a model without comments.
+    pub fn new(model: &Model, options: &RaiseOptions) -> Text {
+        Text::commented(model, options, &Comments::default())
+    }
+
+    /// A text with the comments of the one that the model was read from.
+    pub fn commented(model: &Model, options: &RaiseOptions, comments: &Comments) -> Text {
+        Text(raise_with(model, options, comments))
+    }
+
+    /// What the profile cannot say.
+    pub fn losses(&self) -> &[Diagnostic] {
+        &self.0.losses
+    }
+
+    /// Whether there is a text at all.
+    pub fn is_lost(&self) -> bool {
+        self.0.source.is_empty() && !self.0.losses.is_empty()
+    }
+
+    /// Whether the reference parser refuses the text.
+    pub fn is_extended(&self) -> bool {
+        self.0.is_extended
+    }
+
+    /// Writes the text piece by piece.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Raised { source, tree, annotated, comments, .. } = &self.0;
+        let mut text = TextWriter::new(out);
+        let written = format_to(&mut text, source, tree, comments, *annotated, &FormatOptions::default());
+        text.finish(written)
+    }
+
+    /// The text as a whole.
+    pub fn to_text(&self) -> String {
+        let Raised { source, tree, annotated, comments, .. } = &self.0;
+        onnx_text::format(source, tree, comments, *annotated, &FormatOptions::default())
+    }
+}
+
+/// Lets what writes text write to what takes bytes; remembers what went wrong there.
+struct TextWriter<'w> {
+    out: &'w mut dyn Write,
+    error: Option<io::Error>,
+}
+
+impl<'w> TextWriter<'w> {
+    fn new(out: &'w mut dyn Write) -> Self {
+        TextWriter { out, error: None }
+    }
+
+    /// What became of the writing.
+    fn finish(self, result: std::fmt::Result) -> io::Result<()> {
+        match (result, self.error) {
+            (_, Some(error)) => Err(error),
+            (Ok(()), None) => Ok(()),
+            (Err(std::fmt::Error), None) => Err(io::Error::other("the text cannot be written")),
+        }
+    }
+}
+
+impl std::fmt::Write for TextWriter<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.out.write_all(text.as_bytes()).map_err(|error| {
+            self.error = Some(error);
+            std::fmt::Error
+        })
+    }
+}
