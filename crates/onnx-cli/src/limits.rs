@@ -18,7 +18,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Round after every node, as the operators are defined; otherwise float16 and bfloat16 are kept in single precision
-    /// between nodes where nobody sees them
+    /// between nodes where nobody sees them, and convolutions may be computed with fewer products
     #[arg(long)]
     exact: bool,
 }

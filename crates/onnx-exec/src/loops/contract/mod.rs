@@ -185,7 +185,7 @@ impl Contraction {
 
     /// Lets Winograd's products compute it, if they can and that is worth it or somebody `must` have them.
     pub(super) fn allow_winograd(&mut self, must: bool) {
-        let is_chosen = Winograd::fits(self) && (must || Winograd::IS_CHOSEN && Winograd::is_worth_it(self));
+        let is_chosen = Winograd::fits(self) && (must || Winograd::is_worth_it(self));
         self.winograd = is_chosen.then(Winograd::default);
     }
 

