@@ -1,6 +1,6 @@
 //! Differences as something to read: for people at a terminal, for pull requests, for browsers, for programs.
 //!
-//! All but [`json`] show the same [`sections`]: lines with a sign, nested by depth.
+//! All but [`json`] show the same `sections`: lines with a sign, nested by depth.
 
 mod html;
 mod sections;
