@@ -3,13 +3,15 @@
 //! - [`protos`]: structs and tables of the wire format, from `proto/`;
 //! - [`schemas`]: signatures of operators and versions of releases, from the installed `onnx` package;
 //! - [`kernels`]: what the installed `onnxruntime` package runs;
-//! - [`examples`]: the list of the operators' examples, from their folder.
+//! - [`examples`]: the list of the operators' examples, from their folder;
+//! - [`map`]: the code map, from the documentation of the modules.
 //!
 //! `--check` writes nothing and fails if a file differs from what would be written; it also holds `proto/` against
 //! the package. What needs the package is left out, loudly, where no Python has it.
 
 mod examples;
 mod kernels;
+mod map;
 mod protos;
 mod schemas;
 
@@ -37,6 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let compiled = protos::compile(&root)?;
     settle(&protos::outputs(&compiled)?, args)?;
     settle(&[examples::output()?], args)?;
+    settle(&map::outputs()?, args)?;
     let Some(python) = python_with_onnx() else {
         let not = if args.check { "NOT CHECKED" } else { "NOT GENERATED" };
         println!(
