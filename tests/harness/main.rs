@@ -46,7 +46,7 @@ fn collect(folder: &Path, prefix: &str, cases: &mut Vec<Case>) {
             collect(&path, &format!("{prefix}{name}/"), cases);
         } else if let Some(stem) = name.strip_suffix(".onnxtxt") {
             let text = std::fs::read_to_string(&path).expect("files of the suite are UTF-8");
-            cases.push(Case { name: format!("{prefix}{stem}"), text, compare: Arc::new(snapshot) });
+            cases.push(Case { name: format!("{prefix}{stem}"), text, host: Arc::new(snapshot) });
         }
     }
 }

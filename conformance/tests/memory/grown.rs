@@ -63,7 +63,8 @@ fn shapes(model: &Model) -> Vec<(String, Vec<DimValue>)> {
 fn choices(shapes: &[(String, Vec<DimValue>)]) -> Vec<Vec<(usize, usize)>> {
     let places = |keep: &dyn Fn(usize, usize, DimValue) -> bool| -> Vec<(usize, usize)> {
         let all = shapes.iter().enumerate();
-        let all = all.flat_map(|(i, (_, dims))| dims.iter().enumerate().map(move |(axis, dim)| (i, axis, *dim)));
+        let all =
+            all.flat_map(|(i, (_, dims))| dims.iter().enumerate().map(move |(axis, dim)| (i, axis, *dim)));
         all.filter(|&(i, axis, dim)| keep(i, axis, dim)).map(|(i, axis, _)| (i, axis)).collect()
     };
     let mut choices: Vec<Vec<(usize, usize)>> = Vec::new();
@@ -100,7 +101,8 @@ fn grow(text: &str, choice: &[(usize, usize)], elements: i64) -> Option<Model> {
     let size = shapes.iter().enumerate().filter_map(|(i, (_, dims))| factor(i, dims)).min()?.max(2);
     let shapes = shapes.iter().enumerate().map(|(i, (name, dims))| {
         let dims = dims.iter().enumerate();
-        let size = |(axis, dim): (usize, &DimValue)| if choice.contains(&(i, axis)) { size } else { small(*dim) };
+        let size =
+            |(axis, dim): (usize, &DimValue)| if choice.contains(&(i, axis)) { size } else { small(*dim) };
         (name.clone(), dims.map(|dim| size(dim).to_string()).collect())
     });
     let options = SetShape { shapes: shapes.collect(), ..SetShape::default() };
@@ -135,7 +137,9 @@ fn examples_of_operators_take_what_they_are_charged_however_large() {
                 runs += usize::from(elements == ELEMENTS[0]);
                 if outcome.taken > outcome.charged / 2 * 3 + BESIDE {
                     let Outcome { taken, charged, .. } = outcome;
-                    faults.push(format!("{name}, {choice:?} of {elements}: takes {taken}, is charged {charged}"));
+                    faults.push(format!(
+                        "{name}, {choice:?} of {elements}: takes {taken}, is charged {charged}"
+                    ));
                 }
             }
             if runs == 0 {

@@ -44,6 +44,20 @@ pub(crate) fn print(results: &Results, shown: Shown) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A value as text with all its elements, without annotations.
+pub(crate) fn literal(name: &str, value: &Value) -> anyhow::Result<String> {
+    let options = RaiseOptions {
+        profile: Profile::Extended,
+        summarize: Some(usize::MAX),
+        metadata: false,
+        visible: true,
+        ..RaiseOptions::default()
+    };
+    let mut names = Names::new();
+    let data = named(value, name, &mut names)?;
+    Ok(print_value(&data, &names, &options).trim_end().to_owned())
+}
+
 /// Prints values as JSON, an object a line.
 pub(crate) fn print_json(results: &Results) -> anyhow::Result<()> {
     output::to_stdout(|out| {

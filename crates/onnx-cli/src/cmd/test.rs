@@ -1,21 +1,24 @@
 //! `onnxtxt test`: golden tests, model texts that say what is expected of them.
 
+mod record;
 mod report;
-mod store;
 
-use crate::files;
+use crate::feed;
+use crate::feed::npy;
 use crate::output;
-use crate::reads::Unreadable;
+use crate::progress::Work;
 use crate::session::{Session, Status};
-use anyhow::{Context as _, bail, ensure};
+use anyhow::ensure;
+use onnx_ir::Model;
 use onnx_text::visible;
-use onnxtxt::golden::{self, Case};
+use onnxtxt::golden::Named;
+use onnxtxt::golden::folder::{Bless, Options, Test, tests};
 use report::Outcome;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
-use store::Store;
+use std::time::{Duration, Instant, SystemTime};
 
 /// Run golden tests
 ///
@@ -29,19 +32,24 @@ Examples:
   onnxtxt test tests --bless                 write the snapshots; look at the diff before you commit it
   onnxtxt test tests --junit report.xml      a report for CI
   onnxtxt test tests --format github         annotations of a GitHub workflow
+  onnxtxt test --record model.onnx -i x.npz  write a first test of a model
 
 Exit status: 0 all passed · 1 some failed · 2 wrong usage, or a file cannot be read or written.")]
 pub(crate) struct Args {
     /// Test files, and folders with such files
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Write the snapshots of what there is now; refused where a pass changes what a model computes, unless `force`
+    /// Write the snapshots of what there is now; refused where a pass changes what a model computes, unless `force`, which notes
+    /// the difference in the test
     #[arg(long, value_name = "force", num_args = 0..=1, require_equals = true, default_missing_value = "safe")]
     #[arg(value_parser = ["safe", "force"])]
     bless: Option<String>,
     /// Run only tests with this in their name
     #[arg(long, value_name = "S")]
     filter: Option<String>,
+    /// Run only tests with this tag (`#! tags NAME`)
+    #[arg(long, value_name = "NAME")]
+    tag: Vec<String>,
     /// List the tests instead of running them
     #[arg(long)]
     list: bool,
@@ -51,37 +59,53 @@ pub(crate) struct Args {
     /// Folder of the snapshots, if they are not beside the tests
     #[arg(long, value_name = "DIR")]
     snapshots: Option<PathBuf>,
-}
-
-/// A test and the file it is in.
-struct Test {
-    file: PathBuf,
-    case: Case,
-    store: Arc<Store>,
+    /// Run the tests again whenever a file in the folders changes, until interrupted
+    #[arg(long, conflicts_with_all = ["list", "record"])]
+    watch: bool,
+    #[command(flatten)]
+    record: record::RecordArgs,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let mut tests = Vec::new();
+    if let Some(model) = &args.record.record {
+        return record::run(model, &args.record, session);
+    }
+    loop {
+        let before = times(&args.paths);
+        let status = once(args, session)?;
+        if !args.watch {
+            return Ok(status);
+        }
+        // Snapshots that this run has written are not a change.
+        let before = if args.bless.is_some() { times(&args.paths) } else { before };
+        while times(&args.paths) == before {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+}
+
+fn once(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let options = options(args);
+    let mut all = Vec::new();
     for path in &args.paths {
-        let before = tests.len();
-        collect(path, args, &mut tests)?;
-        ensure!(tests.len() > before, "there are no tests in {}", path.display());
+        let found = tests(path, &options)?;
+        ensure!(!found.is_empty(), "there are no tests in {}", path.display());
+        all.extend(found);
     }
     if let Some(filter) = &args.filter {
-        tests.retain(|test| test.case.name.contains(filter.as_str()));
-        ensure!(!tests.is_empty(), "no test has `{filter}` in its name");
+        all.retain(|test| test.name().contains(filter.as_str()));
+        ensure!(!all.is_empty(), "no test has `{filter}` in its name");
+    }
+    if !args.tag.is_empty() {
+        all.retain(|test| args.tag.iter().any(|tag| test.tags.contains(tag)));
+        ensure!(!all.is_empty(), "no test has the tag `{}`", args.tag.join("` or `"));
     }
     if args.list {
-        let names: String = tests.iter().map(|test| visible(&test.case.name).into_owned() + "\n").collect();
+        let names: String = all.iter().map(|test| visible(test.name()).into_owned() + "\n").collect();
         output::to_people(&names)?;
         return Ok(Status::Clean);
     }
-    let outcomes = run_all(&tests, args);
-    for (test, outcome) in tests.iter().zip(&outcomes) {
-        if outcome.failure.is_none() && args.bless.is_some() {
-            test.store.write()?;
-        }
-    }
+    let outcomes = run_all(&all, session);
     if let Some(path) = &args.junit {
         let document = report::junit(&outcomes);
         output::to_file(path, |out| out.write_all(document.as_bytes()))?;
@@ -92,82 +116,84 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::of(outcomes.iter().all(|outcome| outcome.failure.is_none())))
 }
 
-/// The tests of a file or folder, in the order of their names.
-fn collect(path: &Path, args: &Args, tests: &mut Vec<Test>) -> anyhow::Result<()> {
-    let is_folder = path.is_dir();
-    for file in files::expand(std::slice::from_ref(&path.to_owned()), &["onnxtxt", "onnxtext"])? {
-        let cannot = || Unreadable::new(&file);
-        let bytes = std::fs::read(&file).with_context(cannot)?;
-        let Ok(text) = String::from_utf8(bytes) else {
-            if is_folder {
-                continue;
-            }
-            bail!("{} is not a text", file.display());
-        };
-        // Models without directives may lie beside the tests.
-        let is_test = text.lines().any(|line| line.starts_with("#!") || line.starts_with("#---"));
-        if is_folder && !is_test {
-            continue;
-        }
-        let root = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
-        let stem = file.strip_prefix(root).unwrap_or(&file).with_extension("");
-        let name = stem.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>();
-        let name = name.join("/");
-        let cases = golden::split(&text)
-            .map_err(|(line, why)| anyhow::anyhow!("{}:{line}: {why}", file.display()))?;
-        for (part, text) in cases {
-            let base = match &args.snapshots {
-                Some(folder) => folder.join(&stem),
-                None => file.with_extension(""),
-            };
-            let store = Arc::new(Store::new(base, part.as_deref(), args.bless.is_some()));
-            let name = part.map_or_else(|| name.clone(), |part| format!("{name}/{part}"));
-            let compare = Arc::clone(&store);
-            let compare = Arc::new(move |_: &Case, what: &str, content: &str| compare.compare(what, content));
-            tests.push(Test { file: file.clone(), case: Case { name, text, compare }, store });
-        }
+fn options(args: &Args) -> Options {
+    Options {
+        bless: match args.bless.as_deref() {
+            None => Bless::No,
+            Some("force") => Bless::Force,
+            Some(_) => Bless::Safe,
+        },
+        snapshots: args.snapshots.clone(),
+        values: Some(Arc::new(values)),
+        onnxruntime: Some(Arc::new(onnxruntime)),
     }
-    Ok(())
+}
+
+/// The values of a file; of a single one, the name that the file gives it, or none.
+fn values(path: &Path) -> Result<Named, String> {
+    let read = || {
+        if npy::is_archive(path) {
+            let bytes = onnx_proto::file::open(path)?;
+            let arrays = npy::read_all(&bytes, |_| None)?;
+            return Ok(arrays.into_iter().map(|(name, tensor)| (name, tensor.into())).collect());
+        }
+        let (value, name) = feed::file(path)?;
+        Ok(vec![(name.unwrap_or_default(), value)])
+    };
+    read().map_err(|error: anyhow::Error| format!("{}: {error:#}", path.display()))
+}
+
+fn onnxruntime(model: &Model, inputs: &Named) -> Result<Named, String> {
+    match super::compare::ort::run(model, inputs) {
+        Ok((results, _)) => Ok(results),
+        Err(error) => Err(format!("{error:#}")),
+    }
 }
 
 /// Runs the tests on the processors that there are; the outcomes have the order of the tests.
-fn run_all(tests: &[Test], args: &Args) -> Vec<Outcome> {
+fn run_all(tests: &[Test], session: &Session) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Outcome)>> = Mutex::default();
+    let done: Mutex<BTreeMap<usize, Outcome>> = Mutex::default();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(tests.len());
+    let work = Mutex::new(Work::begin(session, format!("{} tests", tests.len())));
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(test) = tests.get(index) else { break };
+                    let now = format!("{} of {}: {}", index + 1, tests.len(), test.name());
+                    work.lock().unwrap_or_else(PoisonError::into_inner).now(now);
                     let start = Instant::now();
-                    let failure = run_one(test, args).err();
+                    let failure = test.run().err();
                     let outcome = Outcome {
-                        name: test.case.name.clone(),
+                        name: test.name().to_owned(),
                         file: test.file.display().to_string(),
                         failure,
                         time: start.elapsed(),
                     };
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, outcome));
+                    done.lock().unwrap_or_else(PoisonError::into_inner).insert(index, outcome);
                 }
             });
         }
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, outcome)| outcome).collect()
+    done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
-fn run_one(test: &Test, args: &Args) -> Result<(), String> {
-    golden::run(&test.case)?;
-    if args.bless.as_deref() == Some("safe") && test.store.has_changes() {
-        let why = match golden::changed_results(&test.case) {
-            Ok(None) => return Ok(()),
-            Ok(Some(how)) => how,
-            Err(why) => format!("the results before and after the pass cannot be compared: {why}"),
-        };
-        return Err(format!("not blessed, because results change (`--bless=force` does it anyway):\n{why}"));
+/// When each file in the folders was changed last.
+fn times(paths: &[PathBuf]) -> BTreeMap<PathBuf, SystemTime> {
+    let mut times = BTreeMap::new();
+    let mut open: Vec<PathBuf> = paths.to_vec();
+    while let Some(path) = open.pop() {
+        let Ok(metadata) = std::fs::metadata(&path) else { continue };
+        if metadata.is_dir() {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            // What programs write for themselves is hidden.
+            let shown = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+            open.extend(shown.map(|entry| entry.path()));
+        } else if let Ok(time) = metadata.modified() {
+            times.insert(path, time);
+        }
     }
-    Ok(())
+    times
 }

@@ -104,6 +104,11 @@ impl FeedArgs {
     }
 }
 
+/// The value of a file of which nothing is declared, and its name, if the file has one.
+pub(crate) fn file(path: &Path) -> anyhow::Result<(Value, Option<String>)> {
+    files::named(path, &Model::default(), None)
+}
+
 /// The finding for an input that takes more memory than the run may.
 fn beyond(error: anyhow::Error, place: Place) -> anyhow::Result<Diagnostic> {
     match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {

@@ -137,3 +137,116 @@ fn the_examples_of_the_documentation_pass() {
         folder.run(&["test"]).expect(0);
     }
 }
+
+#[test]
+fn checks_belong_to_the_directive_above_them() {
+    let head =
+        "#! print\n# CHECK: Identity(x)\n#! pass remove-no-ops\n# CHECK: Add(x, x)\n# CHECK-NOT: Identity\n";
+    tested(&with(head), 0);
+    let wrong = tested(&with(&head.replace("Identity(x)", "Add(x, x)")), 1);
+    assert!(wrong.contains("line 2: `CHECK: Add(x, x)` is not found"), "{wrong}");
+}
+
+#[test]
+fn conversions_are_tested_like_passes() {
+    let head = "#! convert-opset=13\n#! expect same as before the pass\n# CHECK: \"\": 13\n";
+    tested(&with(head), 0);
+    tested(&with("#! convert-opset=1000\n"), 1);
+    tested(&with("#! convert-opset=what\n"), 1);
+}
+
+#[test]
+fn values_and_models_may_be_in_files() {
+    let folder = Folder::new(&[("m.onnx", &crate::binary(MODEL)), ("n.onnxtxt", MODEL.as_bytes())]);
+    folder.write("x.onnxtxt", b"float[2] x = {1, 2}");
+    let head = "#! model m.onnx\n#! check\n#! interface\n# CHECK: input x float[2]\n# CHECK: operator Add 1\n#! run\n";
+    folder.write(
+        "a.onnxtxt",
+        format!("{head}#! input float[2] x = {{1, 2}}\n#! expect float[2] y = {{2, 4}}\n").as_bytes(),
+    );
+    assert_eq!(folder.run(&["test"]).expect(0).text(), "1 passed, 0 failed\n");
+
+    folder.run(&["run", "m.onnx", "--random", "-o", "y.npz"]).expect(0);
+    folder.write("b.onnxtxt", b"#! model m.onnx\n#! run\n#! input float[2] x = {1, 2}\n#! expect y.npz\n");
+    let failed = folder.run(&["test", "b.onnxtxt"]).expect(1).text().to_owned();
+    assert!(failed.contains("output `y`: 2 of 2 elements differ"), "{failed}");
+
+    let other = MODEL.replace("Add(t, t)", "Mul(t, t)");
+    folder.write("other.onnxtxt", other.as_bytes());
+    folder.write("c.onnxtxt", with("#! expect same as n.onnxtxt\n").as_bytes());
+    folder.run(&["test", "c.onnxtxt"]).expect(0);
+    folder.write("c.onnxtxt", with("#! expect same as other.onnxtxt rtol=1e-3\n").as_bytes());
+    let failed = folder.run(&["test", "c.onnxtxt"]).expect(1).text().to_owned();
+    assert!(failed.contains("the first result that differs is `y` of Add: it "), "{failed}");
+
+    for head in [
+        "#! model nowhere.onnx\n#! run\n",
+        "#! model m.onnx\n#! fmt\n",
+        "#! run\n#! input nowhere.npz\n",
+        "#! model\n",
+    ] {
+        folder.write("d.onnxtxt", with(head).as_bytes());
+        folder.run(&["test", "d.onnxtxt"]).expect(1);
+    }
+}
+
+#[test]
+fn onnx_runtime_is_asked() {
+    if std::env::var_os("ONNXTXT_PYTHON").is_none() {
+        // CI has it.
+        return;
+    }
+    tested(&with("#! expect same as onnxruntime\n"), 0);
+    let random = with("#! expect same as onnxruntime\n").replace("Identity(x)", "RandomNormalLike(x)");
+    let failed = tested(&random, 1);
+    assert!(failed.contains("compared with ONNX Runtime"), "{failed}");
+}
+
+#[test]
+fn tests_are_chosen_by_tags() {
+    let text = format!("#--- one\n#! tags slow\n#! check\n{MODEL}#--- two\n#! check\n{MODEL}");
+    let folder = Folder::new(&[("a.onnxtxt", text.as_bytes())]);
+    assert_eq!(folder.run(&["test", "--tag", "slow", "--list"]).expect(0).text(), "a/one\n");
+    folder.run(&["test", "--tag", "fast"]).expect(2);
+}
+
+#[test]
+fn a_first_test_of_a_model_is_recorded() {
+    let folder = Folder::new(&[("m.onnx", &crate::binary(MODEL))]);
+    folder.run(&["test", "--record", "m.onnx"]).expect(0);
+    let test = String::from_utf8(folder.read("m.test.onnxtxt")).unwrap();
+    assert!(
+        test.starts_with("#! model m.onnx\n#! check\n#! interface\n#! run\n#! input float[2] x = {"),
+        "{test}"
+    );
+    assert_eq!(folder.run(&["test", "."]).expect(0).text(), "1 passed, 0 failed\n");
+    folder.run(&["test", "--record", "m.onnx"]).expect(2);
+
+    folder.write("m.onnx", &crate::binary(&MODEL.replace("Add(t, t)", "Mul(t, t)")));
+    let failed = folder.run(&["test", "."]).expect(1).text().to_owned();
+    assert!(failed.contains("operator Mul 1"), "{failed}");
+
+    let large = MODEL.replace("float[2]", "float[200]");
+    folder.write("l.onnx", &crate::binary(&large));
+    folder.run(&["test", "--record", "l.onnx", "--seed", "3"]).expect(0);
+    assert!(folder.names().contains(&"l.test.outputs.npz".to_owned()), "{:?}", folder.names());
+    folder.run(&["test", "l.test.onnxtxt"]).expect(0);
+}
+
+/// No pass changes results, but fewer random operators draw other numbers.
+#[test]
+fn a_forced_snapshot_says_what_has_changed() {
+    let text = with("#! pass dead-code\n")
+        .replace("Identity(x)", "RandomNormalLike(x)")
+        .replace("Add(t, t)", "RandomUniformLike(x)");
+    let folder = Folder::new(&[("a.onnxtxt", text.as_bytes())]);
+    let refused = folder.run(&["test", "--bless"]).expect(1).text().to_owned();
+    assert!(refused.contains("not blessed, because results change"), "{refused}");
+    assert_eq!(folder.names(), ["a.onnxtxt"]);
+    for _ in 0..2 {
+        folder.run(&["test", "--bless=force"]).expect(0);
+    }
+    let noted = String::from_utf8(folder.read("a.onnxtxt")).unwrap();
+    assert_eq!(noted.matches("\n# Results change: output `y`").count(), 1, "{noted}");
+    folder.run(&["test"]).expect(0);
+}

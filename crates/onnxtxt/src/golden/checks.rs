@@ -27,14 +27,17 @@ struct Check<'t> {
 
 type Captures = BTreeMap<String, String>;
 
-/// Whether a text has such lines.
-pub(super) fn has_checks(text: &str) -> bool {
-    text.lines().any(|line| line.trim_start().starts_with("# CHECK"))
+/// Whether some of these lines, which have numbers, are checks.
+pub(super) fn has_checks<'t>(lines: impl IntoIterator<Item = (usize, &'t str)>) -> bool {
+    lines.into_iter().any(|(_, line)| line.trim_start().starts_with("# CHECK"))
 }
 
-/// Compares an output with the lines of a text.
-pub(super) fn compare(text: &str, output: &str) -> Result<(), String> {
-    let checks = parse(text)?;
+/// Compares an output with the checks among these lines.
+pub(super) fn compare<'t>(
+    lines: impl IntoIterator<Item = (usize, &'t str)>,
+    output: &str,
+) -> Result<(), String> {
+    let checks = parse(lines)?;
     // The comments of the test are no output.
     let lines: Vec<String> =
         output.lines().filter(|line| !line.trim_start().starts_with("# CHECK")).map(squeeze).collect();
@@ -80,9 +83,9 @@ fn missed(check: &Check<'_>, lines: &[String], at: usize) -> String {
     format!("line {}: `{name}: {}` is not found; the output goes on with\n{rest}", check.line, check.pattern)
 }
 
-fn parse(text: &str) -> Result<Vec<Check<'_>>, String> {
+fn parse<'t>(lines: impl IntoIterator<Item = (usize, &'t str)>) -> Result<Vec<Check<'t>>, String> {
     let mut checks = Vec::new();
-    for (line, content) in (1..).zip(text.lines()) {
+    for (line, content) in lines {
         let Some(rest) = content.trim_start().strip_prefix("# CHECK") else { continue };
         let (suffix, pattern) = rest
             .split_once(':')
@@ -145,7 +148,9 @@ fn match_here(pattern: &str, line: &str, captures: &Captures) -> Option<Captures
 
 #[cfg(test)]
 mod tests {
-    use super::compare;
+    fn compare(text: &str, output: &str) -> Result<(), String> {
+        super::compare((1..).zip(text.lines()), output)
+    }
 
     const OUTPUT: &str = "a = Add(x, y)\n   b = Relu(a)\nc = Mul(b, a)\n";
 

@@ -33,6 +33,17 @@ pub(crate) enum Directive {
     Run,
     /// An input of `run`.
     Input(String, Value),
+    /// Inputs of `run` in a file: of one array, under this name.
+    Inputs {
+        name: Option<String>,
+        file: String,
+    },
+    /// The model is in this file.
+    Model(String),
+    /// Inputs, outputs, operator sets and operators.
+    Interface,
+    /// Names by which tests are chosen.
+    Tags(Vec<String>),
     /// What is expected of the outputs.
     Expect(Expected),
 }
@@ -42,12 +53,45 @@ pub(crate) enum Directive {
 pub(crate) enum Expected {
     /// That this output is this value.
     Value { name: String, value: Value, tolerance: Tolerance },
+    /// That those in a file have the values there.
+    File { file: String, tolerance: Tolerance },
     /// That passes do not change them.
     SameAsBefore,
+    /// That another model has the same ones, for the same inputs.
+    SameAs { file: String, tolerance: Tolerance },
+    /// That ONNX Runtime computes them.
+    SameAsOnnxRuntime { tolerance: Tolerance },
+}
+
+impl Directive {
+    /// Whether it has an output that a snapshot or `# CHECK:` lines describe.
+    pub(crate) fn has_output(&self) -> bool {
+        match self {
+            Directive::Render(_)
+            | Directive::Json(_)
+            | Directive::Fix(..)
+            | Directive::Fmt
+            | Directive::Print { .. }
+            | Directive::Infer
+            | Directive::Schedule
+            | Directive::Pass(_)
+            | Directive::Interface => true,
+            Directive::Check(_)
+            | Directive::Roundtrip
+            | Directive::Target(_)
+            | Directive::Finds(_)
+            | Directive::Run
+            | Directive::Input(..)
+            | Directive::Inputs { .. }
+            | Directive::Model(_)
+            | Directive::Tags(_)
+            | Directive::Expect(_) => false,
+        }
+    }
 }
 
 /// The first words of directives.
-const VERBS: [&str; 18] = [
+const VERBS: [&str; 22] = [
     "check",
     "render",
     "json",
@@ -66,15 +110,32 @@ const VERBS: [&str; 18] = [
     "run",
     "input",
     "expect",
+    "convert-opset",
+    "interface",
+    "model",
+    "tags",
 ];
 
-/// The `#!` lines among the comments that a file begins with.
-pub(crate) fn parse(text: &str) -> Result<Vec<Directive>, String> {
+/// The names by which a test can be chosen.
+///
+/// # Errors
+///
+/// A directive that is not understood.
+pub fn tags(text: &str) -> Result<Vec<String>, String> {
+    let tags = parse(text)?.into_iter().filter_map(|(_, directive)| match directive {
+        Directive::Tags(names) => Some(names),
+        _ => None,
+    });
+    Ok(tags.flatten().collect())
+}
+
+/// The `#!` lines among the comments that a file begins with, with their numbers.
+pub(crate) fn parse(text: &str) -> Result<Vec<(usize, Directive)>, String> {
     let head = text.lines().take_while(|line| line.starts_with('#') || line.trim().is_empty());
     let mut directives = Vec::new();
     for (number, line) in (1..).zip(head) {
         if let Some(line) = line.strip_prefix("#!") {
-            directives.push(directive(line).map_err(|why| format!("line {number}: {why}"))?);
+            directives.push((number, directive(line).map_err(|why| format!("line {number}: {why}"))?));
         }
     }
     match Ok(directives) {
@@ -93,8 +154,11 @@ fn directive(line: &str) -> Result<Directive, String> {
     let rest: Vec<&str> = words.clone().collect();
     let argument = line.trim().strip_prefix(verb).unwrap_or_default().trim();
     match verb {
-        "input" => return literal(argument).map(|(name, value)| Directive::Input(name, value)),
+        "input" => return input(argument),
         "expect" => return expected(argument).map(Directive::Expect),
+        "model" if argument.is_empty() => return Err("`#! model` needs a file".to_owned()),
+        "model" => return Ok(Directive::Model(argument.to_owned())),
+        "tags" => return Ok(Directive::Tags(rest.iter().map(|&tag| tag.to_owned()).collect())),
         _ => {}
     }
     if let ("target", [name]) = (verb, &rest[..]) {
@@ -147,11 +211,29 @@ fn directive(line: &str) -> Result<Directive, String> {
         "infer" => Ok(Directive::Infer),
         "schedule" | "lower" => Ok(Directive::Schedule),
         "run" => Ok(Directive::Run),
+        "interface" => Ok(Directive::Interface),
         other => Err(unknown_verb(other)),
     }
 }
 
-/// `float[2] y = {1, 2} rtol=1e-3`, or `same as before the pass`.
+/// Whether a text is the name of a file with values.
+fn is_file_of_values(text: &str) -> bool {
+    [".npz", ".npy", ".pb"].iter().any(|end| text.ends_with(end)) && !text.contains(['{', '\n'])
+}
+
+/// `float[2] x = {1, 2}`, `inputs.npz`, or `x = x.npy`.
+fn input(text: &str) -> Result<Directive, String> {
+    if !is_file_of_values(text) {
+        return literal(text).map(|(name, value)| Directive::Input(name, value));
+    }
+    let (name, file) = match text.split_once(" = ") {
+        Some((name, file)) => (Some(name.trim().to_owned()), file.trim()),
+        None => (None, text),
+    };
+    Ok(Directive::Inputs { name, file: file.to_owned() })
+}
+
+/// `float[2] y = {1, 2} rtol=1e-3`, `outputs.npz`, `same as before the pass`, `same as other.onnx`, or `same as onnxruntime`.
 fn expected(text: &str) -> Result<Expected, String> {
     if text == "same as before the pass" {
         return Ok(Expected::SameAsBefore);
@@ -170,6 +252,14 @@ fn expected(text: &str) -> Result<Expected, String> {
         }
         *field = number;
         rest = front.trim_end();
+    }
+    match rest.strip_prefix("same as ").map(str::trim) {
+        Some("onnxruntime") => return Ok(Expected::SameAsOnnxRuntime { tolerance }),
+        Some(file) => return Ok(Expected::SameAs { file: file.to_owned(), tolerance }),
+        None => {}
+    }
+    if is_file_of_values(rest) {
+        return Ok(Expected::File { file: rest.to_owned(), tolerance });
     }
     let (name, value) = literal(rest)?;
     Ok(Expected::Value { name, value, tolerance })

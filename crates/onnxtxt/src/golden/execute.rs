@@ -1,13 +1,14 @@
 //! `#! run` and `#! expect`: what a model computes.
 
-use super::Case;
+use super::context::Context;
 use super::directives::{Directive, Expected};
 use super::passes::{self, Step};
-use super::run::sound;
 use super::values::{Tolerance, difference};
+use super::{Case, Named};
 use onnx_exec::{CompileOptions, Executable, Random, RunOptions, Tensor, Value, compile};
 use onnx_ir::{Dim, DimValue, ElemType, Model, Port, TypeKind};
 use onnx_ops::opset::registry_of;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -17,71 +18,139 @@ const SYMBOLIC: usize = 2;
 const MAX_ELEMENTS: usize = 1 << 26;
 
 /// Runs the model and compares its outputs with those that are expected.
-pub(super) fn run(case: &Case, directives: &[Directive]) -> Result<(), String> {
-    let model = sound(&case.text)?.model;
-    let inputs: BTreeMap<&str, &Value> = directives
-        .iter()
-        .filter_map(|directive| match directive {
-            Directive::Input(name, value) => Some((name.as_str(), value)),
-            _ => None,
-        })
-        .collect();
-    let outputs = outputs(&model, &inputs)?;
+pub(super) fn run(context: &Context<'_>) -> Result<(), String> {
+    let model = context.model()?;
+    let outputs = outputs(&model, &given(context, &model)?, None)?;
     let mut problems = String::new();
-    for directive in directives {
-        let Directive::Expect(Expected::Value { name, value, tolerance }) = directive else { continue };
-        let Some((_, actual)) = outputs.iter().find(|(output, _)| output == name) else {
-            let names: Vec<&str> = outputs.iter().map(|(name, _)| name.as_str()).collect();
-            _ = writeln!(problems, "the model has no output `{name}`; it has {}", names.join(", "));
-            continue;
-        };
-        if let Some(how) = difference(actual, value, *tolerance).map_err(|why| why.to_string())? {
-            _ = writeln!(problems, "output `{name}`: {how}");
+    for (_, directive) in context.directives {
+        match directive {
+            Directive::Expect(Expected::Value { name, value, tolerance }) => {
+                problems += &compared(&outputs, name, value, *tolerance)?;
+            }
+            Directive::Expect(Expected::File { file, tolerance }) => {
+                for (name, value) in context.case.host.values(file)? {
+                    let only = outputs.first().filter(|_| name.is_empty() && outputs.len() == 1);
+                    let name = only.map_or(name.as_str(), |(only, _)| only);
+                    problems += &compared(&outputs, name, &value, *tolerance)?;
+                }
+            }
+            _ => {}
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
+/// How the output of this name differs from what is expected of it.
+fn compared(outputs: &Named, name: &str, expected: &Value, tolerance: Tolerance) -> Result<String, String> {
+    let Some((_, actual)) = outputs.iter().find(|(output, _)| output == name) else {
+        let names: Vec<&str> = outputs.iter().map(|(name, _)| name.as_str()).collect();
+        return Ok(format!("the model has no output `{name}`; it has {}\n", names.join(", ")));
+    };
+    let difference = difference(actual, expected, tolerance).map_err(|why| why.to_string())?;
+    Ok(difference.map(|how| format!("output `{name}`: {how}\n")).unwrap_or_default())
+}
+
+/// The inputs that the test gives, by name.
+fn given(context: &Context<'_>, model: &Model) -> Result<Named, String> {
+    let mut all = Named::new();
+    for (_, directive) in context.directives {
+        match directive {
+            Directive::Input(name, value) => all.push((name.clone(), value.clone())),
+            Directive::Inputs { name, file } => {
+                let mut values = context.case.host.values(file)?;
+                match (name, &mut values[..]) {
+                    (Some(name), [(only, _)]) => name.clone_into(only),
+                    (Some(_), _) => return Err(format!("`{file}` has {} values, not one", values.len())),
+                    (None, [(only, _)]) if only.is_empty() => match &inputs_of(model)[..] {
+                        [input] => input.clone_into(only),
+                        _ => return Err(format!("say which input it is: `#! input NAME = {file}`")),
+                    },
+                    (None, _) => {}
+                }
+                all.extend(values);
+            }
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
+/// Names of the inputs of a model that have to be given.
+fn inputs_of(model: &Model) -> Vec<String> {
+    let Some(body) = model.main_body() else { return Vec::new() };
+    let graph = body.root().map(|root| &body.graphs[root]);
+    let inputs = graph.into_iter().flat_map(|graph| &graph.inputs);
+    inputs.filter_map(|port| Some(model.names[body.values[port.value?].name].to_owned())).collect()
+}
+
 /// The passes of the file do not change what the model computes.
-pub(super) fn same_after_passes(case: &Case, directives: &[Directive]) -> Result<(), String> {
-    let steps: Vec<&Step> = directives
-        .iter()
-        .filter_map(|directive| match directive {
-            Directive::Pass(step) => Some(step),
-            _ => None,
-        })
-        .collect();
+pub(super) fn same_after_passes(context: &Context<'_>) -> Result<(), String> {
+    let steps: Vec<&Step> = steps(context.directives);
     if steps.is_empty() {
         return Err("`#! expect same as before the pass` needs a directive `#! pass NAME`".to_owned());
     }
-    let before = sound(&case.text)?.model;
+    let before = context.model()?;
+    let given = given(context, &before)?;
     let mut problems = String::new();
     for step in steps {
         let mut after = before.clone();
         passes::apply(&mut after, step);
-        problems += &compare(&before, &after)?;
+        problems += &compare(&before, &after, &given, Tolerance::default())
+            .map_err(|why| format!("after the pass: {why}"))?;
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Which outputs the passes of a test change, for random inputs: blessing such a test would accept a wrong result.
+/// The model of a file has the same outputs.
+pub(super) fn same_as_model(context: &Context<'_>, file: &str, tolerance: Tolerance) -> Result<(), String> {
+    let model = context.model()?;
+    let other = context.open(file)?.model;
+    let problems = compare(&other, &model, &given(context, &model)?, tolerance)?;
+    if problems.is_empty() { Ok(()) } else { Err(format!("compared with `{file}`:\n{problems}")) }
+}
+
+/// ONNX Runtime computes the same outputs.
+pub(super) fn same_as_onnxruntime(context: &Context<'_>, tolerance: Tolerance) -> Result<(), String> {
+    let model = context.model()?;
+    let inputs = complete(&model, &given(context, &model)?)?;
+    let actual = outputs(&model, &inputs, None)?;
+    let expected = context.case.host.onnxruntime(&model, &inputs)?;
+    let mut problems = String::new();
+    for (name, _) in &actual {
+        match expected.iter().find(|(other, _)| other == name) {
+            Some((_, expected)) => problems += &compared(&actual, name, expected, tolerance)?,
+            None => _ = writeln!(problems, "ONNX Runtime has no output `{name}`"),
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(format!("compared with ONNX Runtime:\n{problems}")) }
+}
+
+fn steps(directives: &[(usize, Directive)]) -> Vec<&Step> {
+    let step = |(_, directive): &'_ (usize, Directive)| matches!(directive, Directive::Pass(_));
+    let steps = directives.iter().filter(|directive| step(directive));
+    steps.filter_map(|(_, d)| if let Directive::Pass(step) = d { Some(step) } else { None }).collect()
+}
+
+/// Which outputs the passes of a test change: blessing such a test would accept a wrong result.
 ///
 /// # Errors
 ///
 /// The test cannot be read, or the model cannot be run, so that nothing is known.
 pub fn changed_results(case: &Case) -> Result<Option<String>, String> {
     let directives = super::directives::parse(&case.text)?;
-    if !directives.iter().any(|directive| matches!(directive, Directive::Pass(_))) {
+    let steps = steps(&directives);
+    if steps.is_empty() {
         return Ok(None);
     }
-    let before = sound(&case.text)?.model;
-    for directive in &directives {
-        let Directive::Pass(step) = directive else { continue };
+    let context = Context { case, directives: &directives, line: 0 };
+    let before = context.model()?;
+    let given = given(&context, &before)?;
+    for step in steps {
         let mut after = before.clone();
         if !passes::apply(&mut after, step).is_changed() {
             continue;
         }
-        let problems = compare(&before, &after)?;
+        let problems = compare(&before, &after, &given, Tolerance::default())?;
         if !problems.is_empty() {
             return Ok(Some(problems));
         }
@@ -89,47 +158,105 @@ pub fn changed_results(case: &Case) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// How the outputs of two models differ for the same random inputs.
-fn compare(before: &Model, after: &Model) -> Result<String, String> {
-    let expected = outputs(before, &BTreeMap::new())?;
-    let actual = outputs(after, &BTreeMap::new()).map_err(|why| format!("after the pass: {why}"))?;
+/// How the outputs of two models differ for the same inputs, and the first result of a node that does.
+fn compare(before: &Model, after: &Model, given: &Named, tolerance: Tolerance) -> Result<String, String> {
+    let given = complete(before, given)?;
+    let expected = outputs(before, &given, None)?;
+    let actual = outputs(after, &given, None)?;
     let mut problems = String::new();
     if expected.len() != actual.len() {
-        _ = writeln!(problems, "the model has {} outputs, but had {}", actual.len(), expected.len());
+        _ = writeln!(problems, "the model has {} outputs instead of {}", actual.len(), expected.len());
     }
     for ((name, expected), (_, actual)) in expected.iter().zip(&actual) {
-        if let Some(how) =
-            difference(actual, expected, Tolerance::default()).map_err(|why| why.to_string())?
-        {
-            _ = writeln!(problems, "output `{name}` is not the same as before: {how}");
+        if let Some(how) = difference(actual, expected, tolerance).map_err(|why| why.to_string())? {
+            _ = writeln!(problems, "output `{name}` is not the same: {how}");
         }
+    }
+    if !problems.is_empty()
+        && let Some(first) = diverging(before, after, &given, tolerance)?
+    {
+        _ = writeln!(problems, "{first}");
     }
     Ok(problems)
 }
 
-/// The outputs of a model by name. Inputs that are not given are drawn at random, always the same ones.
-fn outputs(model: &Model, given: &BTreeMap<&str, &Value>) -> Result<Vec<(String, Value)>, String> {
-    let executable = compile(model, registry_of(model), &CompileOptions::default()).map_err(|found| {
-        found.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("\n")
-    })?;
+/// The first result, in the order of the first model, that both models have under one name and that differs.
+fn diverging(
+    before: &Model,
+    after: &Model,
+    given: &Named,
+    tolerance: Tolerance,
+) -> Result<Option<String>, String> {
+    let (expected, actual) = (RefCell::new(Named::new()), RefCell::new(Named::new()));
+    let keep = |all: &RefCell<Named>, name: &str, value: &Value| {
+        all.borrow_mut().push((name.to_owned(), value.clone()));
+    };
+    outputs(before, given, Some(&|name, value| keep(&expected, name, value)))?;
+    outputs(after, given, Some(&|name, value| keep(&actual, name, value)))?;
+    let actual: BTreeMap<String, Value> = actual.into_inner().into_iter().collect();
+    for (name, expected) in expected.into_inner() {
+        let Some(actual) = actual.get(&name) else { continue };
+        if let Some(how) = difference(actual, &expected, tolerance).map_err(|why| why.to_string())? {
+            let op = operator_of(after, &name).map(|op| format!(" of {op}")).unwrap_or_default();
+            return Ok(Some(format!("the first result that differs is `{name}`{op}: it {how}")));
+        }
+    }
+    Ok(None)
+}
+
+/// The operator that computes a value of the main graph.
+fn operator_of<'m>(model: &'m Model, name: &str) -> Option<&'m str> {
+    let body = model.main_body()?;
+    let root = &body.graphs[body.root()?];
+    let computes = |node: &&onnx_ir::NodeId| {
+        body.nodes[**node]
+            .outputs
+            .iter()
+            .flatten()
+            .any(|&value| model.names[body.values[value].name] == *name)
+    };
+    root.nodes.iter().find(computes).map(|&node| model.text(body.nodes[node].op))
+}
+
+/// The inputs that are given, and random ones for those that are not, always the same.
+fn complete(model: &Model, given: &Named) -> Result<Named, String> {
+    let executable = executable(model)?;
     let name_of = |port: &Port| executable_name(&executable, port);
     let names: Vec<String> = executable.inputs().iter().map(name_of).collect();
-    if let Some(name) = given.keys().find(|name| !names.iter().any(|input| input == *name)) {
+    if let Some((name, _)) = given.iter().find(|(name, _)| !names.contains(name)) {
         return Err(format!("the model has no input `{name}`; it has {}", names.join(", ")));
     }
     let mut random = Random::new(0);
-    let mut inputs = Vec::new();
-    for (port, name) in executable.inputs().iter().zip(&names) {
-        inputs.push(match given.get(name.as_str()) {
-            Some(value) => Some((*value).clone()),
-            None if executable.has_default(port) => None,
-            None => {
-                Some(drawn(&executable, port, &mut random).map_err(|why| format!("input `{name}` {why}"))?)
-            }
-        });
+    let mut all = Named::new();
+    for (port, name) in executable.inputs().iter().zip(names) {
+        let value = match given.iter().find(|(other, _)| *other == name) {
+            Some((_, value)) => value.clone(),
+            None if executable.has_default(port) => continue,
+            None => drawn(&executable, port, &mut random).map_err(|why| format!("input `{name}` {why}"))?,
+        };
+        all.push((name, value));
     }
-    let names: Vec<String> = executable.outputs().iter().map(name_of).collect();
-    let values = executable.run(inputs, &RunOptions::default()).map_err(|found| found.message.clone())?;
+    Ok(all)
+}
+
+fn executable(model: &Model) -> Result<Executable<'_>, String> {
+    compile(model, registry_of(model), &CompileOptions::default())
+        .map_err(|found| found.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("\n"))
+}
+
+/// The outputs of a model by name. Inputs that are not given are drawn at random.
+fn outputs(model: &Model, given: &Named, observe: Option<&dyn Fn(&str, &Value)>) -> Result<Named, String> {
+    let executable = executable(model)?;
+    let inputs = complete(model, given)?;
+    let input = |port: &Port| {
+        let name = executable_name(&executable, port);
+        inputs.iter().find(|(other, _)| *other == name).map(|(_, value)| value.clone())
+    };
+    let inputs = executable.inputs().iter().map(input).collect();
+    let names: Vec<String> =
+        executable.outputs().iter().map(|port| executable_name(&executable, port)).collect();
+    let options = RunOptions { observe, ..RunOptions::default() };
+    let values = executable.run(inputs, &options).map_err(|found| found.message.clone())?;
     Ok(names.into_iter().zip(values).collect())
 }
 

@@ -19,10 +19,18 @@
 //! | `#! json` | the findings as JSON are the snapshot |
 //! | `#! roundtrip` | text → model → bytes → model → text → model → bytes returns the same bytes |
 //! | `#! finds error[E0303]: message` | there is this finding, which has no place |
+//! | `#! convert-opset=N` | likewise, for a conversion to another version of an operator set |
+//! | `#! interface` | the inputs, outputs, operator sets and operator counts of the model are the snapshot |
 //! | `#! run` | the model runs, and its outputs are those of `#! expect` |
-//! | `#! input float[2] x = {1, 2}` | gives an input of `#! run`; the others are drawn at random |
-//! | `#! expect float[2] y = {2, 4} [rtol=R] [atol=A]` | an output of `#! run` is this value |
+//! | `#! input float[2] x = {1, 2}` | an input of `#! run`; the others are drawn at random |
+//! | `#! input FILE.npz`, `#! input x = FILE.npy` | inputs of `#! run` from a file beside the test |
+//! | `#! expect float[2] y = {2, 4} [rtol=R] [atol=A]` | an output of `#! run` has this value |
+//! | `#! expect FILE.npz [rtol=R] [atol=A]` | the outputs of `#! run` that the file has have these values |
 //! | `#! expect same as before the pass` | the passes of the file do not change the outputs, for random inputs |
+//! | `#! expect same as FILE [rtol=R] [atol=A]` | the model of a file beside the test has the same outputs |
+//! | `#! expect same as onnxruntime [rtol=R] [atol=A]` | ONNX Runtime computes the same outputs |
+//! | `#! model FILE` | the test is about the model in a file beside it; the test itself has only comments |
+//! | `#! tags NAME...` | names by which tests are chosen |
 //!
 //! A file that holds a value instead of a model (`seq(tensor) s = […]`) can be checked, rendered and formatted, one that
 //! holds an operator set also printed and converted.
@@ -35,30 +43,83 @@
 //! #          ^ error[E0203]: use of undefined value
 //! ```
 //!
-//! A file with `# CHECK:` lines compares the output of its directives with those instead of a snapshot (`checks`).
+//! `# CHECK:` lines are compared with the output of the directive above them, instead of its snapshot (`checks`).
 //! A line `#--- NAME` begins a case of its own; what stands above the first one belongs to every case (`split`).
 //!
-//! Nothing here reads or writes files: who runs the tests says how a snapshot is compared ([`Case::compare`]).
+//! [`run`] itself reads and writes no files: a [`Host`] compares snapshots and reads what lies beside a test. [`folder`] is the host
+//! for tests in files.
 
 mod checks;
 mod claims;
+mod context;
 mod directives;
 mod execute;
+pub mod folder;
+mod interface;
 pub mod opsets;
 mod passes;
 mod run;
 mod schedules;
 mod split;
+mod store;
 mod values;
 
+pub use directives::tags;
 pub use execute::changed_results;
 pub use run::{judged, run};
 pub use split::{Cases, split};
 
+use crate::Loaded;
+use onnx_exec::Value;
+use onnx_ir::Model;
 use std::sync::Arc;
 
-/// Compares an output with its snapshot: the name of the case, the kind of output (`print`), and the output.
-pub type Compare = dyn Fn(&Case, &str, &str) -> Result<(), String> + Send + Sync;
+/// Values by name.
+pub type Named = Vec<(String, Value)>;
+
+/// What tests need from whoever runs them. A closure that compares snapshots is a host for tests that need nothing else.
+pub trait Host: Send + Sync {
+    /// Compares an output with its snapshot; `what` is the kind of output (`print`).
+    ///
+    /// # Errors
+    ///
+    /// How they differ.
+    fn compare(&self, case: &Case, what: &str, output: &str) -> Result<(), String>;
+
+    /// The values in a file beside the test (`.npz`, `.npy`, `.pb`); one that has no name there has an empty one.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    fn values(&self, file: &str) -> Result<Named, String> {
+        Err(format!("values cannot be read from the file `{file}` here"))
+    }
+
+    /// The model in a file beside the test.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    fn model(&self, file: &str) -> Result<Loaded, String> {
+        Err(format!("models cannot be read from the file `{file}` here"))
+    }
+
+    /// The outputs that ONNX Runtime computes.
+    ///
+    /// # Errors
+    ///
+    /// It is not installed, or cannot run the model.
+    fn onnxruntime(&self, model: &Model, inputs: &Named) -> Result<Named, String> {
+        _ = (model, inputs);
+        Err("ONNX Runtime is not available here".to_owned())
+    }
+}
+
+impl<F: Fn(&Case, &str, &str) -> Result<(), String> + Send + Sync> Host for F {
+    fn compare(&self, case: &Case, what: &str, output: &str) -> Result<(), String> {
+        self(case, what, output)
+    }
+}
 
 /// One golden test.
 #[derive(Clone)]
@@ -67,8 +128,8 @@ pub struct Case {
     pub name: String,
     /// The text of the test.
     pub text: String,
-    /// Compares an output with its snapshot; an error says how they differ.
-    pub compare: Arc<Compare>,
+    /// Compares snapshots and reads files.
+    pub host: Arc<dyn Host>,
 }
 
 impl std::fmt::Debug for Case {

@@ -1,8 +1,9 @@
 //! Runs the directives of a file that holds an operator set.
 
+use super::claims;
+use super::context::Context;
 use super::directives::Directive;
 use super::run::snapshot;
-use super::{Case, claims};
 use onnx_ir::{Level, OperatorSet, VerifyOptions};
 use onnx_text::render::{Of, Source, Style, human, json};
 use onnx_text::{
@@ -14,7 +15,8 @@ pub fn is_set(text: &str) -> bool {
     onnx_text::sniff_text(text) == TextKind::OperatorSet
 }
 
-pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<(), String> {
+pub(crate) fn run(context: &Context<'_>, directive: &Directive, finds: &[&str]) -> Result<(), String> {
+    let case = context.case;
     match directive {
         Directive::Check(level) | Directive::Render(level) | Directive::Json(level) => {
             let options = VerifyOptions { level: *level, ..VerifyOptions::default() };
@@ -28,20 +30,20 @@ pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<
             };
             match directive {
                 Directive::Render(_) => {
-                    snapshot(case, "render", shown(&|d| human(d, &source, style)).trim_end())?;
+                    snapshot(context, "render", shown(&|d| human(d, &source, style)).trim_end())?;
                 }
-                Directive::Json(_) => snapshot(case, "json", shown(&|d| json(d, &source)).trim_end())?,
+                Directive::Json(_) => snapshot(context, "json", shown(&|d| json(d, &source)).trim_end())?,
                 _ => return claims::compare(&source, &case.text, &found, finds),
             }
             Ok(())
         }
-        Directive::Fmt => fmt(case),
+        Directive::Fmt => fmt(context),
         Directive::Print { elide, metadata, .. } => {
             let options = RaiseOptions { elide: *elide, metadata: *metadata, ..RaiseOptions::default() };
-            snapshot(case, "print", print_operator_set(&sound(&case.text)?, &options).trim_end())?;
+            snapshot(context, "print", print_operator_set(&sound(&case.text)?, &options).trim_end())?;
             Ok(())
         }
-        Directive::Roundtrip => roundtrip(case),
+        Directive::Roundtrip => roundtrip(&case.text),
         Directive::Infer
         | Directive::Schedule
         | Directive::Target(_)
@@ -49,8 +51,11 @@ pub(crate) fn run(case: &Case, directive: &Directive, finds: &[&str]) -> Result<
         | Directive::Pass(_)
         | Directive::Run
         | Directive::Input(..)
+        | Directive::Inputs { .. }
+        | Directive::Model(_)
+        | Directive::Interface
         | Directive::Expect(_) => Err("a directive for models".to_owned()),
-        Directive::Finds(_) => Ok(()),
+        Directive::Finds(_) | Directive::Tags(_) => Ok(()),
     }
 }
 
@@ -64,7 +69,8 @@ fn sound(text: &str) -> Result<OperatorSet, String> {
     }
 }
 
-fn fmt(case: &Case) -> Result<(), String> {
+fn fmt(context: &Context<'_>) -> Result<(), String> {
+    let case = context.case;
     let formatted = |text: &str| {
         let parsed = onnx_text::parse_operator_set(text);
         let options = FormatOptions::default();
@@ -78,12 +84,12 @@ fn fmt(case: &Case) -> Result<(), String> {
     if bytes(&sound(&case.text)?)? != bytes(&sound(&once)?)? {
         return Err(format!("formatting has changed the set:\n{once}"));
     }
-    snapshot(case, "fmt", once.trim_end())?;
+    snapshot(context, "fmt", once.trim_end())?;
     Ok(())
 }
 
-fn roundtrip(case: &Case) -> Result<(), String> {
-    let first = bytes(&sound(&case.text)?)?;
+fn roundtrip(text: &str) -> Result<(), String> {
+    let first = bytes(&sound(text)?)?;
     let (read, diagnostics) = onnx_proto::read_operator_set(first.clone().into());
     if let Some(diagnostic) = diagnostics.first() {
         return Err(format!("the written set cannot be read: {}", diagnostic.message));

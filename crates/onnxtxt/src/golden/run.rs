@@ -1,7 +1,8 @@
 //! Runs the directives of a file.
 
+use super::context::Context;
 use super::directives::{self, Directive, Expected};
-use super::{Case, checks, claims, execute, opsets, passes, schedules};
+use super::{Case, checks, claims, execute, interface, opsets, passes, schedules};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
@@ -21,16 +22,34 @@ pub fn run(case: &Case) -> Result<(), String> {
     let directives = directives::parse(&case.text)?;
     let finds: Vec<&str> = directives
         .iter()
-        .filter_map(|directive| match directive {
+        .filter_map(|(_, directive)| match directive {
             Directive::Finds(claim) => Some(claim.as_str()),
             _ => None,
         })
         .collect();
+    let at = |line: usize| Context { case, directives: &directives, line };
     if opsets::is_set(&case.text) {
-        return directives.iter().try_for_each(|directive| opsets::run(case, directive, &finds));
+        return directives
+            .iter()
+            .try_for_each(|(line, directive)| opsets::run(&at(*line), directive, &finds));
     }
-    for directive in &directives {
+    for (line, directive) in &directives {
+        let context = at(*line);
+        let needs_text = matches!(
+            directive,
+            Directive::Render(_) | Directive::Json(_) | Directive::Fix(..) | Directive::Fmt
+        );
+        if let (Some(file), true) = (context.file(), needs_text) {
+            return Err(format!(
+                "line {line}: the directive needs the text of a model; this test is about `{file}`"
+            ));
+        }
         match directive {
+            Directive::Check(level) if let Some(file) = context.file() => {
+                let loaded = case.host.model(file)?;
+                let found: Vec<Diagnostic> = loaded.check(*level).into_iter().collect();
+                claims::compare_without_places(&found, &finds)?;
+            }
             Directive::Check(level) => {
                 found(case, *level, |source, found| claims::compare(source, &case.text, found, &finds))?;
             }
@@ -39,13 +58,13 @@ pub fn run(case: &Case) -> Result<(), String> {
                 let text = found(case, *level, |source, found| {
                     found.iter().map(|diagnostic| human(diagnostic, source, style) + "\n").collect::<String>()
                 });
-                snapshot(case, "render", text.trim_end())?;
+                snapshot(&context, "render", text.trim_end())?;
             }
             Directive::Json(level) => {
                 let text = found(case, *level, |source, found| {
                     found.iter().map(|diagnostic| json(diagnostic, source) + "\n").collect::<String>()
                 });
-                snapshot(case, "json", text.trim_end())?;
+                snapshot(&context, "json", text.trim_end())?;
             }
             Directive::Fix(level, fixes) => {
                 let options = VerifyOptions { level: *level, ..VerifyOptions::default() };
@@ -54,37 +73,54 @@ pub fn run(case: &Case) -> Result<(), String> {
                     let is_partial = checked.is_partial();
                     (checked.diagnostics, !is_partial)
                 });
-                snapshot(case, "fix", mended.text.trim_end())?;
+                snapshot(&context, "fix", mended.text.trim_end())?;
             }
-            Directive::Fmt => fmt(case)?,
+            Directive::Fmt => fmt(&context)?,
             Directive::Print { profile, elide, metadata } => {
-                let model = sound(&case.text)?.model;
+                let model = context.model()?;
                 let options = RaiseOptions {
                     profile: *profile,
                     elide: *elide,
                     metadata: *metadata,
                     ..RaiseOptions::default()
                 };
-                snapshot(case, "print", print(&model, &options).trim_end())?;
+                snapshot(&context, "print", print(&model, &options).trim_end())?;
             }
-            Directive::Roundtrip => roundtrip(case)?,
+            Directive::Roundtrip => roundtrip(&context.model()?)?,
             Directive::Infer => {
-                let mut model = sound(&case.text)?.model;
+                let mut model = context.model()?;
                 let mut inference = infer(&model, registry_of(&model), &InferOptions::default());
                 apply(&mut model, &mut inference.facts);
-                snapshot(case, "infer", print(&model, &RaiseOptions::default()).trim_end())?;
+                snapshot(&context, "infer", print(&model, &RaiseOptions::default()).trim_end())?;
             }
-            Directive::Schedule => schedules::run(case)?,
-            Directive::Target(name) => target(case, name, &finds)?,
-            Directive::Pass(step) => passes::run(case, step, &finds)?,
-            Directive::Run => execute::run(case, &directives)?,
-            Directive::Expect(Expected::SameAsBefore) => execute::same_after_passes(case, &directives)?,
-            Directive::Expect(Expected::Value { .. }) | Directive::Input(..) => {
-                if !directives.contains(&Directive::Run) {
-                    return Err("`#! input` and `#! expect` need a directive `#! run`".to_owned());
+            Directive::Schedule => schedules::run(&context)?,
+            Directive::Target(name) => target(&context, name, &finds)?,
+            Directive::Pass(step) => passes::run(&context, step, &finds)?,
+            Directive::Run => execute::run(&context)?,
+            Directive::Interface => {
+                snapshot(&context, "interface", interface::describe(&context.model()?).trim_end())?;
+            }
+            Directive::Expect(Expected::SameAsBefore) => execute::same_after_passes(&context)?,
+            Directive::Expect(Expected::SameAs { file, tolerance }) => {
+                execute::same_as_model(&context, file, *tolerance)?;
+            }
+            Directive::Expect(Expected::SameAsOnnxRuntime { tolerance }) => {
+                execute::same_as_onnxruntime(&context, *tolerance)?;
+            }
+            Directive::Expect(Expected::Value { .. } | Expected::File { .. }) => {
+                if !directives.iter().any(|(_, directive)| *directive == Directive::Run) {
+                    return Err(format!("line {line}: `#! expect` of values needs a directive `#! run`"));
                 }
             }
-            Directive::Finds(_) => {}
+            Directive::Input(..) | Directive::Inputs { .. } => {
+                let runs = |(_, directive): &(usize, Directive)| {
+                    matches!(directive, Directive::Run | Directive::Expect(_))
+                };
+                if !directives.iter().any(runs) {
+                    return Err(format!("line {line}: `#! input` needs a directive `#! run` or `#! expect`"));
+                }
+            }
+            Directive::Finds(_) | Directive::Model(_) | Directive::Tags(_) => {}
         }
     }
     Ok(())
@@ -109,8 +145,14 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnost
 }
 
 /// What a runtime does not take of a file is what the file claims.
-fn target(case: &Case, name: &str, finds: &[&str]) -> Result<(), String> {
+fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), String> {
     let target = Target::find(name).ok_or_else(|| format!("no runtime is called `{name}`"))?;
+    let case = context.case;
+    if context.file().is_some() {
+        let model = context.model()?;
+        let found = targets::check(&model, registry_of(&model), target);
+        return claims::compare_without_places(&found, finds);
+    }
     let Checked { parsed, model, .. } = sound(&case.text)?;
     let found = targets::check(&model, registry_of(&model), target);
     let map = SourceMap::new(&case.text, &parsed.tree, &model);
@@ -140,9 +182,10 @@ fn is_value(case: &Case) -> bool {
     onnx_text::sniff_text(&case.text) == TextKind::Value
 }
 
-fn fmt(case: &Case) -> Result<(), String> {
+fn fmt(context: &Context<'_>) -> Result<(), String> {
+    let case = context.case;
     if is_value(case) {
-        return fmt_value(case);
+        return fmt_value(context);
     }
     let Checked { parsed, model, .. } = sound(&case.text)?;
     let once = formatted(&case.text, &parsed);
@@ -154,11 +197,12 @@ fn fmt(case: &Case) -> Result<(), String> {
     if bytes(&model)? != bytes(&again.model)? {
         return Err(format!("formatting has changed the model:\n{once}"));
     }
-    snapshot(case, "fmt", once.trim_end())?;
+    snapshot(context, "fmt", once.trim_end())?;
     Ok(())
 }
 
-fn fmt_value(case: &Case) -> Result<(), String> {
+fn fmt_value(context: &Context<'_>) -> Result<(), String> {
+    let case = context.case;
     let formatted = |text: &str| {
         let parsed = onnx_text::parse_value(text);
         match (&parsed.tree, parsed.diagnostics.first()) {
@@ -174,7 +218,7 @@ fn fmt_value(case: &Case) -> Result<(), String> {
     if once != twice {
         return Err(format!("formatting twice is not formatting once:\n{once}\n--- twice:\n{twice}"));
     }
-    snapshot(case, "fmt", once.trim_end())?;
+    snapshot(context, "fmt", once.trim_end())?;
     Ok(())
 }
 
@@ -187,8 +231,8 @@ pub(crate) fn print(model: &Model, options: &RaiseOptions) -> String {
     format(&raised.source, &raised.tree, &[], raised.annotated, &FormatOptions::default())
 }
 
-fn roundtrip(case: &Case) -> Result<(), String> {
-    let first = bytes(&sound(&case.text)?.model)?;
+fn roundtrip(model: &Model) -> Result<(), String> {
+    let first = bytes(model)?;
     let (read, diagnostics) = onnx_proto::read(first.clone().into());
     if let Some(diagnostic) = diagnostics.first() {
         return Err(format!("the written model cannot be read: {}", diagnostic.message));
@@ -202,10 +246,10 @@ pub(crate) fn bytes(model: &Model) -> Result<Vec<u8>, String> {
     onnx_proto::write(model).map_err(|error| error.to_string())
 }
 
-/// Compares an output with the `# CHECK:` lines of the test, or else with its snapshot.
-pub(crate) fn snapshot(case: &Case, what: &str, content: &str) -> Result<(), String> {
-    if checks::has_checks(&case.text) {
-        return checks::compare(&case.text, content).map_err(|why| format!("`{what}`: {why}"));
+/// Compares an output with the `# CHECK:` lines for its directive, or else with its snapshot.
+pub(crate) fn snapshot(context: &Context<'_>, what: &str, content: &str) -> Result<(), String> {
+    if checks::has_checks(context.checked_lines()) {
+        return checks::compare(context.checked_lines(), content).map_err(|why| format!("`{what}`: {why}"));
     }
-    (case.compare)(case, what, content)
+    context.case.host.compare(context.case, what, content)
 }

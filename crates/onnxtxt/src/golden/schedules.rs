@@ -1,14 +1,14 @@
 //! `#! schedule`: how a model is run.
 
-use super::Case;
-use super::run::{snapshot, sound};
+use super::context::Context;
+use super::run::snapshot;
 use onnx_exec::{CompileOptions, Executable, RunOptions, Stats, Tensor, Value, compile};
 use onnx_ir::{Diagnostic, Dim, DimValue, Port, TypeKind};
 use onnx_ops::opset::registry_of;
 
 /// How a model is run is the snapshot. Inputs are zeros, so that their types have to be known.
-pub(crate) fn run(case: &Case) -> Result<(), String> {
-    let model = sound(&case.text)?.model;
+pub(crate) fn run(context: &Context<'_>) -> Result<(), String> {
+    let model = context.model()?;
     let told = |found: &Diagnostic| found.message.clone();
     let executable = compile(&model, registry_of(&model), &CompileOptions::default())
         .map_err(|found| found.first().map(told).unwrap_or_default())?;
@@ -19,7 +19,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let counts = format!(
         "{kernels} kernels, {nodes} other nodes, {flops} operations, {bytes} bytes moved, {arena} of arena"
     );
-    snapshot(case, "schedule", &format!("{}{counts}", schedule.text))?;
+    snapshot(context, "schedule", &format!("{}{counts}", schedule.text))?;
     Ok(())
 }
 

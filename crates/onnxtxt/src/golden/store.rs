@@ -2,8 +2,8 @@
 //!
 //! A snapshot may begin with a head between lines `---`, as insta writes it; only what follows is compared.
 
-use crate::output;
-use anyhow::Context as _;
+use crate::Error;
+use crate::files::{Guard, Reads, write};
 use similar::TextDiff;
 use std::fs;
 use std::io::ErrorKind;
@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// The snapshots of one test.
+#[derive(Debug)]
 pub(super) struct Store {
     /// The path without `.WHAT.snap`.
     base: PathBuf,
@@ -67,13 +68,14 @@ impl Store {
     }
 
     /// Writes what was noted.
-    pub(super) fn write(&self) -> anyhow::Result<()> {
+    pub(super) fn write(&self) -> Result<(), Error> {
         let changes = std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner));
         for (path, text) in changes {
             if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+                let cannot = |source| Error::write(&folder.display().to_string(), source);
+                fs::create_dir_all(folder).map_err(cannot)?;
             }
-            output::rewrite(&path, |out| out.write_all(text.as_bytes()))?;
+            write(&path, Guard::new(&Reads::default()), |out| out.write_all(text.as_bytes()))?;
         }
         Ok(())
     }

@@ -1,0 +1,98 @@
+//! `onnxtxt test --record`: a first test of a model, from what it computes today.
+
+use crate::feed::FeedArgs;
+use crate::limits::LimitArgs;
+use crate::operators::OpsetArgs;
+use crate::output;
+use crate::ready::Ready;
+use crate::results::{self, Results};
+use crate::session::{Session, Status};
+use anyhow::{Context as _, bail, ensure};
+use onnx_ir::Level;
+use onnx_text::visible;
+use onnxtxt::golden::folder::{Bless, Options, tests};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Values of more characters are written to a file of arrays.
+const LITERAL: usize = 400;
+
+/// What is recorded.
+#[derive(clap::Args)]
+#[command(next_help_heading = "For --record")]
+pub(super) struct RecordArgs {
+    /// Write a first test of a model beside it: its findings, interface and operators, and the outputs for these inputs, or for
+    /// random ones
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["list", "bless", "filter"])]
+    pub(super) record: Option<PathBuf>,
+    #[command(flatten)]
+    feed: FeedArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
+}
+
+pub(super) fn run(file: &Path, args: &RecordArgs, session: &mut Session) -> anyhow::Result<Status> {
+    let name = file.file_name().and_then(|name| name.to_str()).context("the model needs a name in UTF-8")?;
+    let test = file.with_extension("test.onnxtxt");
+    ensure!(!test.exists(), "{} exists: remove it first, or bless it", test.display());
+    let ready = match Ready::open(file, &args.opset, session)? {
+        Ok(ready) => ready,
+        Err(status) => return Ok(status),
+    };
+    let errors = ready.errors();
+    if !errors.is_empty() {
+        return Ok(ready.report(session, &errors));
+    }
+    let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+    let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
+        Ok(executable) => executable,
+        Err(found) => return Ok(ready.report(session, &found)),
+    };
+    let inputs = match options.within(|| args.feed.or_random().values(&ready, &executable, session))? {
+        Ok(inputs) => inputs,
+        Err(found) => return Ok(ready.report(session, &found)),
+    };
+    let text = |port: &onnx_ir::Port| executable.model().text(port.name).to_owned();
+    let names = executable.inputs().iter().map(text);
+    let given: Results =
+        names.zip(&inputs).filter_map(|(name, value)| Some((name, value.clone()?))).collect();
+    let values = match executable.run(inputs, &options) {
+        Ok(values) => values,
+        Err(finding) => return Ok(ready.report(session, &[*finding])),
+    };
+    let outputs: Results = executable.outputs().iter().map(text).zip(values).collect();
+
+    let mut head = format!("#! model {name}\n#! check\n");
+    for found in onnxtxt::open(file)?.check(Level::Types) {
+        let said = format!("{}[{}]: {}", found.severity.name(), found.code.id, found.message);
+        _ = writeln!(head, "#! finds {}", visible(&said).lines().next().unwrap_or_default());
+    }
+    head += "#! interface\n#! run\n";
+    head += &directives("input", &given, &file.with_extension("test.inputs.npz"))?;
+    head += &directives("expect", &outputs, &file.with_extension("test.outputs.npz"))?;
+    output::to_file(&test, |out| out.write_all(head.as_bytes()))?;
+
+    let options = Options { bless: Bless::Safe, values: Some(Arc::new(super::values)), ..Options::default() };
+    for recorded in tests(&test, &options)? {
+        if let Err(why) = recorded.run() {
+            bail!("the test {} was written, but fails: {why}", test.display());
+        }
+    }
+    session.note(&format!("wrote {}: run it with `onnxtxt test {}`", test.display(), test.display()));
+    Ok(Status::Clean)
+}
+
+/// Directives for values: as literals where they are short, otherwise in an archive.
+fn directives(verb: &str, values: &Results, archive: &Path) -> anyhow::Result<String> {
+    let texts: Vec<String> =
+        values.iter().map(|(name, value)| results::literal(name, value)).collect::<anyhow::Result<_>>()?;
+    if texts.iter().all(|text| text.len() <= LITERAL && !text.contains('\n')) {
+        return Ok(texts.iter().map(|text| format!("#! {verb} {text}\n")).collect());
+    }
+    results::to_archive(archive, values, false)?;
+    let name = archive.file_name().unwrap_or_default().to_string_lossy();
+    Ok(format!("#! {verb} {name}\n"))
+}

@@ -1,0 +1,266 @@
+//! Tests in files: a file or all files of a folder, with the snapshots beside them.
+//!
+//! A test program of its own, with `libtest_mimic`, for the models in a folder:
+//!
+//! ```no_run
+//! # mod libtest_mimic {
+//! #     pub struct Arguments; impl Arguments { pub fn from_args() -> Self { Self } }
+//! #     pub struct Trial; impl Trial { pub fn test(_: String, _: impl FnOnce() -> Result<(), String> + Send + 'static) -> Self { Self } }
+//! #     pub fn run(_: &Arguments, _: Vec<Trial>) -> std::process::ExitCode { std::process::ExitCode::SUCCESS }
+//! # }
+//! use libtest_mimic::{Arguments, Trial};
+//! use onnxtxt::golden::folder::{Options, tests};
+//!
+//! fn main() -> std::process::ExitCode {
+//!     let tests = tests("tests/models", &Options::default()).expect("a folder with tests");
+//!     let trial = |test: onnxtxt::golden::folder::Test| Trial::test(test.name().to_owned(), move || test.run());
+//!     libtest_mimic::run(&Arguments::from_args(), tests.into_iter().map(trial).collect())
+//! }
+//! ```
+
+use super::store::Store;
+use super::{Case, Host, Named, changed_results, run, split};
+use crate::files::{Guard, Reads, write};
+use crate::{Error, Loaded};
+use onnx_ir::Model;
+use std::fmt::{self, Debug, Formatter};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Reads the values of a file.
+pub type ReadValues = dyn Fn(&Path) -> Result<Named, String> + Send + Sync;
+/// Runs a model with ONNX Runtime.
+pub type OnnxRuntime = dyn Fn(&Model, &Named) -> Result<Named, String> + Send + Sync;
+
+/// Whether snapshots are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Bless {
+    /// A difference is a failure.
+    #[default]
+    No,
+    /// They are, but not where a pass changes what a model computes.
+    Safe,
+    /// They are; where a pass changes results, the test gets a comment that says so.
+    Force,
+}
+
+/// How tests are found and run.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Whether snapshots are written.
+    pub bless: Bless,
+    /// The folder of the snapshots, if they are not beside the tests.
+    pub snapshots: Option<PathBuf>,
+    /// Reads `.npz`, `.npy` and `.pb` files, for tests with `#! input FILE`.
+    pub values: Option<Arc<ReadValues>>,
+    /// Runs ONNX Runtime, for tests with `#! expect same as onnxruntime`.
+    pub onnxruntime: Option<Arc<OnnxRuntime>>,
+}
+
+impl Debug for Options {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("bless", &self.bless)
+            .field("snapshots", &self.snapshots)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A test and the file that it is in.
+#[derive(Debug)]
+pub struct Test {
+    /// The file.
+    pub file: PathBuf,
+    /// Names by which it can be chosen.
+    pub tags: Vec<String>,
+    /// The name of the case in a file with several.
+    part: Option<String>,
+    case: Case,
+    host: Arc<Beside>,
+    bless: Bless,
+}
+
+impl Test {
+    /// The path below the folder without the extension, and the name of the case in a file with several: `passes/relu/twice`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.case.name
+    }
+
+    /// Runs the test and, if it passes and snapshots are blessed, writes those that have changed.
+    ///
+    /// # Errors
+    ///
+    /// What is not as expected; a panic is an error, too.
+    pub fn run(&self) -> Result<(), String> {
+        let ran = catch_unwind(AssertUnwindSafe(|| self.judge()));
+        ran.unwrap_or_else(|panic| {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(format!("a bug in this program: {}", message.unwrap_or("panicked")))
+        })
+    }
+
+    fn judge(&self) -> Result<(), String> {
+        run(&self.case)?;
+        if self.bless == Bless::No || !self.host.store.has_changes() {
+            return Ok(());
+        }
+        let changed = match changed_results(&self.case) {
+            Ok(changed) => changed,
+            Err(why) => Some(format!("the results before and after the pass cannot be compared: {why}")),
+        };
+        if let Some(how) = &changed {
+            if self.bless == Bless::Safe {
+                return Err(format!(
+                    "not blessed, because results change (`--bless=force` does it anyway):\n{how}"
+                ));
+            }
+            self.record(how).map_err(|error| with_source(&error))?;
+        }
+        self.host.store.write().map_err(|error| with_source(&error))
+    }
+
+    /// Notes in the file, below the directives, that the pass is known to change results.
+    fn record(&self, how: &str) -> Result<(), Error> {
+        const MARK: &str = "# Results change: ";
+        let cannot = |source| Error::read(&self.file, source);
+        let text = fs::read_to_string(&self.file).map_err(cannot)?;
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let starts = |line: &&str| line.strip_prefix("#---").map(str::trim) == self.part.as_deref();
+        let begin =
+            if self.part.is_some() { lines.iter().position(starts).map_or(0, |at| at + 1) } else { 0 };
+        let is_head = |line: &&&str| line.starts_with("#!") || line.starts_with(MARK);
+        let end = begin + lines[begin..].iter().take_while(is_head).count();
+        let mut new: String = lines[..begin].concat();
+        new.extend(lines[begin..end].iter().filter(|line| !line.starts_with(MARK)).copied());
+        for line in how.lines() {
+            new += &format!("{MARK}{line}\n");
+        }
+        new += &lines[end..].concat();
+        write(&self.file, Guard::new(&Reads::default()), |out| out.write_all(new.as_bytes()))
+    }
+}
+
+fn with_source(error: &Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// The tests of a file, or of the `.onnxtxt` files of a folder that have directives, in the order of their names. Hidden entries and
+/// links to folders are passed over.
+///
+/// # Errors
+///
+/// A file that cannot be read, or whose directives are not understood.
+pub fn tests(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Test>, Error> {
+    let path = path.as_ref();
+    let mut tests = Vec::new();
+    if !path.is_dir() {
+        add(path, path.parent().unwrap_or(Path::new("")), false, options, &mut tests)?;
+        return Ok(tests);
+    }
+    let mut files = Vec::new();
+    walk(path, &mut files)?;
+    for file in files {
+        add(&file, path, true, options, &mut tests)?;
+    }
+    Ok(tests)
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let cannot = |source| Error::read(folder, source);
+    let mut entries: Vec<_> =
+        fs::read_dir(folder).map_err(cannot)?.collect::<Result<_, _>>().map_err(cannot)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let is_dir = entry.file_type().map_err(cannot)?.is_dir();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if is_dir && !entry.file_name().to_string_lossy().starts_with('.') {
+            walk(&path, files)?;
+        } else if !is_dir && matches!(extension, Some("onnxtxt" | "onnxtext")) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Adds the tests of a file. In a folder, texts without directives are models that lie beside the tests.
+fn add(
+    file: &Path,
+    root: &Path,
+    is_in_folder: bool,
+    options: &Options,
+    tests: &mut Vec<Test>,
+) -> Result<(), Error> {
+    let bytes = fs::read(file).map_err(|source| Error::read(file, source))?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        return if is_in_folder {
+            Ok(())
+        } else {
+            Err(Error::refused(format!("{} is not a text", file.display())))
+        };
+    };
+    let is_test = text.lines().any(|line| line.starts_with("#!") || line.starts_with("#---"));
+    if is_in_folder && !is_test {
+        return Ok(());
+    }
+    let stem = file.strip_prefix(root).unwrap_or(file).with_extension("");
+    let name = stem.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>();
+    let name = name.join("/");
+    let wrong = |(line, why)| Error::refused(format!("{}:{line}: {why}", file.display()));
+    for (part, text) in split(&text).map_err(wrong)? {
+        let base = match &options.snapshots {
+            Some(folder) => folder.join(&stem),
+            None => file.with_extension(""),
+        };
+        let host = Arc::new(Beside {
+            folder: file.parent().unwrap_or(Path::new("")).to_owned(),
+            store: Store::new(base, part.as_deref(), options.bless != Bless::No),
+            options: options.clone(),
+        });
+        let name = part.as_ref().map_or_else(|| name.clone(), |part| format!("{name}/{part}"));
+        // A directive that is not understood is a failure of the test.
+        let tags = super::tags(&text).unwrap_or_default();
+        let case = Case { name, text, host: Arc::<Beside>::clone(&host) };
+        tests.push(Test { file: file.to_owned(), tags, part, case, host, bless: options.bless });
+    }
+    Ok(())
+}
+
+/// What lies beside a test.
+#[derive(Debug)]
+struct Beside {
+    folder: PathBuf,
+    store: Store,
+    options: Options,
+}
+
+impl Host for Beside {
+    fn compare(&self, _: &Case, what: &str, output: &str) -> Result<(), String> {
+        self.store.compare(what, output)
+    }
+
+    fn values(&self, file: &str) -> Result<Named, String> {
+        match &self.options.values {
+            Some(read) => read(&self.folder.join(file)),
+            None => Err(format!("values cannot be read from the file `{file}` here")),
+        }
+    }
+
+    fn model(&self, file: &str) -> Result<Loaded, String> {
+        crate::open(self.folder.join(file)).map_err(|error| with_source(&error))
+    }
+
+    fn onnxruntime(&self, model: &Model, inputs: &Named) -> Result<Named, String> {
+        match &self.options.onnxruntime {
+            Some(run) => run(model, inputs),
+            None => Err("ONNX Runtime is not available here".to_owned()),
+        }
+    }
+}
