@@ -59,7 +59,7 @@ fn shapes(model: &Model) -> Vec<(String, Vec<DimValue>)> {
     graph.inputs.iter().filter_map(shape).collect()
 }
 
-/// What grows together: every dimension of one symbol or size, an axis of one input, an axis of all inputs.
+/// Sets of dimensions that grow together: every dimension of one symbol or size, an axis of one input, an axis of all inputs.
 fn choices(shapes: &[(String, Vec<DimValue>)]) -> Vec<Vec<(usize, usize)>> {
     let places = |keep: &dyn Fn(usize, usize, DimValue) -> bool| -> Vec<(usize, usize)> {
         let all = shapes.iter().enumerate();

@@ -188,7 +188,7 @@ fn times(paths: &[PathBuf]) -> BTreeMap<PathBuf, SystemTime> {
         let Ok(metadata) = std::fs::metadata(&path) else { continue };
         if metadata.is_dir() {
             let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            // What programs write for themselves is hidden.
+            // Hidden files belong to other programs.
             let shown = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
             open.extend(shown.map(|entry| entry.path()));
         } else if let Ok(time) = metadata.modified() {

@@ -20,7 +20,9 @@ const MAX_ELEMENTS: usize = 1 << 26;
 /// Runs the model and compares its outputs with those that are expected.
 pub(super) fn run(context: &Context<'_>) -> Result<(), String> {
     let model = context.model()?;
-    let outputs = outputs(&model, &given(context, &model)?, None)?;
+    let executable = executable(&model)?;
+    let inputs = complete(&executable, &given(context, &model)?)?;
+    let outputs = outputs(&executable, &inputs, None)?;
     let mut problems = String::new();
     for (_, directive) in context.directives {
         match directive {
@@ -75,12 +77,12 @@ fn given(context: &Context<'_>, model: &Model) -> Result<Named, String> {
     Ok(all)
 }
 
-/// Names of the inputs of a model that have to be given.
+/// Names of the inputs of a model.
 fn inputs_of(model: &Model) -> Vec<String> {
     let Some(body) = model.main_body() else { return Vec::new() };
     let graph = body.root().map(|root| &body.graphs[root]);
     let inputs = graph.into_iter().flat_map(|graph| &graph.inputs);
-    inputs.filter_map(|port| Some(model.names[body.values[port.value?].name].to_owned())).collect()
+    inputs.map(|port| model.text(port.name).to_owned()).collect()
 }
 
 /// The passes of the file do not change what the model computes.
@@ -112,8 +114,9 @@ pub(super) fn same_as_model(context: &Context<'_>, file: &str, tolerance: Tolera
 /// ONNX Runtime computes the same outputs.
 pub(super) fn same_as_onnxruntime(context: &Context<'_>, tolerance: Tolerance) -> Result<(), String> {
     let model = context.model()?;
-    let inputs = complete(&model, &given(context, &model)?)?;
-    let actual = outputs(&model, &inputs, None)?;
+    let executable = executable(&model)?;
+    let inputs = complete(&executable, &given(context, &model)?)?;
+    let actual = outputs(&executable, &inputs, None)?;
     let expected = context.case.host.onnxruntime(&model, &inputs)?;
     let mut problems = String::new();
     for (name, _) in &actual {
@@ -126,9 +129,13 @@ pub(super) fn same_as_onnxruntime(context: &Context<'_>, tolerance: Tolerance) -
 }
 
 fn steps(directives: &[(usize, Directive)]) -> Vec<&Step> {
-    let step = |(_, directive): &'_ (usize, Directive)| matches!(directive, Directive::Pass(_));
-    let steps = directives.iter().filter(|directive| step(directive));
-    steps.filter_map(|(_, d)| if let Directive::Pass(step) = d { Some(step) } else { None }).collect()
+    directives
+        .iter()
+        .filter_map(|(_, directive)| match directive {
+            Directive::Pass(step) => Some(step),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Which outputs the passes of a test change: blessing such a test would accept a wrong result.
@@ -160,9 +167,10 @@ pub fn changed_results(case: &Case) -> Result<Option<String>, String> {
 
 /// How the outputs of two models differ for the same inputs, and the first result of a node that does.
 fn compare(before: &Model, after: &Model, given: &Named, tolerance: Tolerance) -> Result<String, String> {
-    let given = complete(before, given)?;
-    let expected = outputs(before, &given, None)?;
-    let actual = outputs(after, &given, None)?;
+    let (before, after) = (executable(before)?, executable(after)?);
+    let inputs = complete(&before, given)?;
+    let expected = outputs(&before, &inputs, None)?;
+    let actual = outputs(&after, &complete(&after, &inputs)?, None)?;
     let mut problems = String::new();
     if expected.len() != actual.len() {
         _ = writeln!(problems, "the model has {} outputs instead of {}", actual.len(), expected.len());
@@ -173,7 +181,7 @@ fn compare(before: &Model, after: &Model, given: &Named, tolerance: Tolerance) -
         }
     }
     if !problems.is_empty()
-        && let Some(first) = diverging(before, after, &given, tolerance)?
+        && let Some(first) = diverging(&before, &after, &inputs, tolerance)?
     {
         _ = writeln!(problems, "{first}");
     }
@@ -182,22 +190,22 @@ fn compare(before: &Model, after: &Model, given: &Named, tolerance: Tolerance) -
 
 /// The first result, in the order of the first model, that both models have under one name and that differs.
 fn diverging(
-    before: &Model,
-    after: &Model,
-    given: &Named,
+    before: &Executable<'_>,
+    after: &Executable<'_>,
+    inputs: &Named,
     tolerance: Tolerance,
 ) -> Result<Option<String>, String> {
     let (expected, actual) = (RefCell::new(Named::new()), RefCell::new(Named::new()));
     let keep = |all: &RefCell<Named>, name: &str, value: &Value| {
         all.borrow_mut().push((name.to_owned(), value.clone()));
     };
-    outputs(before, given, Some(&|name, value| keep(&expected, name, value)))?;
-    outputs(after, given, Some(&|name, value| keep(&actual, name, value)))?;
+    outputs(before, inputs, Some(&|name, value| keep(&expected, name, value)))?;
+    outputs(after, &complete(after, inputs)?, Some(&|name, value| keep(&actual, name, value)))?;
     let actual: BTreeMap<String, Value> = actual.into_inner().into_iter().collect();
     for (name, expected) in expected.into_inner() {
         let Some(actual) = actual.get(&name) else { continue };
         if let Some(how) = difference(actual, &expected, tolerance).map_err(|why| why.to_string())? {
-            let op = operator_of(after, &name).map(|op| format!(" of {op}")).unwrap_or_default();
+            let op = operator_of(after.model(), &name).map(|op| format!(" of {op}")).unwrap_or_default();
             return Ok(Some(format!("the first result that differs is `{name}`{op}: it {how}")));
         }
     }
@@ -219,9 +227,8 @@ fn operator_of<'m>(model: &'m Model, name: &str) -> Option<&'m str> {
 }
 
 /// The inputs that are given, and random ones for those that are not, always the same.
-fn complete(model: &Model, given: &Named) -> Result<Named, String> {
-    let executable = executable(model)?;
-    let name_of = |port: &Port| executable_name(&executable, port);
+fn complete(executable: &Executable<'_>, given: &Named) -> Result<Named, String> {
+    let name_of = |port: &Port| executable.model().text(port.name).to_owned();
     let names: Vec<String> = executable.inputs().iter().map(name_of).collect();
     if let Some((name, _)) = given.iter().find(|(name, _)| !names.contains(name)) {
         return Err(format!("the model has no input `{name}`; it has {}", names.join(", ")));
@@ -232,7 +239,7 @@ fn complete(model: &Model, given: &Named) -> Result<Named, String> {
         let value = match given.iter().find(|(other, _)| *other == name) {
             Some((_, value)) => value.clone(),
             None if executable.has_default(port) => continue,
-            None => drawn(&executable, port, &mut random).map_err(|why| format!("input `{name}` {why}"))?,
+            None => drawn(executable, port, &mut random).map_err(|why| format!("input `{name}` {why}"))?,
         };
         all.push((name, value));
     }
@@ -244,26 +251,22 @@ fn executable(model: &Model) -> Result<Executable<'_>, String> {
         .map_err(|found| found.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("\n"))
 }
 
-/// The outputs of a model by name. Inputs that are not given are drawn at random.
-fn outputs(model: &Model, given: &Named, observe: Option<&Observe<'_>>) -> Result<Named, String> {
-    let executable = executable(model)?;
-    let inputs = complete(model, given)?;
+/// The outputs of a model by name, for inputs by name.
+fn outputs(
+    executable: &Executable<'_>,
+    inputs: &Named,
+    observe: Option<&Observe<'_>>,
+) -> Result<Named, String> {
+    let name_of = |port: &Port| executable.model().text(port.name);
     let input = |port: &Port| {
-        let name = executable_name(&executable, port);
-        inputs.iter().find(|(other, _)| *other == name).map(|(_, value)| value.clone())
+        let given = inputs.iter().find(|(name, _)| name == name_of(port));
+        given.map(|(_, value)| value.clone())
     };
-    let inputs = executable.inputs().iter().map(input).collect();
-    let names: Vec<String> =
-        executable.outputs().iter().map(|port| executable_name(&executable, port)).collect();
+    let values = executable.inputs().iter().map(input).collect();
     let options = RunOptions { observe, ..RunOptions::default() };
-    let values = executable.run(inputs, &options).map_err(|found| found.message.clone())?;
-    Ok(names.into_iter().zip(values).collect())
-}
-
-fn executable_name(executable: &Executable<'_>, port: &Port) -> String {
-    let model = executable.model();
-    let name = model.main_body().zip(port.value).map(|(body, value)| &model.names[body.values[value].name]);
-    name.map(ToString::to_string).unwrap_or_default()
+    let values = executable.run(values, &options).map_err(|found| found.message.clone())?;
+    let names = executable.outputs().iter().map(|port| name_of(port).to_owned());
+    Ok(names.zip(values).collect())
 }
 
 /// A random tensor of the type of an input: normally distributed floats, small integers.

@@ -38,6 +38,5 @@ pub(super) fn describe(model: &Model) -> String {
 
 fn named(model: &Model, port: &Port) -> String {
     let ty = port.ty.map_or_else(|| "?".to_owned(), |ty| type_text(model, ty));
-    let name = port.value.zip(model.main_body()).map(|(value, body)| &model.names[body.values[value].name]);
-    format!("{} {ty}", name.unwrap_or("?"))
+    format!("{} {ty}", model.text(port.name))
 }

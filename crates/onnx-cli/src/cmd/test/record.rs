@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Values of more characters are written to a file of arrays.
 const LITERAL: usize = 400;
 
-/// What is recorded.
+/// The options of `--record`.
 #[derive(clap::Args)]
 #[command(next_help_heading = "For --record")]
 pub(super) struct RecordArgs {
