@@ -23,6 +23,7 @@
 //! assert_eq!(model.bodies[main].nodes.len(), 1);
 //! ```
 
+use crate::attr::Attr;
 use crate::body::*;
 use crate::entity::EntityId;
 use crate::model::{BodyId, Model};

@@ -81,7 +81,6 @@ use hashbrown::{HashMap, HashSet};
 mod tests;
 mod uses;
 
-pub(crate) use uses::graphs;
 pub use uses::{Declaration, Use, Uses};
 
 /// A place among the nodes of one graph, where nodes can be inserted and removed in constant time.
@@ -456,7 +455,7 @@ impl Drop for Cursor<'_> {
 /// Takes away the declarations of values that nothing in the body defines any more, and of two of one value in one graph the
 /// one that stood outside of the graph that defined it.
 pub fn drop_declarations(body: &mut Body) {
-    let graphs = graphs(body);
+    let graphs: Vec<GraphId> = body.walk().graphs().collect();
     let mut defined: HashSet<Name, RandomState> = HashSet::default();
     for &graph in &graphs {
         defined.extend(body.graphs[graph].values(body).map(|v| body.values[v].name));

@@ -1,7 +1,7 @@
 //! Editing keeps names, uses and declarations in step.
 
 use super::*;
-use crate::body::AttrValue;
+use crate::attr::AttrValue;
 use crate::entity::EntityId;
 use crate::verify::{VerifyOptions, verify};
 use crate::{Attr, BodyBuilder, ElemType, Payload, QuantizationAnnotation};
