@@ -21,7 +21,7 @@ mod region;
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
 use super::format::{IR_WITH_FUNCTIONS, raise_ir_version};
-use super::transplant::{Source, Style, Target, Transplant, fresh_name};
+use super::transplant::{Source, Style, Target, Transplant};
 use super::watched;
 use crate::attr::Attr;
 use crate::body::{Body, Graph, Node, NodeId, Port, Value, ValueDef, ValueId};
@@ -166,7 +166,7 @@ fn copied(
         let mut name = from.values[value].name;
         if !taken.insert(name) {
             let text = names[name].to_owned();
-            name = fresh_name(names, &text);
+            name = names.fresh(&text);
         }
         formals.push(inside.values.push(Value { name, def: ValueDef::Input(root) }));
     }

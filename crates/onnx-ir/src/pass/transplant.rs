@@ -16,8 +16,6 @@
 mod attrs;
 mod names;
 
-pub(crate) use names::fresh_name;
-
 use crate::attr::Attr;
 use crate::body::*;
 use crate::model::Model;

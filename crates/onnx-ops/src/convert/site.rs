@@ -152,13 +152,7 @@ impl Site<'_> {
         let output = self.n().outputs.iter().flatten().next();
         let of = output.map_or("", |v| &self.model.names[self.body().values[*v].name]);
         let stem = if of.is_empty() { stem.to_owned() } else { format!("{of}_{stem}") };
-        let mut text = stem.clone();
-        let mut count = 0;
-        while self.model.names.find(&text).is_some() {
-            count += 1;
-            text = format!("{stem}_{count}");
-        }
-        self.model.names.intern(&text)
+        self.model.names.fresh(&stem)
     }
 
     fn fresh_value(&mut self, stem: &str, def: ValueDef) -> ValueId {
