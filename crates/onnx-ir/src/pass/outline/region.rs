@@ -72,16 +72,19 @@ fn one_graph(
     let body = &model.bodies[id];
     let refused =
         |place: Place, message: String| Err(vec![Diagnostic::new(&code::OUTLINE_SELECTION, place, message)]);
-    let mut order: Vec<NodeId> = Vec::new();
+    let mut order: Vec<(usize, NodeId)> = Vec::new();
     let mut walk = body.walk();
     while let Some(event) = walk.next() {
         if let WalkEvent::EnterNode(node) = event
             && selected.contains(&node)
         {
-            order.push(node);
+            order.push((walk.depth(), node));
             walk.skip_graphs();
         }
     }
+    // Nodes of enclosing graphs come first, so that a message is about one that is nested deeper.
+    order.sort_by_key(|(depth, _)| *depth);
+    let order: Vec<NodeId> = order.into_iter().map(|(_, node)| node).collect();
     let Some(&first) = order.first() else {
         return refused(Place::Nowhere, "no node is selected".to_owned());
     };
