@@ -80,6 +80,21 @@ impl Body {
         }
     }
 
+    /// The types that the graphs of the body declare for values: those of inputs, outputs and `value_info`.
+    ///
+    /// Initializers have the types of their tensors; what nobody declares, inference finds out.
+    pub fn declared_types(&self) -> SecondaryMap<ValueId, Option<TypeId>> {
+        let mut types = SecondaryMap::with_len(None, self.values.len());
+        for graph in self.walk().graphs().map(|graph| &self.graphs[graph]) {
+            for port in graph.value_info.iter().chain(&graph.outputs).chain(&graph.inputs) {
+                if let (Some(value), Some(ty)) = (port.value, port.ty) {
+                    types[value] = Some(ty);
+                }
+            }
+        }
+        types
+    }
+
     /// The graphs that attributes of a node hold, in order.
     pub fn subgraphs(&self, node: NodeId) -> impl Iterator<Item = GraphId> + '_ {
         self.nodes[node].attrs.iter().flat_map(|a| &a.values).flat_map(AttrValue::graphs).copied()

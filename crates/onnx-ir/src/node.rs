@@ -103,6 +103,11 @@ impl<'m> NodeRef<'m> {
         self.node().outputs.get(i).copied().flatten()
     }
 
+    /// The name of a value of the same body.
+    pub fn name_of(self, value: ValueId) -> &'m str {
+        &self.model.names[self.body().values[value].name]
+    }
+
     /// The node that computes an operand; `None` if the operand is left out, an input, an initializer or undefined.
     pub fn producer(self, i: usize) -> Option<NodeRef<'m>> {
         match self.body().values[self.input(i)?].def {

@@ -9,7 +9,7 @@ use crate::entity::PrimaryMap;
 use crate::model::{BodyId, Function, FunctionId, Header, Model, OpsetImport};
 use crate::names::{Name, Names};
 use crate::tensor::Tensor;
-use crate::types::{DimValue, ElemType, TypeId};
+use crate::types::{DimValue, ElemType, TensorType, TypeId, TypeKind};
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
@@ -83,6 +83,11 @@ impl<'m> GraphBuilder<'m> {
         dims: impl IntoIterator<Item = impl Into<DimValue>>,
     ) -> TypeId {
         self.b.types.tensor(elem, dims.into_iter().map(Into::into))
+    }
+
+    /// The type of a tensor of unknown rank.
+    pub fn unranked_type(&mut self, elem: ElemType) -> TypeId {
+        self.b.types.intern(TypeKind::Tensor(TensorType { elem: Some(elem), shape: None }).into())
     }
 
     /// Adds an input to the graph. Those of functions have no types.
