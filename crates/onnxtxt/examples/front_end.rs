@@ -61,13 +61,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Compiles a program, and writes the model as text.
 pub(crate) fn run(program: &Program, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let mut loaded = onnxtxt::Loaded::from(compile(program)?);
-    // The types of all values, and everything that is wrong with them: a sum of matrices that do not fit, say.
+    // The types of all values are found out, that of the result too. Findings are what is wrong with them: a sum of matrices that do
+    // not fit, say.
+    loaded.infer();
     let found = loaded.check(Level::Types);
     if !found.is_empty() {
         found.iter().try_for_each(|finding| write!(out, "{}", loaded.render(finding)))?;
         return Err("the program does not compile".into());
     }
-    loaded.infer();
     write!(out, "{}", loaded.text())?;
     Ok(())
 }

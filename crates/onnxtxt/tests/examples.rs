@@ -112,8 +112,9 @@ g (float[N,2] x, float[2,3] w, float[3] b, float[B,2,2] deep, bool c) => (float[
 #[test]
 fn a_program_becomes_a_model() {
     let mut out = Vec::new();
-    front_end::run(&front_end::example(), &mut out).unwrap();
+    let done = front_end::run(&front_end::example(), &mut out);
     let text = String::from_utf8(out).unwrap();
+    assert!(done.is_ok(), "{text}");
     let loaded = onnxtxt::parse(&text);
     assert!(loaded.check(Level::Types).is_empty(), "{text}");
     for part in [
