@@ -107,7 +107,7 @@ fn grow(text: &str, choice: &[(usize, usize)], elements: i64) -> Option<Model> {
     });
     let options = SetShape { shapes: shapes.collect(), ..SetShape::default() };
     let registry = registry_of(&model);
-    set_shape(&mut model, &registry, &options).ok()?;
+    set_shape(&mut model, registry, &options).ok()?;
     Some(model)
 }
 

@@ -10,7 +10,7 @@
 
 use anyhow::{bail, ensure};
 use onnx_ir::diag::did_you_mean;
-use onnx_ir::{Body, GraphId, Model, Name, NodeId, ValueId, normalize_domain};
+use onnx_ir::{Body, Model, Name, NodeId, ValueId, normalize_domain};
 use std::str::FromStr;
 
 /// What nodes are meant.
@@ -63,7 +63,7 @@ impl Selection {
     /// The nodes that are meant, in the order of the text.
     pub(crate) fn nodes(&self, model: &Model) -> Vec<NodeId> {
         let Some(body) = model.main_body() else { return Vec::new() };
-        let all = in_order(body);
+        let all: Vec<NodeId> = body.walk().nodes().collect();
         if let Selection::Number(number) = self {
             return all.get(*number).copied().into_iter().collect();
         }
@@ -142,7 +142,7 @@ impl Selection {
             return Ok(());
         }
         let Some(body) = model.main_body() else { bail!("the model has no graph") };
-        let all = in_order(body);
+        let all: Vec<NodeId> = body.walk().nodes().collect();
         let likely = match self {
             Selection::Name(name) if name.contains(['*', '?']) => None,
             Selection::Name(name) => {
@@ -169,25 +169,6 @@ impl Selection {
             },
         }
     }
-}
-
-/// The nodes of a body in the order of the text.
-fn in_order(body: &Body) -> Vec<NodeId> {
-    let mut order = Vec::with_capacity(body.nodes.len());
-    let mut seen = std::collections::HashSet::new();
-    let mut open: Vec<NodeId> = Vec::new();
-    let mut enter = |graph: GraphId, open: &mut Vec<NodeId>| {
-        if seen.insert(graph) {
-            open.extend(body.graphs[graph].nodes.iter().rev());
-        }
-    };
-    body.root().into_iter().for_each(|g| enter(g, &mut open));
-    while let Some(node) = open.pop() {
-        order.push(node);
-        let inner: Vec<GraphId> = body.subgraphs(node).collect();
-        inner.into_iter().rev().for_each(|g| enter(g, &mut open));
-    }
-    order
 }
 
 /// Whether a text can only be meant as a glob of names that begin with a slash.

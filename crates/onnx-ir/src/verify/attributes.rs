@@ -1,7 +1,7 @@
 //! Attributes: A01–A07, S09 (one of each name), and for defaults of functions F14.
 
 use super::scene::{Findings, Role, Scene, Seen, index};
-use crate::body::{Attr, AttrType, AttrValue};
+use crate::attr::{Attr, AttrType, AttrValue};
 use crate::diag::{Change, Code, Diagnostic, Entity, code};
 use crate::model::Function;
 use crate::names::Name;

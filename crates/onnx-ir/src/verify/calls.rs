@@ -283,7 +283,7 @@ fn depth(scene: &Scene<'_>, found: &mut Findings, calls: &Calls, components: &Co
 #[cfg(test)]
 mod tests {
     use super::super::testing::*;
-    use crate::body::AttrValue;
+    use crate::attr::AttrValue;
     use crate::model::Model;
 
     /// A main graph that calls `l.f0`, and functions `f0`, `f1` … that call what the lists say.

@@ -103,7 +103,7 @@ fn parameters(
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::body::{Attr, AttrValue};
+    use crate::attr::{Attr, AttrValue};
     use crate::model::Model;
 
     fn with_functions(names: &[&str]) -> Model {

@@ -3,7 +3,6 @@
 //! One walk through each body keeps what every name stands for at that point. Uses were resolved when the body was
 //! built, so the walk only asks where a value is defined; names decide what is defined twice.
 
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, index};
 use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
@@ -11,6 +10,7 @@ use crate::entity;
 use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::names::Name;
 use crate::pass::Order;
+use crate::walk::WalkEvent;
 use std::collections::HashMap;
 
 mod interface;
@@ -93,10 +93,10 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         };
         for step in view.layout.steps() {
             match step {
-                Step::Enter(graph) => walker.enter(graph),
-                Step::Node(node) => walker.uses(node),
-                Step::NodeEnd(node) => walker.results(node),
-                Step::Leave(graph) => walker.leave(graph),
+                WalkEvent::EnterGraph(graph) => walker.enter(graph),
+                WalkEvent::EnterNode(node) => walker.uses(node),
+                WalkEvent::LeaveNode(node) => walker.results(node),
+                WalkEvent::LeaveGraph(graph) => walker.leave(graph),
             }
         }
     }

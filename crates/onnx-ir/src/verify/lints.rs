@@ -1,11 +1,11 @@
 //! Lints, on the level `strict`: nothing is unused (G11), names are identifiers and nodes have their own (N06).
 
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, index, is_identifier};
 use crate::body::{GraphId, NodeId, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
+use crate::walk::WalkEvent;
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     if found.wants(&code::UNUSED) {
@@ -36,11 +36,13 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
     let mut used: SecondaryMap<ValueId, bool> = SecondaryMap::with_len(false, body.values.len());
     for step in view.layout.steps() {
         match step {
-            Step::Node(node) => body.nodes[node].inputs.iter().flatten().for_each(|&v| used[v] = true),
-            Step::Leave(graph) => {
+            WalkEvent::EnterNode(node) => {
+                body.nodes[node].inputs.iter().flatten().for_each(|&v| used[v] = true)
+            }
+            WalkEvent::LeaveGraph(graph) => {
                 body.graphs[graph].outputs.iter().filter_map(|p| p.value).for_each(|v| used[v] = true);
             }
-            Step::Enter(_) | Step::NodeEnd(_) => {}
+            WalkEvent::EnterGraph(_) | WalkEvent::LeaveNode(_) => {}
         }
     }
     // The training step may read any value of the main graph.
@@ -58,7 +60,7 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
     };
     for step in view.layout.steps() {
         match step {
-            Step::Enter(graph) if !is_public(graph) => {
+            WalkEvent::EnterGraph(graph) if !is_public(graph) => {
                 let g = &body.graphs[graph];
                 let is_input = |v: ValueId| matches!(body.values[v].def, ValueDef::Input(_));
                 if view.role == Role::Main && Some(graph) == body.root() {
@@ -92,7 +94,7 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                     }
                 }
             }
-            Step::Node(node) if !view.layout.owner(node).is_some_and(is_public) => {
+            WalkEvent::EnterNode(node) if !view.layout.owner(node).is_some_and(is_public) => {
                 let outputs = &body.nodes[node].outputs;
                 if !outputs.is_empty() && outputs.iter().flatten().all(|&v| !used[v]) {
                     let op = scene.model.text(body.nodes[node].op);
@@ -104,7 +106,10 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                     }
                 }
             }
-            Step::Enter(_) | Step::Node(_) | Step::NodeEnd(_) | Step::Leave(_) => {}
+            WalkEvent::EnterGraph(_)
+            | WalkEvent::EnterNode(_)
+            | WalkEvent::LeaveNode(_)
+            | WalkEvent::LeaveGraph(_) => {}
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Metadata: D01 keys are distinct, D02 and D03 keys and values of the model mean something.
 
-use super::layout::Step;
 use super::scene::{Findings, Scene, Seen, index};
 use crate::body::{Graph, Port};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::tensor::{Entry, TensorId};
+use crate::walk::WalkEvent;
 use foldhash::HashSet;
 
 /// The keys of MetadataProps.md that describe values denoted `IMAGE`, with their values; both in any case.
@@ -30,12 +30,12 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     for view in &scene.bodies {
         for step in view.layout.special() {
             match step {
-                Step::Enter(graph) => lists.graph(view.id, graph, &view.body.graphs[graph]),
-                Step::Node(node) => {
+                WalkEvent::EnterGraph(graph) => lists.graph(view.id, graph, &view.body.graphs[graph]),
+                WalkEvent::EnterNode(node) => {
                     let extra = view.body.nodes[node].extra();
                     lists.distinct(&extra.metadata, |_| Entity::Node(view.id, node));
                 }
-                Step::NodeEnd(_) | Step::Leave(_) => {}
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
     }

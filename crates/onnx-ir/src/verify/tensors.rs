@@ -2,15 +2,16 @@
 //!
 //! [`visit`] finds every tensor of a model with the place that a finding points at.
 
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, count, index};
 use super::{external, payload, sparse};
-use crate::body::{Attr, AttrValue, Body};
+use crate::attr::{Attr, AttrValue};
+use crate::body::Body;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::names::Name;
 use crate::show::tensor_text;
 use crate::tensor::{Field, Payload, SparseTensor, Tensor, TensorId};
 use crate::types::ElemType;
+use crate::walk::WalkEvent;
 
 /// A tensor of either kind.
 #[derive(Clone, Copy)]
@@ -96,7 +97,7 @@ pub(super) fn visit<'m>(scene: &Scene<'m>, mut look: impl FnMut(At<'m>, Stored<'
         }
         for step in view.layout.special() {
             match step {
-                Step::Enter(graph) => {
+                WalkEvent::EnterGraph(graph) => {
                     let g = &body.graphs[graph];
                     for (i, init) in g.initializers.iter().enumerate() {
                         let place = Entity::Initializer(view.id, graph, index(i));
@@ -107,13 +108,13 @@ pub(super) fn visit<'m>(scene: &Scene<'m>, mut look: impl FnMut(At<'m>, Stored<'
                         look(At { body, place, attribute: None }, Stored::Sparse(&init.tensor));
                     }
                 }
-                Step::Node(node) => {
+                WalkEvent::EnterNode(node) => {
                     for (i, attr) in body.nodes[node].attrs.iter().enumerate() {
                         let place = Entity::Attr(view.id, node, index(i));
                         stored(attr).for_each(|s| look(At { body, place, attribute: attr.name }, s));
                     }
                 }
-                Step::NodeEnd(_) | Step::Leave(_) => {}
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
     }

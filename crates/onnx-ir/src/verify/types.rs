@@ -3,14 +3,15 @@
 //! Types are interned, so each is judged once, with all that it is made of; its uses only look the verdict up.
 
 use super::formula::is_formula;
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, count, index};
-use crate::body::{Attr, AttrValue, GraphId, Port};
+use crate::attr::{Attr, AttrValue};
+use crate::body::{GraphId, Port};
 use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::entity::EntityId;
 use crate::names::Name;
 use crate::show::type_text;
 use crate::types::{DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
+use crate::walk::WalkEvent;
 use std::fmt;
 
 /// TypeDenotation.md.
@@ -192,10 +193,10 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         let mut unset = First::default();
         for step in view.layout.special() {
             match step {
-                Step::Enter(graph) => {
+                WalkEvent::EnterGraph(graph) => {
                     of_graph(scene, found, view, graph, &verdicts, &mut denotations, &mut unset);
                 }
-                Step::Node(node) => {
+                WalkEvent::EnterNode(node) => {
                     for (i, attr) in view.body.nodes[node].attrs.iter().enumerate() {
                         let place = Entity::Attr(view.id, node, index(i));
                         for ty in of_attribute(attr) {
@@ -206,7 +207,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                         }
                     }
                 }
-                Step::NodeEnd(_) | Step::Leave(_) => {}
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
         unset.report(found);

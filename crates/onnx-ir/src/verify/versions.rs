@@ -2,12 +2,12 @@
 //!
 //! The mistake is the IR version, so each type or field is reported once, at its first use.
 
-use super::layout::Step;
 use super::scene::{Findings, Scene, index};
 use super::{tensors, types};
 use crate::body::{Graph, Node};
 use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::types::{ElemType, TypeId, TypeKind};
+use crate::walk::WalkEvent;
 use std::collections::BTreeSet;
 
 /// The IR version that brought an element type: onnx.proto, Version.
@@ -46,9 +46,9 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     for view in &scene.bodies {
         for step in view.layout.special() {
             match step {
-                Step::Enter(graph) => v.graph(view, graph),
-                Step::Node(node) => v.node(view, node),
-                Step::NodeEnd(_) | Step::Leave(_) => {}
+                WalkEvent::EnterGraph(graph) => v.graph(view, graph),
+                WalkEvent::EnterNode(node) => v.node(view, node),
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
     }
@@ -208,7 +208,8 @@ impl Versions<'_, '_> {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::body::{AttrValue, QuantizationAnnotation};
+    use crate::attr::AttrValue;
+    use crate::body::QuantizationAnnotation;
     use crate::model::DeviceConfiguration;
     use crate::tensor::{Entry, SparseTensor, Tensor};
     use crate::{Model, TrainingInfo};

@@ -9,8 +9,8 @@ use super::site::{Note, Site};
 use onnx_ir::AttrValue;
 
 pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
-    let is_asked = s.int("broadcast")?.unwrap_or(0) != 0;
-    let axis = s.int("axis")?.filter(|_| is_asked);
+    let is_asked = s.attrs().int("broadcast")?.unwrap_or(0) != 0;
+    let axis = s.attrs().int("axis")?.filter(|_| is_asked);
     let text = match axis {
         None => "`broadcast` is not said",
         Some(axis) => {
@@ -97,7 +97,7 @@ pub(super) fn split_up(s: &mut Site<'_>) -> Result<Note, String> {
         s.set_input(1, None);
         s.set("split", AttrValue::Ints(sizes.into()));
     }
-    if s.int("axis")?.is_none() {
+    if s.attrs().int("axis")?.is_none() {
         s.set("axis", AttrValue::Int(0));
     }
     Ok(None)

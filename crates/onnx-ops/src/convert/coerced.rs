@@ -17,7 +17,7 @@ use super::site::{Note, Site};
 use onnx_ir::AttrValue;
 
 pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
-    let axis = s.int("axis")?.unwrap_or(1);
+    let axis = s.attrs().int("axis")?.unwrap_or(1);
     if axis == -1 || s.rank(0).is_ok_and(|rank| axis == rank - 1) {
         s.set("axis", AttrValue::Int(-1));
         return Ok(Some("the axis is the last one: `axis = -1`".to_owned()));
@@ -37,7 +37,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
-    let axis = s.int("axis")?.unwrap_or(-1);
+    let axis = s.attrs().int("axis")?.unwrap_or(-1);
     if axis == -1 {
         s.set("axis", AttrValue::Int(-1));
         return Ok(Some("`axis = -1` is said".to_owned()));

@@ -27,7 +27,7 @@ pub(super) fn reduce_up(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn reduce_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let is_noop = s.int("noop_with_empty_axes")?.unwrap_or(0) != 0;
+    let is_noop = s.attrs().int("noop_with_empty_axes")?.unwrap_or(0) != 0;
     let axes = s.ints_of(1, "axes")?;
     if is_noop && axes.is_none_or(|list| list.is_empty()) {
         return Err("it reduces nothing (`noop_with_empty_axes`)".to_owned());
@@ -55,7 +55,7 @@ pub(super) fn slice_down(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn top_k_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(k) = s.int("k")? else { return Ok(None) };
+    let Some(k) = s.attrs().int("k")? else { return Ok(None) };
     s.drop_attr("k");
     let value = s.int_list("k", vec![k]);
     s.set_input(1, Some(value));
@@ -74,7 +74,7 @@ pub(super) fn clip_up(s: &mut Site<'_>) -> Result<Note, String> {
     let bounds = [(1, "min", f32::MIN), (2, "max", f32::MAX)];
     let is_double = s.elem(0).ok() == Some(ElemType::DOUBLE);
     for (i, name, limit) in bounds {
-        let Some(x) = s.float(name)?.or(is_double.then_some(limit)) else { continue };
+        let Some(x) = s.attrs().float(name)?.or(is_double.then_some(limit)) else { continue };
         let elem = s.elem(0)?;
         s.drop_attr(name);
         let value = s.scalar(name, elem, x)?;
@@ -100,7 +100,7 @@ fn single(x: f64, name: &str) -> Result<f32, String> {
 }
 
 pub(super) fn pad_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let value = s.float("value")?.filter(|x| *x != 0.0);
+    let value = s.attrs().float("value")?.filter(|x| *x != 0.0);
     s.ints_to_input("pads", 1, Empty::Counts)?;
     s.drop_attr("value");
     if let Some(x) = value {
@@ -145,7 +145,7 @@ pub(super) fn pad_axes_down(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn dropout_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(ratio) = s.float("ratio")? else { return Ok(None) };
+    let Some(ratio) = s.attrs().float("ratio")? else { return Ok(None) };
     s.drop_attr("ratio");
     let value = s.scalar("ratio", ElemType::FLOAT, ratio)?;
     s.set_input(1, Some(value));
@@ -204,8 +204,8 @@ pub(super) fn split_count_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// Parts need not be equal with `num_outputs`; before, their sizes have to be said then.
 pub(super) fn split_count_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(count) = s.int("num_outputs")? else { return Ok(None) };
-    let axis = s.int("axis")?.unwrap_or(0);
+    let Some(count) = s.attrs().int("num_outputs")? else { return Ok(None) };
+    let axis = s.attrs().int("axis")?.unwrap_or(0);
     let extent =
         s.extent(0, axis).ok_or("the extent of the axis is not known, so that parts may not be equal")?;
     if count <= 0 {
@@ -222,7 +222,7 @@ pub(super) fn split_count_down(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn dft_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let axis = s.int("axis")?.unwrap_or(1);
+    let axis = s.attrs().int("axis")?.unwrap_or(1);
     s.drop_attr("axis");
     let value = s.int_scalar("axis", axis);
     s.set_input(2, Some(value));
@@ -242,7 +242,7 @@ pub(super) fn dft_down(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn upsample_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let scales = s.floats("scales")?.ok_or("`scales` is missing")?;
+    let scales = s.attrs().require::<&[f32]>("scales")?.to_vec();
     s.drop_attr("scales");
     let value = s.float_list("scales", scales);
     s.set_input(1, Some(value));
@@ -265,21 +265,24 @@ pub(super) fn reshape_up(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn constant_down(s: &mut Site<'_>) -> Result<Note, String> {
     use onnx_ir::{Payload, Tensor};
     let scalar = |elem, payload| (elem, None, Some(payload));
-    let (name, (elem, count, payload)) = if let Some(i) = s.int("value_int")? {
+    let (name, (elem, count, payload)) = if let Some(i) = s.attrs().int("value_int")? {
         ("value_int", scalar(ElemType::INT64, Payload::int64s(vec![i])))
-    } else if let Some(x) = s.float("value_float")? {
+    } else if let Some(x) = s.attrs().float("value_float")? {
         ("value_float", scalar(ElemType::FLOAT, Payload::floats(vec![x])))
-    } else if let Some(text) = s.string("value_string")? {
-        ("value_string", scalar(ElemType::STRING, Payload::Strings(vec![text.into()])))
-    } else if let Some(list) = s.ints("value_ints")? {
+    } else if let Some(text) = s.attrs().string("value_string")? {
+        ("value_string", scalar(ElemType::STRING, Payload::Strings(vec![text.into_owned().into()])))
+    } else if let Some(list) = s.attrs().ints("value_ints")? {
         let count = list.len();
-        ("value_ints", (ElemType::INT64, Some(count), (count > 0).then(|| Payload::int64s(list))))
-    } else if let Some(list) = s.floats("value_floats")? {
+        ("value_ints", (ElemType::INT64, Some(count), (count > 0).then(|| Payload::int64s(list.to_vec()))))
+    } else if let Some(list) = s.attrs().floats("value_floats")? {
         let count = list.len();
-        ("value_floats", (ElemType::FLOAT, Some(count), (count > 0).then(|| Payload::floats(list))))
-    } else if let Some(list) = s.strings("value_strings")? {
+        ("value_floats", (ElemType::FLOAT, Some(count), (count > 0).then(|| Payload::floats(list.to_vec()))))
+    } else if let Some(list) = s.attrs().strings("value_strings")? {
         let count = list.len();
-        ("value_strings", (ElemType::STRING, Some(count), (count > 0).then_some(Payload::Strings(list))))
+        (
+            "value_strings",
+            (ElemType::STRING, Some(count), (count > 0).then(|| Payload::Strings(list.to_vec()))),
+        )
     } else {
         return Ok(None);
     };
@@ -294,7 +297,7 @@ pub(super) fn constant_down(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// Constants were floats alone; others become initializers.
 pub(super) fn constant_floats_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(AttrValue::Tensor(tensor)) = s.attr("value").and_then(onnx_ir::Attr::value) else {
+    let Some(AttrValue::Tensor(tensor)) = s.attrs().find("value").and_then(onnx_ir::Attr::value) else {
         return Ok(None);
     };
     let tensor = *tensor;
@@ -308,7 +311,7 @@ pub(super) fn constant_floats_down(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// `start` and `end` of Shape: a part of what the whole would be.
 pub(super) fn shape_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let (start, end) = (s.int("start")?.unwrap_or(0), s.int("end")?);
+    let (start, end) = (s.attrs().int("start")?.unwrap_or(0), s.attrs().int("end")?);
     s.drop_attr("start");
     s.drop_attr("end");
     if start == 0 && end.is_none() {

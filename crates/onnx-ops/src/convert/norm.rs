@@ -18,7 +18,7 @@ pub(super) fn batch_up(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn batch_down(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.int("training_mode")?.unwrap_or(0) != 0 {
+    if s.attrs().int("training_mode")?.unwrap_or(0) != 0 {
         return Err("what training gives is said otherwise".to_owned());
     }
     let is_said = s.drop_attr("training_mode");
@@ -26,7 +26,7 @@ pub(super) fn batch_down(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn spatial_up(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.int("spatial")?.unwrap_or(1) != 1 {
+    if s.attrs().int("spatial")?.unwrap_or(1) != 1 {
         return Err("it has a mean for each position (`spatial = 0`)".to_owned());
     }
     let is_said = s.drop_attr("spatial");
@@ -35,7 +35,7 @@ pub(super) fn spatial_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// Version 6 is in training unless it is said that it is not.
 pub(super) fn is_test_up(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.int("is_test")?.unwrap_or(0) == 0 {
+    if s.attrs().int("is_test")?.unwrap_or(0) == 0 {
         return Err("it is in training mode (`is_test = 0`)".to_owned());
     }
     s.drop_attr("is_test");
@@ -49,7 +49,7 @@ pub(super) fn is_test_up(s: &mut Site<'_>) -> Result<Note, String> {
 /// y_scale = Expand (Reshape (s, [-1, 1]), [1, channels / 2])     and that as a list: s[0] s[0] s[1] s[1]
 /// ```
 pub(super) fn group_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let groups = s.int("num_groups")?.filter(|n| *n > 0).ok_or("`num_groups` is not positive")?;
+    let groups = s.attrs().int("num_groups")?.filter(|n| *n > 0).ok_or("`num_groups` is not positive")?;
     let x = s.input(0).ok_or("the input is missing")?;
     let repeats = match s.extent(0, 1) {
         Some(channels) => s.int_list("repeats", vec![1, channels / groups]),

@@ -9,8 +9,8 @@ use onnx_ir::AttrValue;
 
 pub(super) fn from_upsample(s: &mut Site<'_>) -> Result<Note, String> {
     s.rename_op("Resize");
-    if s.string("mode")?.as_deref() == Some("bilinear") {
-        s.set_string("mode", "linear");
+    if s.attrs().string("mode")?.as_deref() == Some("bilinear") {
+        s.set("mode", "linear");
     }
     Ok(Some("Upsample becomes Resize".to_owned()))
 }
@@ -26,18 +26,18 @@ pub(super) fn to_upsample(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn scales_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let (h, w) = (s.float("height_scale")?, s.float("width_scale")?);
+    let (h, w) = (s.attrs().float("height_scale")?, s.attrs().float("width_scale")?);
     s.drop_attr("height_scale");
     s.drop_attr("width_scale");
     s.set("scales", AttrValue::Floats(vec![1.0, 1.0, h.unwrap_or(1.0), w.unwrap_or(1.0)].into()));
-    if s.string("mode")?.as_deref() == Some("bilinear") {
-        s.set_string("mode", "linear");
+    if s.attrs().string("mode")?.as_deref() == Some("bilinear") {
+        s.set("mode", "linear");
     }
     Ok(Some("the scales become one list".to_owned()))
 }
 
 pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
-    let is_nearest = s.string("mode")?.is_none_or(|mode| mode == "nearest");
+    let is_nearest = s.attrs().string("mode")?.is_none_or(|mode| mode == "nearest");
     if is_nearest {
         // Scales that are computed enlarge: those of Upsample had to, and exporters made few others.
         let scales = s.numbers_of(1, "scales").unwrap_or_default().unwrap_or_default();
@@ -45,9 +45,9 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
         if shrinks && grows {
             return Err("it enlarges one axis and shrinks another, and rounds both ways".to_owned());
         }
-        s.set_string("nearest_mode", if shrinks { "ceil" } else { "floor" });
+        s.set("nearest_mode", if shrinks { "ceil" } else { "floor" });
     }
-    s.set_string("coordinate_transformation_mode", "asymmetric");
+    s.set("coordinate_transformation_mode", "asymmetric");
     let scales = s.input(1);
     let none = s.float_list("roi", Vec::new());
     s.set_input(1, Some(none));
@@ -59,14 +59,15 @@ pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.input(3).is_some() {
         return Err("it is told sizes, not scales".to_owned());
     }
-    let mode = s.string("mode")?.unwrap_or_else(|| "nearest".to_owned());
-    if mode == "cubic" || s.string("coordinate_transformation_mode")?.as_deref() != Some("asymmetric") {
+    let mode = s.attrs().string("mode")?.unwrap_or("nearest".into());
+    if mode == "cubic" || s.attrs().string("coordinate_transformation_mode")?.as_deref() != Some("asymmetric")
+    {
         return Err("version 10 has no cubic mode, and no coordinates but `asymmetric`".to_owned());
     }
     if mode == "nearest" {
         let scales = s.numbers_of(2, "scales")?.unwrap_or_default();
         let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
-        let rounds = s.string("nearest_mode")?;
+        let rounds = s.attrs().string("nearest_mode")?;
         let fits = match rounds.as_deref() {
             Some("floor") => !shrinks,
             Some("ceil") => !grows,

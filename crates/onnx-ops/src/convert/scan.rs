@@ -15,7 +15,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     if s.input(0).is_some() {
         return Err("its sequences differ in length (`sequence_lens`)".to_owned());
     }
-    let Some(AttrValue::Graph(body)) = s.attr("body").and_then(Attr::value) else {
+    let Some(AttrValue::Graph(body)) = s.attrs().find("body").and_then(Attr::value) else {
         return Err("its body is missing".to_owned());
     };
     let (body, count) = (*body, s.n().inputs.len().saturating_sub(1));

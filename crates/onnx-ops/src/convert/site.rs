@@ -6,8 +6,8 @@
 use crate::dims::Dim;
 use crate::infer::{Facts, Ty, Value as Known};
 use onnx_ir::{
-    Attr, AttrType, AttrValue, Body, BodyId, ElemType, GraphId, Initializer, Model, Name, Node, NodeId,
-    Payload, Tensor, TensorId, Value, ValueDef, ValueId, normalize_domain,
+    Attr, AttrType, AttrValue, Attrs, Body, BodyId, ElemType, GraphId, Initializer, Model, Name, Node,
+    NodeId, Payload, Tensor, TensorId, Value, ValueDef, ValueId, normalize_domain,
 };
 use smallvec::SmallVec;
 
@@ -30,10 +30,6 @@ pub(super) struct Site<'a> {
     pub(super) after: Vec<NodeId>,
     /// Whether the node itself is no more.
     pub(super) is_gone: bool,
-}
-
-fn mismatch(name: &str) -> String {
-    format!("`{name}` has another type than it should have")
 }
 
 impl Site<'_> {
@@ -109,95 +105,20 @@ impl Site<'_> {
         known.map(Some).ok_or_else(|| format!("`{name}` is not known before the model runs"))
     }
 
-    /// An attribute of the node, whatever it holds.
-    pub(super) fn attr(&self, name: &str) -> Option<&Attr> {
-        self.n().attrs.iter().find(|a| self.model.text(a.name) == name)
-    }
-
-    /// The value of an attribute, `None` if the node does not have it; a list without elements has no value.
-    fn value(&self, name: &str) -> Result<Option<Option<&AttrValue>>, String> {
-        match self.attr(name) {
-            None => Ok(None),
-            Some(attr) if attr.reference.is_some() => {
-                Err(format!("`{name}` is a parameter of the function, so that callers decide"))
-            }
-            Some(attr) => Ok(Some(attr.value())),
-        }
-    }
-
-    pub(super) fn int(&self, name: &str) -> Result<Option<i64>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(Some(AttrValue::Int(i))) => Ok(Some(*i)),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn float(&self, name: &str) -> Result<Option<f32>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(Some(AttrValue::Float(x))) => Ok(Some(*x)),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn string(&self, name: &str) -> Result<Option<String>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(Some(AttrValue::String(s))) => Ok(Some(String::from_utf8_lossy(s).into_owned())),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Ints(list))) => Ok(Some(list.to_vec())),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Floats(list))) => Ok(Some(list.to_vec())),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn strings(&self, name: &str) -> Result<Option<Vec<bytes::Bytes>>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Strings(list))) => Ok(Some(list.to_vec())),
-            Some(_) => Err(mismatch(name)),
-        }
+    /// The attributes of the node.
+    pub(super) fn attrs(&self) -> Attrs<'_> {
+        Attrs::of(self.n(), &self.model.names)
     }
 
     /// Takes an attribute away; whether there was one.
     pub(super) fn drop_attr(&mut self, name: &str) -> bool {
-        let Some(name) = self.model.names.find(name) else { return false };
-        let attrs = &mut self.n_mut().attrs;
-        let before = attrs.len();
-        attrs.retain(|a| a.name != Some(name));
-        attrs.len() < before
+        self.model.names.find(name).is_some_and(|name| self.n_mut().remove_attr(name))
     }
 
     /// Gives an attribute a value, in place of the one that it has.
-    pub(super) fn set(&mut self, name: &str, value: AttrValue) {
+    pub(super) fn set(&mut self, name: &str, value: impl Into<AttrValue>) {
         let name = self.model.names.intern(name);
-        let attr = attribute(name, value);
-        let attrs = &mut self.n_mut().attrs;
-        match attrs.iter_mut().find(|a| a.name == Some(name)) {
-            Some(old) => *old = attr,
-            None => attrs.push(attr),
-        }
-    }
-
-    pub(super) fn set_string(&mut self, name: &str, value: &str) {
-        self.set(name, AttrValue::String(bytes::Bytes::copy_from_slice(value.as_bytes())));
+        self.n_mut().set_attr(name, value);
     }
 
     /// Gives an attribute another name.
@@ -231,13 +152,7 @@ impl Site<'_> {
         let output = self.n().outputs.iter().flatten().next();
         let of = output.map_or("", |v| &self.model.names[self.body().values[*v].name]);
         let stem = if of.is_empty() { stem.to_owned() } else { format!("{of}_{stem}") };
-        let mut text = stem.clone();
-        let mut count = 0;
-        while self.model.names.find(&text).is_some() {
-            count += 1;
-            text = format!("{stem}_{count}");
-        }
-        self.model.names.intern(&text)
+        self.model.names.fresh(&stem)
     }
 
     fn fresh_value(&mut self, stem: &str, def: ValueDef) -> ValueId {
@@ -248,7 +163,7 @@ impl Site<'_> {
     /// A node of ai.onnx.
     fn make(&mut self, op: &str, inputs: &[Option<ValueId>], attrs: Vec<(&str, AttrValue)>) -> NodeId {
         let op = self.model.names.intern(op);
-        let attrs = attrs.into_iter().map(|(n, v)| attribute(self.model.names.intern(n), v)).collect();
+        let attrs = attrs.into_iter().map(|(n, v)| Attr::new(self.model.names.intern(n), v)).collect();
         let inputs: SmallVec<[_; 4]> = SmallVec::from_slice(inputs);
         // The default domain has two spellings: that of the node is kept.
         let domain = self.n().domain.filter(|&d| normalize_domain(&self.model.names[d]).is_empty());
@@ -353,7 +268,7 @@ impl Site<'_> {
     /// Makes an input of an attribute that is a list of integers. Without it, or if it is empty and that is the same, the
     /// input is left out.
     pub(super) fn ints_to_input(&mut self, name: &str, i: usize, empty: Empty) -> Result<Note, String> {
-        let Some(attr) = self.attr(name) else { return Ok(None) };
+        let Some(attr) = self.attrs().find(name) else { return Ok(None) };
         let value = if let Some(parameter) = attr.reference {
             if self.version < 12 {
                 return Err(format!("`{name}` is a parameter of the function, which no Constant can be yet"));
@@ -364,16 +279,11 @@ impl Site<'_> {
             let value = self.insert(name, "Constant", &[], Vec::new());
             let ValueDef::Output(constant, _) = self.body().values[value].def else { return Ok(None) };
             let to = self.model.names.intern("value_ints");
-            let attr = Attr {
-                name: Some(to),
-                ty: Some(AttrType::INTS),
-                reference: Some(parameter),
-                ..Attr::default()
-            };
+            let attr = Attr::parameter(to, AttrType::INTS, parameter);
             self.model.bodies[self.body].nodes[constant].attrs.push(attr);
             Some(value)
         } else {
-            let list = self.ints(name)?.unwrap_or_default();
+            let list = self.attrs().ints(name)?.unwrap_or_default().to_vec();
             (!list.is_empty() || empty == Empty::Counts).then(|| self.int_list(name, list))
         };
         self.drop_attr(name);
@@ -416,19 +326,4 @@ pub(super) enum Empty {
     IsNone,
     /// Something of its own.
     Counts,
-}
-
-fn attribute(name: Name, value: AttrValue) -> Attr {
-    let mut attr = Attr::new(name, value);
-    // Lists without elements have no field.
-    let is_empty = match &attr.values[0] {
-        AttrValue::Ints(list) => list.is_empty(),
-        AttrValue::Floats(list) => list.is_empty(),
-        AttrValue::Strings(list) => list.is_empty(),
-        _ => false,
-    };
-    if is_empty {
-        attr.values.clear();
-    }
-    attr
 }

@@ -10,8 +10,8 @@ use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Foreign, Inline, Report, raise_ir_version};
 use onnx_ir::{
-    AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, normalize_domain,
-    releases,
+    AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, WalkEvent,
+    normalize_domain, releases,
 };
 use std::fmt::Write as _;
 
@@ -232,7 +232,9 @@ impl Walk<'_> {
         let mut todo = Vec::new();
         for body_id in units.iter().flat_map(|unit| unit.bodies(model)) {
             let body = &model.bodies[body_id];
-            for (graph, node) in nodes(body) {
+            let mut walk = body.walk();
+            while let Some(event) = walk.next() {
+                let (WalkEvent::EnterNode(node), Some(graph)) = (event, walk.graph()) else { continue };
                 let n = &body.nodes[node];
                 let Some(op) = n.op else { continue };
                 let domain = normalize_domain(model.text(n.domain));
@@ -442,19 +444,6 @@ fn insert(model: &mut Model, edits: HashMap<NodeKey, Edit>) {
     }
 }
 
-/// The nodes of all graphs that are part of a body.
-fn nodes(body: &Body) -> Vec<(GraphId, NodeId)> {
-    let mut open: Vec<GraphId> = body.root().into_iter().collect();
-    let mut list = Vec::new();
-    while let Some(graph) = open.pop() {
-        for &node in &body.graphs[graph].nodes {
-            list.push((graph, node));
-            open.extend(body.subgraphs(node));
-        }
-    }
-    list
-}
-
 fn lists(model: &Model) -> HashMap<(BodyId, GraphId), Vec<NodeId>> {
     let of_body = |(id, body): (BodyId, &Body)| {
         body.graphs.iter().map(|(g, graph)| ((id, g), graph.nodes.clone())).collect::<Vec<_>>()
@@ -482,14 +471,14 @@ fn fit(site: &mut Site<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), St
     let names: Vec<String> = site.n().attrs.iter().map(|a| site.model.text(a.name).to_owned()).collect();
     for name in names.iter().filter(|name| new.attr(name).is_none()) {
         let Some(was) = old.and_then(|old| old.attr(name)) else { continue };
-        let value = site.attr(name).filter(|a| a.reference.is_none()).and_then(onnx_ir::Attr::value);
+        let value = site.attrs().find(name).filter(|a| a.reference.is_none()).and_then(onnx_ir::Attr::value);
         if !value.zip(was.default.as_ref()).is_some_and(|(value, default)| is_equal(value, default)) {
             return Err(format!("there is no attribute `{name}`"));
         }
         site.drop_attr(name);
     }
     for attr in new.attrs.iter().filter(|attr| attr.required) {
-        if site.attr(&attr.name).is_none() {
+        if site.attrs().find(&attr.name).is_none() {
             return Err(format!("attribute `{}` is needed", attr.name));
         }
     }

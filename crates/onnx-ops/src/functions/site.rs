@@ -1,7 +1,7 @@
 //! A node as a function body depends on it: attributes, types, which inputs are given, how many outputs there are.
 
 use crate::dims::Dim;
-use crate::infer::{Attrs, Bindings, Facts, Given, NodeCx, Scope, Ty};
+use crate::infer::{Bindings, Facts, Given, NodeCx, ResolvedAttrs, Scope, Ty};
 use crate::schema::Schema;
 use onnx_ir::{AttrValue, BodyId, ElemType, Function, GraphId, Model, NodeId, ValueId};
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ pub(super) struct Site<'a> {
     pub(super) schema: &'a Schema,
     /// The version of ai.onnx in force.
     pub(super) version: i64,
-    attrs: Attrs<'a>,
+    attrs: ResolvedAttrs<'a>,
     /// The types of inputs; `None` is one that is left out.
     inputs: Vec<Option<Ty>>,
     /// How many outputs the node has, left-out ones included.
@@ -71,7 +71,7 @@ impl<'a> Site<'a> {
         Site {
             schema,
             version,
-            attrs: Attrs::new(scope, n, schema),
+            attrs: ResolvedAttrs::new(scope, n, schema),
             inputs: n.inputs.iter().map(|v| v.map(|v| facts.get(body, v).ty.clone())).collect(),
             outputs: n.outputs.len(),
             home: Some(Home { model, body, facts }),

@@ -40,7 +40,7 @@ mod value;
 mod why;
 
 pub use apply::{Applied, Refined, apply, declared_type};
-pub(crate) use attrs::{Attrs, Bindings, Given, Scope};
+pub(crate) use attrs::{Bindings, Given, ResolvedAttrs, Scope};
 pub use engine::{InferOptions, Inference, infer};
 pub use facts::{Fact, Facts, Source};
 pub(crate) use formulas::formulas_that_differ;

@@ -13,7 +13,7 @@ mod findings;
 mod nested;
 
 use super::alike::Operands;
-use super::attrs::{Attrs, Given};
+use super::attrs::{Given, ResolvedAttrs};
 use super::engine::Engine;
 use super::facts::{Fact, Outputs, Source};
 use super::merge;
@@ -230,8 +230,8 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     // ---- attributes ----
 
     /// The attributes, wherever their values come from.
-    pub(crate) fn attrs(&self) -> Attrs<'_> {
-        Attrs::new(self.engine.scope(), self.node, self.schema)
+    pub(crate) fn attrs(&self) -> ResolvedAttrs<'_> {
+        ResolvedAttrs::new(self.engine.scope(), self.node, self.schema)
     }
 
     fn given(&self, name: &str) -> Option<Given<'_>> {

@@ -4,7 +4,8 @@
 //! knows its target. Elements may be symbolic.
 
 use crate::dims::Dim;
-use onnx_ir::{ElemType, Field, Payload, Tensor};
+use crate::meaning::Number;
+use onnx_ir::{ElemType, Tensor};
 use smallvec::{SmallVec, smallvec};
 
 /// One element.
@@ -173,38 +174,16 @@ impl Value {
         if count == 0 {
             return (elem != ElemType::STRING).then_some(Value { dims, elems: Elems::new() });
         }
-        let [Payload::Entries { field, bytes }] = &tensor.data[..] else { return None };
-        let elems: Elems = match (elem, field) {
-            (ElemType::INT64, Field::Raw | Field::Int64) => ints(bytes, i64::from_le_bytes),
-            (ElemType::UINT64, Field::Raw | Field::Uint64) => {
-                words(bytes, |b| i64::try_from(u64::from_le_bytes(b)).map_or(Elem::Unknown, whole))
-            }
-            (ElemType::UINT32, Field::Uint64) => ints(bytes, i64::from_le_bytes),
-            (ElemType::INT32, Field::Raw | Field::Int32) => ints(bytes, i32::from_le_bytes),
-            (ElemType::UINT32, Field::Raw) => ints(bytes, u32::from_le_bytes),
-            (ElemType::INT16, Field::Raw) => ints(bytes, i16::from_le_bytes),
-            (ElemType::UINT16, Field::Raw) => ints(bytes, u16::from_le_bytes),
-            (ElemType::INT8, Field::Raw) => ints(bytes, i8::from_le_bytes),
-            (ElemType::UINT8 | ElemType::BOOL, Field::Raw) => ints(bytes, u8::from_le_bytes),
-            (
-                ElemType::INT16 | ElemType::UINT16 | ElemType::INT8 | ElemType::UINT8 | ElemType::BOOL,
-                Field::Int32,
-            ) => ints(bytes, i32::from_le_bytes),
-            (ElemType::FLOAT, Field::Raw | Field::Float) => {
-                words(bytes, |b| Elem::Float(f32::from_le_bytes(b).into()))
-            }
-            (ElemType::DOUBLE, Field::Raw | Field::Double) => {
-                words(bytes, |b| Elem::Float(f64::from_le_bytes(b)))
-            }
-            (ElemType::FLOAT16, Field::Raw) => {
-                words(bytes, |b| Elem::Float(half::f16::from_le_bytes(b).into()))
-            }
-            (ElemType::BFLOAT16, Field::Raw) => {
-                words(bytes, |b| Elem::Float(half::bf16::from_le_bytes(b).into()))
-            }
-            _ => return None,
+        if !(elem.is_integer() || elem == ElemType::BOOL || is_float(elem)) {
+            return None;
+        }
+        let read = |bits: u64| match Number::from_bits(elem, bits) {
+            Some(Number::Int(n)) => i64::try_from(n).map_or(Elem::Unknown, whole),
+            Some(Number::Float(x)) => Elem::Float(x),
+            None => Elem::Unknown,
         };
-        (elems.len() == count).then_some(Value { dims, elems })
+        let elems: Elems = tensor.bits().ok()?.map(read).collect();
+        Some(Value { dims, elems })
     }
 }
 
@@ -212,17 +191,10 @@ fn whole(n: i64) -> Elem {
     Elem::Int(Dim::Const(n))
 }
 
-fn ints<const N: usize, T: Into<i64>>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Elems {
-    words(bytes, |b| whole(read(b).into()))
-}
-
-fn words<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> Elem) -> Elems {
-    bytes.as_chunks::<N>().0.iter().map(|&b| read(b)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onnx_ir::Payload;
 
     #[test]
     fn positions_come_in_row_major_order() {

@@ -5,7 +5,7 @@ use super::directives::{Directive, Expected};
 use super::passes::{self, Step};
 use super::values::{Tolerance, difference};
 use super::{Case, Named};
-use onnx_exec::{CompileOptions, Executable, Random, RunOptions, Tensor, Value, compile};
+use onnx_exec::{CompileOptions, Executable, Observe, Random, RunOptions, Tensor, Value, compile};
 use onnx_ir::{Dim, DimValue, ElemType, Model, Port, TypeKind};
 use onnx_ops::opset::registry_of;
 use std::cell::RefCell;
@@ -245,7 +245,7 @@ fn executable(model: &Model) -> Result<Executable<'_>, String> {
 }
 
 /// The outputs of a model by name. Inputs that are not given are drawn at random.
-fn outputs(model: &Model, given: &Named, observe: Option<&dyn Fn(&str, &Value)>) -> Result<Named, String> {
+fn outputs(model: &Model, given: &Named, observe: Option<&Observe<'_>>) -> Result<Named, String> {
     let executable = executable(model)?;
     let inputs = complete(model, given)?;
     let input = |port: &Port| {
