@@ -133,6 +133,10 @@ impl<'a> Site<'a> {
         self.attrs.ints(name).map(<[i64]>::to_vec)
     }
 
+    pub(crate) fn strings(&self, name: &str) -> Option<Vec<String>> {
+        self.attrs.strings(name)
+    }
+
     pub(crate) fn floats(&self, name: &str) -> Option<Vec<f32>> {
         self.attrs.floats(name).map(<[f32]>::to_vec)
     }

@@ -11,7 +11,7 @@
 use crate::dims::Dim;
 use crate::functions::site::Site;
 use crate::infer::{Fact, Shape, Ty};
-use onnx_ir::{ElemType, normalize_domain};
+use onnx_ir::ElemType;
 use std::fmt::{Display, Write as _};
 
 /// What a rule comes to. An error is the reason why the node cannot be differentiated.
@@ -275,11 +275,6 @@ impl<'a> Cell<'a> {
             outputs.join(", "),
             self.lines
         )
-    }
-
-    /// Whether the operator is of a domain.
-    pub(super) fn is_of(&self, domain: &str) -> bool {
-        normalize_domain(&self.site.schema.domain) == domain
     }
 }
 

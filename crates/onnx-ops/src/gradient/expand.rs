@@ -164,6 +164,7 @@ fn expand(
     let cuts: HashSet<ValueId> = independent.iter().copied().collect();
     let wanted = &independent[..xs.len()];
     let mut reverse = Reverse::new(model, registry, body);
+    reverse.origin = reverse.model.bodies[body].origins[node];
     let seed = reverse.filled(graph, target, 1)?;
     let gradients = reverse.run(&graphs, graph, &[(target, seed)], wanted, &cuts)?;
     let outputs = reverse.model.bodies[body].nodes[node].outputs.clone();
@@ -173,8 +174,7 @@ fn expand(
             Some(gradient) => gradient,
             None => reverse.filled(graph, x, 0)?,
         };
-        let made = reverse.emit(graph, ("", "Identity"), None, &[Some(gradient)], &[None]);
-        drop(made);
+        reverse.emit(graph, ("", "Identity"), None, &[Some(gradient)], &[None]);
         let b = &mut reverse.model.bodies[body];
         if let Some(&copy) = b.graphs[graph].nodes.last() {
             b.nodes[copy].outputs = [Some(output)].into_iter().collect();
@@ -227,9 +227,10 @@ fn elsewhere(
     let mut variables = Vec::new();
     for (&value, &at) in named.iter().zip(given) {
         let stem = format!("{}_at", &model.names[model.bodies[body].values[value].name]);
-        let (name, op) = (fresh(model, &stem), model.names.intern("Identity"));
+        let name = fresh(model, &stem);
+        let (domain, op) = (model.names.intern(""), model.names.intern("Identity"));
         let b = &mut model.bodies[body];
-        let copy = b.nodes.push(onnx_ir::Node { op: Some(op), inputs: [Some(at)].into_iter().collect(), ..onnx_ir::Node::default() });
+        let copy = b.nodes.push(onnx_ir::Node { op: Some(op), domain: Some(domain), inputs: [Some(at)].into_iter().collect(), ..onnx_ir::Node::default() });
         let variable = b.values.push(onnx_ir::Value { name, def: ValueDef::Output(copy, 0) });
         b.nodes[copy].outputs = [Some(variable)].into_iter().collect();
         b.graphs[home].nodes.push(copy);

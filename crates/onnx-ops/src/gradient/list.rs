@@ -23,7 +23,7 @@ pub enum Differentiable {
 /// How an operator is differentiated.
 pub fn differentiable(schema: &Schema) -> Differentiable {
     match table::find(normalize_domain(&schema.domain), &schema.name) {
-        Some(Rule::Text(_) | Rule::Build(_)) => Differentiable::Derivative,
+        Some(Rule::Text(_) | Rule::Build(_) | Rule::Graphs) => Differentiable::Derivative,
         Some(Rule::Rewrite(_)) => Differentiable::Body,
         Some(Rule::Zero(why)) => Differentiable::Zero(why),
         Some(Rule::None(why)) => Differentiable::No(why),

@@ -20,6 +20,7 @@
 
 mod calls;
 mod cell;
+mod control;
 mod expand;
 mod list;
 mod reverse;

@@ -5,14 +5,14 @@
 
 use super::calls::{Calls, DOMAIN};
 use super::rules::elementwise::is_float;
-use super::{table, through};
+use super::{control, table, through};
 use crate::functions::{self, FunctionBody, site::Site};
 use crate::gradient::cell::Cell;
 use crate::infer::{Facts, InferOptions, infer};
 use crate::schema::{Lookup, Registry};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::{
-    Body, BodyId, GraphId, Model, Name, Node, NodeId, Value, ValueDef, ValueId, normalize_domain,
+    Body, BodyId, GraphId, Model, Name, Node, NodeId, Origin, Value, ValueDef, ValueId, normalize_domain,
 };
 
 /// Why a gradient cannot be had.
@@ -44,16 +44,18 @@ pub(super) struct Reverse<'m> {
     pub(super) registry: &'m Registry,
     pub(super) body: BodyId,
     pub(super) calls: Calls,
-    facts: Facts,
+    /// Where new nodes come from.
+    pub(super) origin: Origin,
+    pub(super) facts: Facts,
 }
 
 impl<'m> Reverse<'m> {
     pub(super) fn new(model: &'m mut Model, registry: &'m Registry, body: BodyId) -> Self {
         let facts = infer(model, registry, &InferOptions::default()).facts;
-        Reverse { model, registry, body, calls: Calls::default(), facts }
+        Reverse { model, registry, body, calls: Calls::default(), origin: Origin::NONE, facts }
     }
 
-    fn body(&self) -> &Body {
+    pub(super) fn body(&self) -> &Body {
         &self.model.bodies[self.body]
     }
 
@@ -109,6 +111,9 @@ impl<'m> Reverse<'m> {
         given: &[Option<ValueId>],
         active: &HashSet<ValueId>,
     ) -> Result<Vec<(ValueId, ValueId)>, Refusal> {
+        if let Some(kind) = control::kind(self.model, self.body, node) {
+            return self.control(kind, home, node, given, active);
+        }
         let gradients: Vec<bool> = given.iter().map(Option::is_some).collect();
         let derivative =
             derivative(self.model, self.registry, &self.facts, self.body, node, &gradients)?;
@@ -123,8 +128,9 @@ impl<'m> Reverse<'m> {
         if wanted.iter().all(Option::is_none) {
             return Ok(Vec::new());
         }
-        let stem = outputs.iter().flatten().next().copied();
-        let name = stem.map(|stem| self.fresh(stem));
+        // The names of the nodes that come in place of the call begin with this.
+        let stem = outputs.iter().flatten().next().map(|&stem| format!("d_{}", self.text(stem)));
+        let name = stem.map(|stem| self.model.names.intern(&stem));
         let op = self.calls.add(derivative.function);
         let made: Vec<Option<Name>> = wanted.iter().map(|operand| operand.map(|operand| self.fresh(operand))).collect();
         let operands = inputs.into_iter().chain(outputs).chain(given.iter().copied()).collect::<Vec<_>>();
@@ -160,8 +166,9 @@ impl<'m> Reverse<'m> {
         inputs: &[Option<ValueId>],
         outputs: &[Option<Name>],
     ) -> Vec<Option<ValueId>> {
-        let domain = (!domain.is_empty()).then(|| self.model.names.intern(domain));
+        let domain = Some(self.model.names.intern(domain));
         let op = Some(self.model.names.intern(op));
+        let origin = self.origin;
         let body = &mut self.model.bodies[self.body];
         let node = body.nodes.push(Node {
             name,
@@ -175,6 +182,9 @@ impl<'m> Reverse<'m> {
             .map(|(i, name)| name.map(|name| body.values.push(Value { name, def: ValueDef::Output(node, i) })))
             .collect();
         body.nodes[node].outputs = results.iter().copied().collect();
+        if origin != Origin::NONE {
+            body.origins[node] = origin;
+        }
         body.graphs[home].nodes.push(node);
         results
     }
@@ -214,7 +224,7 @@ impl<'m> Reverse<'m> {
         self.call(home, &text, like)
     }
 
-    fn version(&self) -> Result<i64, Refusal> {
+    pub(super) fn version(&self) -> Result<i64, Refusal> {
         let version = self.model.newest_import(self.body, "");
         version.ok_or_else(|| Refusal::of("the model does not import ai.onnx"))
     }
@@ -229,7 +239,7 @@ impl<'m> Reverse<'m> {
         &self.model.names[self.body().values[value].name]
     }
 
-    fn may_be_float(&self, value: ValueId) -> bool {
+    pub(super) fn may_be_float(&self, value: ValueId) -> bool {
         self.facts.get(self.body, value).ty.elem().is_none_or(is_float)
     }
 }
@@ -322,6 +332,7 @@ fn derivative(
     };
     match table::find(domain, op) {
         Some(table::Rule::Zero(_)) => return Ok(None),
+        Some(table::Rule::Graphs) => return Err(refuse("its graphs are not sound".to_owned())),
         Some(table::Rule::None(why)) => return Err(Refusal::of(format!("`{op}` has no derivative: {why}"))),
         Some(table::Rule::Text(text)) => cell.text(text).map_err(refuse)?,
         Some(table::Rule::Build(build)) => build(&mut cell).map_err(refuse)?,

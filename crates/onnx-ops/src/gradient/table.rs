@@ -7,7 +7,7 @@
 //! An operator without a row is differentiated through its function body, if it has one.
 
 use super::cell::{Cell, Done};
-use super::rules::{contract, elementwise, movement, norm, reduce, window};
+use super::rules::{contract, elementwise, movement, norm, recurrent, reduce, window};
 
 /// How an operator is differentiated.
 pub(super) enum Rule {
@@ -17,13 +17,15 @@ pub(super) enum Rule {
     Build(fn(&mut Cell<'_>) -> Done),
     /// By differentiating nodes that compute the same, which are put together for the node: `y0` and so on of `x0` and so on.
     Rewrite(fn(&mut Cell<'_>) -> Done),
+    /// By differentiating the graphs that the node has.
+    Graphs,
     /// The derivative is zero, for this reason.
     Zero(&'static str),
     /// There is none, for this reason.
     None(&'static str),
 }
 
-use Rule::{Build, None as Nothing, Rewrite, Text, Zero};
+use Rule::{Build, Graphs, None as Nothing, Rewrite, Text, Zero};
 
 /// The row of an operator.
 pub(super) fn find(domain: &str, name: &str) -> Option<&'static Rule> {
@@ -253,6 +255,14 @@ pub(super) const ROWS: &[(&str, &str, Rule)] = &[
     ("", "QLinearConv", Zero(INTEGERS)),
     ("", "QLinearMatMul", Zero(INTEGERS)),
     ("", "StringConcat", Zero(INTEGERS)),
+    // Recurrent networks
+    ("", "GRU", Rewrite(recurrent::gru)),
+    ("", "LSTM", Rewrite(recurrent::lstm)),
+    ("", "RNN", Rewrite(recurrent::rnn)),
+    // Control flow
+    ("", "If", Graphs),
+    ("", "Loop", Graphs),
+    ("", "Scan", Graphs),
     // Sequences and the like
     ("", "ConcatFromSequence", Nothing(SEQUENCES)),
     ("", "Optional", Nothing(SEQUENCES)),

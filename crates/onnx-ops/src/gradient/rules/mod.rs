@@ -4,5 +4,6 @@ pub(super) mod contract;
 pub(super) mod elementwise;
 pub(super) mod movement;
 pub(super) mod norm;
+pub(super) mod recurrent;
 pub(super) mod reduce;
 pub(super) mod window;

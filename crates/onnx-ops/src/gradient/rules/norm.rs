@@ -141,7 +141,7 @@ pub(crate) fn dequantize(cell: &mut Cell<'_>) -> Done {
     let rank = cell.rank(0)?;
     let axis = cell.axis("axis", rank)?;
     let shape: Vec<i64> = std::iter::once(-1).chain((axis + 1..rank).map(|_| 1)).collect();
-    let mut column = |cell: &mut Cell<'_>, name: &str| match is_one {
+    let column = |cell: &mut Cell<'_>, name: &str| match is_one {
         true => name.to_owned(),
         false => cell.reshape(name, &shape),
     };
