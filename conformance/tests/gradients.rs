@@ -51,7 +51,13 @@ fn inputs(text: &str) -> Vec<Input> {
 }
 
 /// The case as a model: its results as one number, and the gradients of its inputs if they are wanted.
-fn text(version: i64, inputs: &[Input], body: &str, extents: Option<&BTreeMap<String, usize>>, with_gradients: bool) -> String {
+fn text(
+    version: i64,
+    inputs: &[Input],
+    body: &str,
+    extents: Option<&BTreeMap<String, usize>>,
+    with_gradients: bool,
+) -> String {
     let dim = |dim: &String| match extents.and_then(|extents| extents.get(dim)) {
         Some(extent) => extent.to_string(),
         None => dim.clone(),
@@ -98,11 +104,15 @@ fn text(version: i64, inputs: &[Input], body: &str, extents: Option<&BTreeMap<St
         );
     }
     let (params, outputs) = (params.join(", "), outputs.join(", "));
-    format!("<ir_version: 10, opset_import: [\"\": {version}, \"ai.onnx.preview.training\": 1]> g ({params}) => ({outputs}) {{ {nodes} }}")
+    format!(
+        "<ir_version: 10, opset_import: [\"\": {version}, \"ai.onnx.preview.training\": 1]> g ({params}) => ({outputs}) {{ {nodes} }}"
+    )
 }
 
 fn defines(body: &str, name: &str) -> bool {
-    body.lines().filter_map(|line| line.split_once(" = ")).any(|(results, _)| results.split(',').any(|r| r.trim() == name))
+    body.lines()
+        .filter_map(|line| line.split_once(" = "))
+        .any(|(results, _)| results.split(',').any(|r| r.trim() == name))
 }
 
 fn compiled(text: &str) -> Result<Executable<'static>, String> {
@@ -123,11 +133,12 @@ fn values(tensors: &[(Vec<usize>, Vec<f64>)]) -> Vec<Option<Value>> {
 }
 
 fn floats(value: &Value) -> Vec<f64> {
-    value.tensor().ok().and_then(|tensor| tensor.floats().ok()).unwrap_or_default()
+    value.tensor().ok().and_then(|tensor| tensor.floats().ok()).map(|list| list.to_vec()).unwrap_or_default()
 }
 
 fn total(executable: &Executable<'_>, tensors: &[(Vec<usize>, Vec<f64>)]) -> Result<f64, String> {
-    let results = executable.run(values(tensors), &RunOptions::default()).map_err(|why| why.message.clone())?;
+    let results =
+        executable.run(values(tensors), &RunOptions::default()).map_err(|why| why.message.clone())?;
     floats(&results[0]).first().copied().ok_or_else(|| "no total".to_owned())
 }
 
@@ -155,12 +166,16 @@ fn judge((version, given, body): (i64, &str, &str), seed: u64, is_static: bool) 
         let numbers: Vec<f64> = (0..count).map(|_| number()).collect();
         tensors.push((dims, numbers));
     }
-    let results = backward.run(values(&tensors), &RunOptions::default()).map_err(|why| why.message.clone())?;
+    let results =
+        backward.run(values(&tensors), &RunOptions::default()).map_err(|why| why.message.clone())?;
     for (i, input) in inputs.iter().enumerate() {
         let gradient = floats(&results[i + 1]);
         let shape = results[i + 1].tensor().map(|tensor| tensor.dims().to_vec()).unwrap_or_default();
         if shape != tensors[i].0 {
-            return Err(format!("the gradient of {} has shape {shape:?}, not {:?}", input.name, tensors[i].0));
+            return Err(format!(
+                "the gradient of {} has shape {shape:?}, not {:?}",
+                input.name, tensors[i].0
+            ));
         }
         for _ in 0..ELEMENTS.min(gradient.len()) {
             let at = random.below(gradient.len());
@@ -174,7 +189,9 @@ fn judge((version, given, body): (i64, &str, &str), seed: u64, is_static: bool) 
             let limit = TOLERANCE * difference.abs().max(1.0);
             if (gradient[at] - difference).abs() > limit || gradient[at].is_nan() {
                 let (name, g) = (&input.name, gradient[at]);
-                return Err(format!("element {at} of the gradient of {name} is {g}, not {difference}; extents {extents:?}"));
+                return Err(format!(
+                    "element {at} of the gradient of {name} is {g}, not {difference}; extents {extents:?}"
+                ));
             }
         }
     }

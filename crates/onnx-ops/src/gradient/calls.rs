@@ -39,7 +39,10 @@ impl Calls {
             false => Ok(()),
             true => {
                 let why = report.diagnostics.first().map(|found| format!(": {}", found.message));
-                Err(Refusal::of(format!("its derivative does not fit into the graph{}", why.unwrap_or_default())))
+                Err(Refusal::of(format!(
+                    "its derivative does not fit into the graph{}",
+                    why.unwrap_or_default()
+                )))
             }
         }
     }

@@ -142,7 +142,8 @@ impl Reverse<'_> {
         let style = Style { prefix: Some("d_".to_owned()), ..Style::default() };
         let mut copier = Transplant::new(Source::same(), Target { names, types, body }, graph, style);
         let copy = copier.graph(graph, Some(owner));
-        let pairs: Vec<_> = originals.iter().filter_map(|&value| Some((value, copier.value(value)?))).collect();
+        let pairs: Vec<_> =
+            originals.iter().filter_map(|&value| Some((value, copier.value(value)?))).collect();
         drop(copier);
         for (value, copy) in pairs {
             self.facts.copy(self.body, value, copy);
@@ -183,7 +184,13 @@ impl Reverse<'_> {
     }
 
     /// Both branches compute the gradients of what either reads.
-    fn branches(&mut self, home: GraphId, node: NodeId, given: &[Option<ValueId>], around: &[ValueId]) -> Made {
+    fn branches(
+        &mut self,
+        home: GraphId,
+        node: NodeId,
+        given: &[Option<ValueId>],
+        around: &[ValueId],
+    ) -> Made {
         if around.is_empty() {
             return Ok(Vec::new());
         }
@@ -191,8 +198,10 @@ impl Reverse<'_> {
         let back = self.begin(home, "If", &inputs)?;
         for attr in ["then_branch", "else_branch"] {
             let graph = self.copy(self.graph_of(node, attr)?, back);
-            let results = Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[graph].outputs))?;
-            let seeds: Vec<_> = results.into_iter().zip(given).filter_map(|(r, g)| Some((r, (*g)?))).collect();
+            let results =
+                Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[graph].outputs))?;
+            let seeds: Vec<_> =
+                results.into_iter().zip(given).filter_map(|(r, g)| Some((r, (*g)?))).collect();
             let gradients = self.run(&[graph], graph, &seeds, around, &HashSet::default())?;
             for (gradient, &value) in gradients.into_iter().zip(around) {
                 self.output_of(graph, gradient, value)?;
@@ -207,7 +216,10 @@ impl Reverse<'_> {
             match self.facts.get(self.body, value).ty {
                 Ty::Tensor(_) | Ty::Unknown => {}
                 Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => {
-                    return Err(Refusal::of(format!("state `{}` of a loop is not a tensor", self.text(value))));
+                    return Err(Refusal::of(format!(
+                        "state `{}` of a loop is not a tensor",
+                        self.text(value)
+                    )));
                 }
             }
         }
@@ -251,7 +263,13 @@ impl Reverse<'_> {
                 None => sum,
                 Some(gradient) => {
                     let name = self.fresh(sum);
-                    let made = self.emit(back.graph, ("", "Add"), None, &[Some(sum), Some(*gradient)], &[Some(name)]);
+                    let made = self.emit(
+                        back.graph,
+                        ("", "Add"),
+                        None,
+                        &[Some(sum), Some(*gradient)],
+                        &[Some(name)],
+                    );
                     made.into_iter().flatten().next().unwrap_or(sum)
                 }
             };
@@ -321,7 +339,8 @@ impl Reverse<'_> {
 
         let node_back = self.begin(home, "Scan", &[])?;
         let copied = self.copy(graph, node_back);
-        let ends = Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].outputs))?;
+        let ends =
+            Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].outputs))?;
         let begins = Self::values_of(&self.body().graphs[copied].inputs)?;
         if begins.len() != operands.len() || ends.len() < count {
             return broken();
@@ -348,7 +367,8 @@ impl Reverse<'_> {
             back_directions.push(1 - out_directions[k - count]);
         }
         let is_wanted = |value: &ValueId| active.contains(value);
-        let wanted: Vec<usize> = (0..scans).filter(|&i| is_wanted(&scanned[i]) && self.may_be_float(scanned[i])).collect();
+        let wanted: Vec<usize> =
+            (0..scans).filter(|&i| is_wanted(&scanned[i]) && self.may_be_float(scanned[i])).collect();
         let others: Vec<ValueId> = wanted.iter().map(|&i| slices[i]).collect();
         let gradients = self.iterate(&back, states, &others, around, &seeds)?;
         for (gradient, &slice) in gradients.into_iter().zip(&others) {
@@ -361,7 +381,11 @@ impl Reverse<'_> {
         self.set_ints(node_back, "scan_input_axes", back_axes);
         self.set_ints(node_back, "scan_input_directions", back_directions);
         self.set_ints(node_back, "scan_output_axes", wanted.iter().map(|&i| axes[i]).collect());
-        self.set_ints(node_back, "scan_output_directions", wanted.iter().map(|&i| 1 - directions[i]).collect());
+        self.set_ints(
+            node_back,
+            "scan_output_directions",
+            wanted.iter().map(|&i| 1 - directions[i]).collect(),
+        );
         self.order(home, node_back);
         let mut made = Vec::new();
         for (&state, has) in initial.iter().zip(&back.states) {
@@ -369,7 +393,13 @@ impl Reverse<'_> {
                 made.push((state, self.result(node_back, state)));
             }
         }
-        made.extend(around.iter().chain(wanted.iter().map(|&i| &scanned[i])).map(|&value| (value, self.result(node_back, value))).collect::<Vec<_>>());
+        made.extend(
+            around
+                .iter()
+                .chain(wanted.iter().map(|&i| &scanned[i]))
+                .map(|&value| (value, self.result(node_back, value)))
+                .collect::<Vec<_>>(),
+        );
         Ok(made)
     }
 
@@ -418,8 +448,10 @@ impl Reverse<'_> {
 
         let node_back = self.begin(home, "Loop", &[])?;
         let copied = self.copy(graph, node_back);
-        let ends = Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].outputs))?;
-        let begins = Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].inputs))?;
+        let ends =
+            Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].outputs))?;
+        let begins =
+            Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].inputs))?;
         let (iteration, goes_on) = (self.input(copied, begins[0]), self.input(copied, begins[1]));
         let states = begins[2..].to_vec();
         let back = self.back(copied, &states, around);
@@ -430,12 +462,16 @@ impl Reverse<'_> {
         for (&state, &saved) in states.iter().zip(&saved) {
             self.define(copied, "Gather", &[saved, begins[0]], state)?;
         }
-        let mut seeds: Vec<(ValueId, ValueId)> =
-            ends[1..].iter().zip(&back.states).filter_map(|(end, gradient)| Some((*end, (*gradient)?))).collect();
+        let mut seeds: Vec<(ValueId, ValueId)> = ends[1..]
+            .iter()
+            .zip(&back.states)
+            .filter_map(|(end, gradient)| Some((*end, (*gradient)?)))
+            .collect();
         for (k, end) in ends.iter().enumerate().skip(count + 1) {
             let Some(gradient) = given.get(k - 1).copied().flatten() else { continue };
             let name = self.fresh(*end);
-            let slice = self.emit(copied, ("", "Gather"), None, &[Some(gradient), Some(begins[0])], &[Some(name)]);
+            let slice =
+                self.emit(copied, ("", "Gather"), None, &[Some(gradient), Some(begins[0])], &[Some(name)]);
             seeds.extend(slice.into_iter().flatten().map(|slice| (*end, slice)));
         }
         self.model.bodies[self.body].graphs[copied].nodes.extend(nodes);
@@ -460,12 +496,19 @@ impl Reverse<'_> {
     /// An integer that follows from how many elements a value has.
     fn integer(&mut self, home: GraphId, of: ValueId, lines: &str) -> Result<ValueId, Refusal> {
         let version = self.version()?;
-        let text = format!("<domain: \"ai.onnx\", opset_import: [\"\": {version}]>\nCount (x) => (y) {{ {lines} }}");
+        let text =
+            format!("<domain: \"ai.onnx\", opset_import: [\"\": {version}]>\nCount (x) => (y) {{ {lines} }}");
         self.call(home, &text, of)
     }
 
     /// Lets a value that was an input of a graph be computed by a node of it.
-    fn define(&mut self, graph: GraphId, op: &str, operands: &[ValueId], value: ValueId) -> Result<(), Refusal> {
+    fn define(
+        &mut self,
+        graph: GraphId,
+        op: &str,
+        operands: &[ValueId],
+        value: ValueId,
+    ) -> Result<(), Refusal> {
         let operands: Vec<Option<ValueId>> = operands.iter().map(|&operand| Some(operand)).collect();
         let node = self.begin(graph, op, &operands)?;
         let body = &mut self.model.bodies[self.body];

@@ -58,10 +58,7 @@ fn key(body: &Body, node: NodeId) -> Option<ValueId> {
 }
 
 /// The first node `Gradient` that has not failed: functions come before who calls them, graphs before those in them.
-fn next(
-    model: &Model,
-    failed: &HashSet<(BodyId, Option<ValueId>)>,
-) -> Option<(BodyId, GraphId, NodeId)> {
+fn next(model: &Model, failed: &HashSet<(BodyId, Option<ValueId>)>) -> Option<(BodyId, GraphId, NodeId)> {
     let functions = model.functions.values().map(|function| function.body);
     let bodies = functions.chain(model.main).chain(model.training.iter().filter_map(|t| t.algorithm));
     for id in bodies {
@@ -100,7 +97,9 @@ fn string(model: &Model, body: BodyId, node: NodeId, name: &str) -> Option<Strin
 fn strings(model: &Model, body: BodyId, node: NodeId, name: &str) -> Vec<String> {
     let attr = model.names.find(name).and_then(|name| model.bodies[body].nodes[node].attr(name)?.value());
     match attr {
-        Some(AttrValue::Strings(list)) => list.iter().map(|text| String::from_utf8_lossy(&text).into_owned()).collect(),
+        Some(AttrValue::Strings(list)) => {
+            list.iter().map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -206,7 +205,8 @@ fn inline_calls(
         let n = &model.bodies[body].nodes[*node];
         let (domain, op) = (onnx_ir::normalize_domain(model.text(n.domain)), model.text(n.op));
         let mut functions = model.functions.values();
-        functions.any(|f| model.text(f.name) == op && onnx_ir::normalize_domain(model.text(f.domain)) == domain)
+        functions
+            .any(|f| model.text(f.name) == op && onnx_ir::normalize_domain(model.text(f.domain)) == domain)
     };
     if nodes.iter().any(is_call) {
         pass::inline(model, registry, pass::Inline::default());
@@ -230,7 +230,12 @@ fn elsewhere(
         let name = fresh(model, &stem);
         let (domain, op) = (model.names.intern(""), model.names.intern("Identity"));
         let b = &mut model.bodies[body];
-        let copy = b.nodes.push(onnx_ir::Node { op: Some(op), domain: Some(domain), inputs: [Some(at)].into_iter().collect(), ..onnx_ir::Node::default() });
+        let copy = b.nodes.push(onnx_ir::Node {
+            op: Some(op),
+            domain: Some(domain),
+            inputs: [Some(at)].into_iter().collect(),
+            ..onnx_ir::Node::default()
+        });
         let variable = b.values.push(onnx_ir::Value { name, def: ValueDef::Output(copy, 0) });
         b.nodes[copy].outputs = [Some(variable)].into_iter().collect();
         b.graphs[home].nodes.push(copy);
@@ -240,8 +245,12 @@ fn elsewhere(
     let Model { names, types, bodies, .. } = model;
     let b = &mut bodies[body];
     let mut copies = Vec::new();
-    let mut copier =
-        Transplant::new(Source::same(), Target { names, types, body: b }, home, Style { prefix, ..Style::default() });
+    let mut copier = Transplant::new(
+        Source::same(),
+        Target { names, types, body: b },
+        home,
+        Style { prefix, ..Style::default() },
+    );
     for (&value, &variable) in named.iter().zip(&variables) {
         copier.bind(value, Some(variable));
     }

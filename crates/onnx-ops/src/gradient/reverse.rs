@@ -75,7 +75,8 @@ impl<'m> Reverse<'m> {
         let mut taken = Vec::new();
         for node in between {
             if operands(self.body(), node).iter().any(|operand| active.contains(operand)) {
-                let results: Vec<ValueId> = self.body().nodes[node].outputs.iter().flatten().copied().collect();
+                let results: Vec<ValueId> =
+                    self.body().nodes[node].outputs.iter().flatten().copied().collect();
                 active.extend(results.into_iter().filter(|&result| self.may_be_float(result)));
                 taken.push(node);
             }
@@ -115,8 +116,7 @@ impl<'m> Reverse<'m> {
             return self.control(kind, home, node, given, active);
         }
         let gradients: Vec<bool> = given.iter().map(Option::is_some).collect();
-        let derivative =
-            derivative(self.model, self.registry, &self.facts, self.body, node, &gradients)?;
+        let derivative = derivative(self.model, self.registry, &self.facts, self.body, node, &gradients)?;
         let Some(derivative) = derivative else { return Ok(Vec::new()) };
         let Node { inputs, outputs, .. } = self.body().nodes[node].clone();
         let is_wanted = |(i, operand): (usize, &Option<ValueId>)| {
@@ -132,7 +132,8 @@ impl<'m> Reverse<'m> {
         let stem = outputs.iter().flatten().next().map(|&stem| format!("d_{}", self.text(stem)));
         let name = stem.map(|stem| self.model.names.intern(&stem));
         let op = self.calls.add(derivative.function);
-        let made: Vec<Option<Name>> = wanted.iter().map(|operand| operand.map(|operand| self.fresh(operand))).collect();
+        let made: Vec<Option<Name>> =
+            wanted.iter().map(|operand| operand.map(|operand| self.fresh(operand))).collect();
         let operands = inputs.into_iter().chain(outputs).chain(given.iter().copied()).collect::<Vec<_>>();
         let results = self.emit(home, (DOMAIN, &op), name, &operands, &made);
         Ok(wanted.into_iter().zip(results).filter_map(|(operand, result)| operand.zip(result)).collect())
@@ -179,7 +180,9 @@ impl<'m> Reverse<'m> {
         });
         let results: Vec<Option<ValueId>> = (0u32..)
             .zip(outputs)
-            .map(|(i, name)| name.map(|name| body.values.push(Value { name, def: ValueDef::Output(node, i) })))
+            .map(|(i, name)| {
+                name.map(|name| body.values.push(Value { name, def: ValueDef::Output(node, i) }))
+            })
             .collect();
         body.nodes[node].outputs = results.iter().copied().collect();
         if origin != Origin::NONE {
@@ -190,12 +193,7 @@ impl<'m> Reverse<'m> {
     }
 
     /// Puts a call of a function in ONNX text behind a graph, which has one result.
-    pub(super) fn call(
-        &mut self,
-        home: GraphId,
-        text: &str,
-        operand: ValueId,
-    ) -> Result<ValueId, Refusal> {
+    pub(super) fn call(&mut self, home: GraphId, text: &str, operand: ValueId) -> Result<ValueId, Refusal> {
         let version = self.version()?;
         let function = functions::read(text, version).ok_or_else(|| Refusal::of("its text is not sound"))?;
         let (op, name) = (self.calls.add(function), self.fresh(operand));
@@ -316,7 +314,8 @@ fn derivative(
 ) -> Result<Option<Derivative>, Refusal> {
     let n = &model.bodies[body].nodes[node];
     let (domain, op) = (normalize_domain(model.text(n.domain)), model.text(n.op));
-    let version = model.newest_import(body, "").ok_or_else(|| Refusal::of("the model does not import ai.onnx"))?;
+    let version =
+        model.newest_import(body, "").ok_or_else(|| Refusal::of("the model does not import ai.onnx"))?;
     let found = model.newest_import(body, domain).map(|version| registry.lookup(domain, op, version));
     let Some(Lookup::Found(id)) = found else {
         return Err(Refusal::of(format!("operator `{op}` is unknown")));

@@ -39,7 +39,9 @@ pub(super) fn derivative(
     for &operand in source.inputs.iter().flatten() {
         let ty = declared(&mut lone, facts, &facts.get(body, operand).ty);
         let ports = &mut lone.bodies[main].graphs[root].inputs;
-        let at = inputs.iter().position(|port| lone.names[port.name.unwrap_or(Name::empty())] == *name_of(operand));
+        let at = inputs
+            .iter()
+            .position(|port| lone.names[port.name.unwrap_or(Name::empty())] == *name_of(operand));
         if let Some(port) = at.and_then(|at| ports.get_mut(at)) {
             port.ty = ty;
         }
@@ -97,7 +99,8 @@ pub(super) fn derivative(
         }
     }
     let names = &lone.bodies[main].values;
-    lone.bodies[main].graphs[root].outputs = results.iter().map(|&value| port(names[value].name, value)).collect();
+    lone.bodies[main].graphs[root].outputs =
+        results.iter().map(|&value| port(names[value].name, value)).collect();
     calls.inline(&mut lone, registry)?;
     pass::common_subexpressions(&mut lone, registry, Initializers::Keep);
     pass::dead_code(&mut lone, registry);

@@ -122,7 +122,10 @@ pub(crate) fn einsum(cell: &mut Cell<'_>) -> Done {
     if terms.len() != cell.arity() {
         return Err(format!("its equation has {} terms for {} operands", terms.len(), cell.arity()));
     }
-    if terms.iter().any(|term| term.chars().enumerate().any(|(i, c)| term[..].chars().take(i).any(|d| d == c))) {
+    if terms
+        .iter()
+        .any(|term| term.chars().enumerate().any(|(i, c)| term[..].chars().take(i).any(|d| d == c)))
+    {
         return Err("its equation takes the diagonal of an operand".to_owned());
     }
     for i in 0..terms.len() {

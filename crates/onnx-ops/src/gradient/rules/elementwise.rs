@@ -271,4 +271,3 @@ pub(crate) fn dropout(cell: &mut Cell<'_>) -> Done {
     cell.give(0, passed);
     Ok(())
 }
-

@@ -130,7 +130,8 @@ pub(super) fn add_at(cell: &mut Cell<'_>, positions: &str) -> Result<String, Str
 
 /// With steps of one it is a pad with zeros.
 pub(crate) fn slice(cell: &mut Cell<'_>) -> Done {
-    let steps_are_one = !cell.has(4) || cell.known(4).is_some_and(|steps| steps.iter().all(|step| *step == 1));
+    let steps_are_one =
+        !cell.has(4) || cell.known(4).is_some_and(|steps| steps.iter().all(|step| *step == 1));
     if let (true, Some(pads)) = (steps_are_one && cell.version() >= 11, slice_pads(cell)) {
         let pads = cell.list(&pads);
         let back = cell.op("Pad", &["dy0", &pads]);
@@ -139,7 +140,8 @@ pub(crate) fn slice(cell: &mut Cell<'_>) -> Done {
     }
     cell.need(10)?;
     let operands = ["x1", "x2", "x3", "x4"];
-    let operands: Vec<&str> = (1..cell.arity()).map(|i| if cell.has(i) { operands[i - 1] } else { "" }).collect();
+    let operands: Vec<&str> =
+        (1..cell.arity()).map(|i| if cell.has(i) { operands[i - 1] } else { "" }).collect();
     by_position(cell, &operands, "")
 }
 
@@ -363,7 +365,9 @@ pub(crate) fn resize(cell: &mut Cell<'_>) -> Done {
     let (Some(from), Some(to)) = (from, to) else {
         return Err("the shapes before and behind have to be known".to_owned());
     };
-    if cell.has(1) && cell.site.string("coordinate_transformation_mode").as_deref() == Some("tf_crop_and_resize") {
+    if cell.has(1)
+        && cell.site.string("coordinate_transformation_mode").as_deref() == Some("tf_crop_and_resize")
+    {
         return Err("it crops".to_owned());
     }
     let rank = cell.rank(0)?;

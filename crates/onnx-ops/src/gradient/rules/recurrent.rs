@@ -39,7 +39,9 @@ fn shared(cell: &mut Cell<'_>, gates: i64, defaults: &[&str]) -> Result<Shared, 
             all.truncate(defaults.len() * directions.len());
             all
         }
-        None => defaults.iter().cycle().take(defaults.len() * directions.len()).map(|&s| s.to_owned()).collect(),
+        None => {
+            defaults.iter().cycle().take(defaults.len() * directions.len()).map(|&s| s.to_owned()).collect()
+        }
     };
     if activations.len() != defaults.len() * directions.len() {
         return Err(format!("it has {} activations", activations.len()));
@@ -60,7 +62,8 @@ fn shared(cell: &mut Cell<'_>, gates: i64, defaults: &[&str]) -> Result<Shared, 
         let length = cell.extent_of(&x, 0);
         let scalar = cell.list(&[]);
         let end = cell.op("Reshape", &[&length, &scalar]);
-        let (zero, one) = (cell.number_of(0.0, onnx_ir::ElemType::INT64), cell.number_of(1.0, onnx_ir::ElemType::INT64));
+        let (zero, one) =
+            (cell.number_of(0.0, onnx_ir::ElemType::INT64), cell.number_of(1.0, onnx_ir::ElemType::INT64));
         let range = cell.op("Range", &[&zero, &end, &one]);
         let range = cell.op_with("Cast", "to = 6", &[&range]);
         let positions = cell.reshape(&range, &[-1, 1, 1]);

@@ -83,7 +83,8 @@ pub(crate) fn mean(cell: &mut Cell<'_>) -> Done {
     let kept = kept(cell)?;
     let known = kept.axes.as_ref().and_then(|axes| {
         let (extents, rank) = (cell.extents(0)?, cell.rank(0).ok()?);
-        let extent = |axis: &i64| extents.get(usize::try_from(if *axis < 0 { axis + rank } else { *axis }).ok()?);
+        let extent =
+            |axis: &i64| extents.get(usize::try_from(if *axis < 0 { axis + rank } else { *axis }).ok()?);
         axes.iter().try_fold(1i64, |all, axis| all.checked_mul(*extent(axis)?))
     });
     let count = match known {

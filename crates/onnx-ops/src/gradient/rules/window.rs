@@ -25,7 +25,12 @@ fn joined(values: impl IntoIterator<Item = i64>) -> String {
 
 impl Window {
     /// The window of a node, of which this are the extents of the kernel.
-    fn of(cell: &Cell<'_>, kernel: Vec<i64>, image: Option<Vec<i64>>, places: Option<Vec<i64>>) -> Result<Self, String> {
+    fn of(
+        cell: &Cell<'_>,
+        kernel: Vec<i64>,
+        image: Option<Vec<i64>>,
+        places: Option<Vec<i64>>,
+    ) -> Result<Self, String> {
         let count = kernel.len();
         let list = |name: &str, value: i64| match cell.site.ints(name) {
             Some(list) if list.len() == count => list,
@@ -65,7 +70,8 @@ impl Window {
         for axis in 0..self.kernel.len() {
             let total = ((places[axis] - 1) * self.strides[axis] + self.reach(axis) - image[axis]).max(0);
             let small = total / 2;
-            let (begin, end) = if auto == "SAME_LOWER" { (total - small, small) } else { (small, total - small) };
+            let (begin, end) =
+                if auto == "SAME_LOWER" { (total - small, small) } else { (small, total - small) };
             (self.begin[axis], self.end[axis]) = (begin, end);
         }
         Ok(())
@@ -76,7 +82,14 @@ impl Window {
     }
 
     /// The sums over windows, taken back: each element of the image has what the windows that it lies in have, times the weights.
-    fn back(&self, cell: &mut Cell<'_>, gradient: &str, weights: &str, group: i64, extents: &[String]) -> String {
+    fn back(
+        &self,
+        cell: &mut Cell<'_>,
+        gradient: &str,
+        weights: &str,
+        group: i64,
+        extents: &[String],
+    ) -> String {
         let (strides, dilations) = (joined(self.strides.clone()), joined(self.dilations.clone()));
         let common = format!("dilations = {dilations}, group = {group}, strides = {strides}");
         if let Some(rest) = self.rest() {
@@ -110,7 +123,14 @@ impl Window {
 
     /// The gradient of weights `[M, C/group, …]` that made `[N, M, …]` of `[N, C, …]`: images and gradients exchange batch and
     /// channels, and steps are what dilations were.
-    fn weights(&self, cell: &mut Cell<'_>, image: &Part, gradient: &Part, group: i64, channels: Option<i64>) -> Result<String, String> {
+    fn weights(
+        &self,
+        cell: &mut Cell<'_>,
+        image: &Part,
+        gradient: &Part,
+        group: i64,
+        channels: Option<i64>,
+    ) -> Result<String, String> {
         let count = i64::try_from(self.kernel.len()).unwrap_or(0);
         let exchange: Vec<i64> = [1, 0].into_iter().chain(2..2 + count).collect();
         let images = match group {
@@ -180,7 +200,9 @@ fn extents(cell: &mut Cell<'_>, name: &str, known: Option<&Vec<i64>>, count: usi
 
 fn kernel(cell: &Cell<'_>, weights: usize) -> Result<Vec<i64>, String> {
     let given = cell.site.ints("kernel_shape").filter(|kernel| !kernel.is_empty());
-    given.or_else(|| spatial(cell.shape(weights))).ok_or_else(|| "the extents of its kernel are unknown".to_owned())
+    given
+        .or_else(|| spatial(cell.shape(weights)))
+        .ok_or_else(|| "the extents of its kernel are unknown".to_owned())
 }
 
 fn group(cell: &Cell<'_>) -> i64 {
@@ -235,7 +257,11 @@ pub(crate) fn conv_transpose(cell: &mut Cell<'_>) -> Done {
 }
 
 /// Where the shape of the result is given, the borders follow from it.
-fn transposed_window(cell: &Cell<'_>, image: Option<Vec<i64>>, places: Option<Vec<i64>>) -> Result<Window, String> {
+fn transposed_window(
+    cell: &Cell<'_>,
+    image: Option<Vec<i64>>,
+    places: Option<Vec<i64>>,
+) -> Result<Window, String> {
     let auto = cell.site.string("auto_pad").unwrap_or_else(|| "NOTSET".to_owned());
     let has_shape = cell.site.ints("output_shape").is_some_and(|shape| !shape.is_empty());
     let mut window = Window::of(cell, kernel(cell, 1)?, image, places)?;
