@@ -6,6 +6,7 @@ pub mod check;
 pub mod convert;
 pub mod dims;
 pub mod functions;
+pub mod gradient;
 pub mod infer;
 pub mod meaning;
 pub mod opset;

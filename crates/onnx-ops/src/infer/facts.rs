@@ -67,6 +67,12 @@ impl Facts {
         Fact { ty, value: fact.value.clone(), source: fact.source }
     }
 
+    /// Lets what is known of a value hold for another one.
+    pub(crate) fn copy(&mut self, body: BodyId, from: ValueId, to: ValueId) {
+        let values = &mut self.bodies[body];
+        values[to] = values[from].clone();
+    }
+
     /// What is known of a value.
     pub fn get(&self, body: BodyId, value: ValueId) -> &Fact {
         &self.bodies[body][value]

@@ -3,6 +3,7 @@
 //! | pass | what it does |
 //! | --- | --- |
 //! | [`onnx_ir::pass::ALL`] | needs only what [`onnx_ir::pass::Operators`] says |
+//! | [`expand_gradient()`] | replaces nodes `Gradient` by what they compute |
 //! | [`fold_constants()`] | computes what is known before the model runs |
 //! | [`remove_no_ops()`] | removes nodes that give what they were given |
 //! | `convert-opset=N` | [`convert_opset()`](crate::convert::convert_opset) |
@@ -18,6 +19,7 @@ pub use no_ops::remove_no_ops;
 pub(crate) use no_ops::{Look, local_functions};
 
 use crate::convert::{Planned, convert_opset};
+use crate::gradient::expand_gradient;
 use crate::schema::Registry;
 use onnx_ir::Model;
 use onnx_ir::diag::did_you_mean;
@@ -59,6 +61,11 @@ pub struct OpsPass {
 }
 
 static OPS: &[OpsPass] = &[
+    OpsPass {
+        name: "expand-gradient",
+        summary: "Replace nodes `Gradient` by ordinary operators",
+        function: expand_gradient,
+    },
     OpsPass {
         name: "fold-constants",
         summary: "Compute what is known before the model runs",

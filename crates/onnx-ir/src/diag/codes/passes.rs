@@ -70,4 +70,11 @@ super::codes! { PASSES, Spec:
     ///
     /// The header of the model has no entry of `metadata_props` with this key. Nothing was changed.
     Error METADATA_KEY = "E1512", "metadata-key";
+
+    /// A node `Gradient` cannot be expanded into ordinary operators.
+    ///
+    /// `expand-gradient` needs a derivative of every node between `xs` and `y`. An operator may have none (it draws random
+    /// numbers, or works on strings), or the pass may need to know more of the node: its element type, the rank of an operand.
+    /// The node stays. `docs/gradient.md` lists what each operator has.
+    Error GRADIENT_UNDEFINED = "E1513", "gradient-undefined";
 }
