@@ -84,6 +84,18 @@ impl Ready {
         found
     }
 
+    /// Reads the weights beside this file into a model that was made of it.
+    pub(crate) fn load_weights(&self, model: &mut Model) -> Vec<Diagnostic> {
+        let Some(path) = self.input.path.as_deref().filter(|_| is_stored_outside(model)) else {
+            return Vec::new();
+        };
+        let mut folder = Folder::of(path);
+        let is_summed = self.input.form == Form::Text;
+        internalize(model, Which::All, &mut |model, tensor, entity| {
+            folder.load(model, tensor, entity, is_summed)
+        })
+    }
+
     /// Shows what stands in the way at its places in the file.
     pub(crate) fn report(&self, session: &mut Session, found: &[Diagnostic]) -> Status {
         locate::report(session, &self.loaded, found);
