@@ -101,6 +101,7 @@ pub(crate) enum Command {
     SetMetadata(cmd::set_metadata::Args),
     Simplify(cmd::simplify::Args),
     Strip(cmd::strip::Args),
+    Stats(cmd::stats::Args),
     Run(cmd::run::Args),
     Bench(cmd::bench::Args),
     Lower(cmd::lower::Args),

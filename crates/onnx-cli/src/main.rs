@@ -8,7 +8,9 @@ mod bug;
 mod change;
 mod close;
 mod cmd;
+mod columns;
 mod deliver;
+mod distribution;
 mod document;
 mod edit;
 mod feed;
@@ -75,6 +77,7 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::SetMetadata(args) => cmd::set_metadata::run(args, session),
         Command::Simplify(args) => cmd::simplify::run(args, session),
         Command::Strip(args) => cmd::strip::run(args, session),
+        Command::Stats(args) => cmd::stats::run(args, session),
         Command::Run(args) => cmd::run::run(args, session),
         Command::Bench(args) => cmd::bench::run(args, session),
         Command::Lower(args) => cmd::lower::run(args, session),

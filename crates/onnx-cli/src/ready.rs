@@ -10,6 +10,7 @@ use onnx_exec::{CompileOptions, Executable, compile};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
+use onnx_ops::schema::Registry;
 use std::path::Path;
 
 /// A model with all its weights.
@@ -67,6 +68,11 @@ impl Ready {
         let model = &self.loaded.model;
         let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
         compile(model, self.operators.of(model), &options)
+    }
+
+    /// The operators that the model is about.
+    pub(crate) fn registry(&self) -> &Registry {
+        self.operators.of(&self.loaded.model)
     }
 
     /// What `check` calls errors.

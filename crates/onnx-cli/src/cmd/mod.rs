@@ -31,6 +31,7 @@ pub(crate) mod set_metadata;
 pub(crate) mod set_opset;
 pub(crate) mod set_shape;
 pub(crate) mod simplify;
+pub(crate) mod stats;
 pub(crate) mod strip;
 pub(crate) mod test;
 mod types;
