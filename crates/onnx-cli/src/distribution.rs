@@ -104,7 +104,8 @@ impl Distribution {
         cells
     }
 
-    pub(crate) const HEADS: [&'static str; 8] = ["min", "max", "mean", "std", "zeros", "NaN", "inf", "histogram"];
+    pub(crate) const HEADS: [&'static str; 8] =
+        ["min", "max", "mean", "std", "zeros", "NaN", "inf", "histogram"];
 
     /// The histogram as ten characters of different heights.
     fn bars(&self) -> String {

@@ -7,6 +7,7 @@ pub(crate) mod files;
 mod fits;
 pub(crate) mod npy;
 mod random;
+pub(crate) mod safe;
 
 pub(crate) use fits::tensor_type;
 

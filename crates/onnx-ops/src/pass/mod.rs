@@ -78,6 +78,11 @@ static OPS: &[OpsPass] = &[
         function: fuse::fuse_casts,
     },
     OpsPass {
+        name: "fuse-concats",
+        summary: "Make one Concat of those in a row along one axis",
+        function: fuse::fuse_concats,
+    },
+    OpsPass {
         name: "fuse-gemm",
         summary: "Make a Gemm of MatMul and Add of matrices",
         function: fuse::fuse_gemm,
@@ -96,6 +101,11 @@ static OPS: &[OpsPass] = &[
         name: "fuse-scales",
         summary: "Put BatchNormalization and arithmetic with constants into weights",
         function: fuse::fuse_scales,
+    },
+    OpsPass {
+        name: "fuse-slices",
+        summary: "Make one Slice of two that cut different axes",
+        function: fuse::fuse_slices,
     },
     OpsPass {
         name: "fuse-transposes",

@@ -88,7 +88,9 @@ impl<'m> Table<'m> {
     fn result(&self, node: NodeId) -> String {
         let body = &self.model.bodies[self.costs.body];
         let Some(value) = body.nodes[node].outputs.iter().flatten().next() else { return String::new() };
-        let Ty::Tensor(tensor) = &self.costs.facts.get(self.costs.body, *value).ty else { return "?".to_owned() };
+        let Ty::Tensor(tensor) = &self.costs.facts.get(self.costs.body, *value).ty else {
+            return "?".to_owned();
+        };
         let elem = tensor.elem.map_or_else(|| "?".into(), elem_text);
         match &tensor.shape {
             None => format!("{elem}[…]"),

@@ -39,7 +39,11 @@ pub(super) fn of_weights(model: &Model) -> Vec<Row> {
         for init in body.graphs.values().flat_map(|graph| &graph.initializers) {
             let Ok(tensor) = Tensor::stored(&body.tensors[init.tensor]) else { continue };
             let name = model.names[body.values[init.value].name].to_owned();
-            rows.push(Row { name, ty: tensor_type(tensor.elem(), tensor.dims()), numbers: Distribution::of(&tensor) });
+            rows.push(Row {
+                name,
+                ty: tensor_type(tensor.elem(), tensor.dims()),
+                numbers: Distribution::of(&tensor),
+            });
         }
     }
     rows

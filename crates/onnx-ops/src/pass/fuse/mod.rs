@@ -16,11 +16,13 @@
 //! next. All others keep every bit. Bodies of functions, and models that are trained, stay as they are.
 
 mod casts;
+mod concats;
 mod gemm;
 mod pads;
 mod reshapes;
 mod scales;
 mod site;
+mod slices;
 mod static_reshapes;
 mod transposes;
 mod weights;
@@ -47,6 +49,16 @@ pub fn fuse_transposes(model: &mut Model, registry: &Registry) -> Report {
 /// Makes one `Reshape` of `Reshape`, `Flatten`, `Squeeze` and `Unsqueeze` in a row.
 pub fn fuse_reshapes(model: &mut Model, registry: &Registry) -> Report {
     fuse(model, registry, &[reshapes::fuse])
+}
+
+/// Makes one `Concat` of those in a row along one axis.
+pub fn fuse_concats(model: &mut Model, registry: &Registry) -> Report {
+    fuse(model, registry, &[concats::fuse])
+}
+
+/// Makes one `Slice` of two that cut different axes.
+pub fn fuse_slices(model: &mut Model, registry: &Registry) -> Report {
+    fuse(model, registry, &[slices::fuse])
 }
 
 /// Gives each `Reshape` a constant target where its computed one has at most one unknown extent that is not copied.
@@ -78,6 +90,8 @@ pub fn fuse_gemm(model: &mut Model, registry: &Registry) -> Report {
 pub fn fuse_all(model: &mut Model, registry: &Registry) -> Report {
     let rules: &[Rule] = &[
         transposes::fuse,
+        slices::fuse,
+        concats::fuse,
         reshapes::fuse,
         static_reshapes::fuse,
         casts::fuse,

@@ -5,7 +5,8 @@
 //! after:   y = Reshape(x, shape)
 //! ```
 //!
-//! The last shape must be known but for one extent, and must not copy extents of the one before.
+//! The last shape must be known but for one extent, and must not copy extents of the one before. A `Transpose` that moves only axes of
+//! extent 1 keeps the order too.
 
 use super::site::Site;
 use crate::dims::Dim;
@@ -17,14 +18,15 @@ const OPS: &[&str] = &["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
 const SHAPE_IS_INPUT: i64 = 5;
 
 pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
-    let is_one = |site: &Site<'_>, node: NodeId| site.op(node).is_some_and(|op| OPS.contains(&op));
-    if site.version < SHAPE_IS_INPUT || !is_one(site, node) {
+    if site.version < SHAPE_IS_INPUT || !keeps_order(site, node) {
         return None;
     }
     let between = site.input(node, 0)?;
-    let first = site.producer(between, node).filter(|first| is_one(site, *first))?;
+    let first = site.producer(between, node).filter(|first| keeps_order(site, *first))?;
     let x = site.input(first, 0)?;
-    if !site.is_read_by_ops(between, node, OPS) {
+    let is_alone = site.is_read_by(between, node) || site.is_read_by_ops(between, node, OPS);
+    let are_transposes = site.is_op(first, "Transpose") && site.is_op(node, "Transpose");
+    if !is_alone || are_transposes {
         return None;
     }
     let is_kept = site.is_op(node, "Reshape")
@@ -38,6 +40,22 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     }
     site.leave(first);
     Some(())
+}
+
+/// Whether the result of a node has the elements of its operand in the same order.
+fn keeps_order(site: &Site<'_>, node: NodeId) -> bool {
+    let Some(op) = site.op(node) else { return false };
+    OPS.contains(&op) || op == "Transpose" && moves_ones(site, node).is_some()
+}
+
+/// Whether a `Transpose` moves only axes of extent 1.
+fn moves_ones(site: &Site<'_>, node: NodeId) -> Option<()> {
+    let shape = site.shape(site.input(node, 0)?)?;
+    let perm: Vec<usize> = (site.ints_attr(node, "perm")?.into_iter())
+        .map(|axis| usize::try_from(axis).ok().filter(|axis| *axis < shape.len()))
+        .collect::<Option<_>>()?;
+    let moved = perm.iter().filter(|axis| shape[**axis] != Dim::Const(1));
+    (perm.len() == shape.len() && moved.is_sorted()).then_some(())
 }
 
 /// A shape as the target of a `Reshape`, if all extents but one are numbers above 0.
