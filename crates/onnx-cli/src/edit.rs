@@ -2,7 +2,7 @@
 
 use crate::change::open;
 use crate::cmd::fmt::diff;
-use crate::deliver::{OutFile, deliver};
+use crate::deliver::{Delivery, OutFile, deliver};
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output;
@@ -11,8 +11,8 @@ use crate::session::{Session, Status};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::RaiseOptions;
-use onnxtxt::Text;
 use onnxtxt::edit::Edited;
+use onnxtxt::{Text, Weights};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,19 @@ pub(crate) fn edit(
     name: &str,
     run: impl FnOnce(&mut Model) -> anyhow::Result<Edited>,
 ) -> anyhow::Result<Status> {
-    let delivery = out.out.delivery(file, None)?;
+    edit_to(file, out, None, session, name, run)
+}
+
+/// The same, with the weights where they are wanted.
+pub(crate) fn edit_to(
+    file: &Path,
+    out: &EditOut,
+    weights: Option<Weights>,
+    session: &mut Session,
+    name: &str,
+    run: impl FnOnce(&mut Model) -> anyhow::Result<Edited>,
+) -> anyhow::Result<Status> {
+    let delivery = Delivery { weights, ..out.out.delivery(file, None)? };
     let work = Work::begin(session, format!("reading {}", file.display()));
     let Some((input, loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     work.now(name.to_owned());

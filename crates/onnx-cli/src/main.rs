@@ -8,7 +8,9 @@ mod bug;
 mod change;
 mod close;
 mod cmd;
+mod columns;
 mod deliver;
+mod distribution;
 mod document;
 mod edit;
 mod feed;
@@ -69,12 +71,15 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Outline(args) => cmd::outline::run(args, session),
         Command::Pass(args) => cmd::pass::run(args, session),
         Command::Extract(args) => cmd::extract::run(args, session),
+        Command::Concat(args) => cmd::concat::run(args, session),
         Command::Rename(args) => cmd::rename::run(args, session),
         Command::SetShape(args) => cmd::set_shape::run(args, session),
         Command::SetOpset(args) => cmd::set_opset::run(args, session),
         Command::SetMetadata(args) => cmd::set_metadata::run(args, session),
         Command::Simplify(args) => cmd::simplify::run(args, session),
         Command::Strip(args) => cmd::strip::run(args, session),
+        Command::Stats(args) => cmd::stats::run(args, session),
+        Command::Weights(args) => cmd::weights::run(args, session),
         Command::Run(args) => cmd::run::run(args, session),
         Command::Bench(args) => cmd::bench::run(args, session),
         Command::Lower(args) => cmd::lower::run(args, session),

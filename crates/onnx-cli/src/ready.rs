@@ -10,6 +10,7 @@ use onnx_exec::{CompileOptions, Executable, compile};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
+use onnx_ops::schema::Registry;
 use std::path::Path;
 
 /// A model with all its weights.
@@ -69,6 +70,11 @@ impl Ready {
         compile(model, self.operators.of(model), &options)
     }
 
+    /// The operators that the model is about.
+    pub(crate) fn registry(&self) -> &Registry {
+        self.operators.of(&self.loaded.model)
+    }
+
     /// What `check` calls errors.
     pub(crate) fn errors(&self) -> Vec<Diagnostic> {
         let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
@@ -82,6 +88,18 @@ impl Ready {
         };
         found.retain(Diagnostic::is_error);
         found
+    }
+
+    /// Reads the weights beside this file into a model that was made of it.
+    pub(crate) fn load_weights(&self, model: &mut Model) -> Vec<Diagnostic> {
+        let Some(path) = self.input.path.as_deref().filter(|_| is_stored_outside(model)) else {
+            return Vec::new();
+        };
+        let mut folder = Folder::of(path);
+        let is_summed = self.input.form == Form::Text;
+        internalize(model, Which::All, &mut |model, tensor, entity| {
+            folder.load(model, tensor, entity, is_summed)
+        })
     }
 
     /// Shows what stands in the way at its places in the file.

@@ -4,6 +4,7 @@
 
 pub mod check;
 pub mod convert;
+pub mod cost;
 pub mod dims;
 pub mod functions;
 pub mod gradient;

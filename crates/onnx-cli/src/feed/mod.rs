@@ -7,6 +7,7 @@ pub(crate) mod files;
 mod fits;
 pub(crate) mod npy;
 mod random;
+pub(crate) mod safe;
 
 pub(crate) use fits::tensor_type;
 
@@ -18,6 +19,7 @@ use fits::Extents;
 use onnx_exec::{Executable, Failure, Random, Value};
 use onnx_ir::diag::{Entity, Place, code, did_you_mean};
 use onnx_ir::{Diagnostic, DimValue, Model, Port};
+use onnxtxt::edit::SetShape;
 use std::path::Path;
 
 /// Where the inputs of a model come from.
@@ -47,6 +49,26 @@ pub(crate) struct FeedArgs {
 pub(crate) type Fed = Result<Vec<Option<Value>>, Vec<Diagnostic>>;
 
 impl FeedArgs {
+    /// Whether the command line says what the model is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.random || !self.inputs.is_empty()
+    }
+
+    /// The sizes and shapes of inputs that the command line says.
+    pub(crate) fn sizes(&self) -> anyhow::Result<SetShape> {
+        let mut set = SetShape::default();
+        for dim in &self.dims {
+            let (symbol, extent) = dim.rsplit_once('=').context("-D takes NAME=NUMBER")?;
+            set.sizes.push((symbol.to_owned(), i64::try_from(size(extent)?)?));
+        }
+        for shape in &self.shapes {
+            let (name, dims) = shape.rsplit_once('=').context("--shape takes NAME=1,3,224,224")?;
+            let dims = dims.split(',').filter(|dim| !dim.is_empty()).map(|dim| dim.trim().to_owned());
+            set.shapes.push((name.to_owned(), dims.collect()));
+        }
+        Ok(set)
+    }
+
     /// The same, where what is not given is made up in any case.
     pub(crate) fn or_random(&self) -> FeedArgs {
         FeedArgs { random: true, ..self.clone() }

@@ -74,6 +74,6 @@ A test writes this page (`crates/onnx-ops/tests/gradient_list.rs`): do not edit 
 - *derivative*: a row of `crates/onnx-ops/src/gradient/table.rs`.
 - *through a body*: nodes that compute the same are differentiated: the operator's function body, or simpler operators.
 - *zero*: by definition, or everywhere but at jumps. The gradient ends there.
-- *none*: a `Gradient` through such a node is an error (E1513) that says so.
+- *none*: a `Gradient` through such a node is an error (E1515) that says so.
 
 ";

@@ -6,17 +6,25 @@
 //! | [`expand_gradient()`] | replaces nodes `Gradient` by what they compute |
 //! | [`fold_constants()`] | computes what is known before the model runs |
 //! | [`remove_no_ops()`] | removes nodes that give what they were given |
+//! | [`fuse`] | makes one node of two |
+//! | [`lift_constants()`] | makes initializers of `Constant` nodes |
+//! | [`simplify()`] | the passes that make a model smaller, until none changes it |
 //! | `convert-opset=N` | [`convert_opset()`](crate::convert::convert_opset) |
 //!
 //! A pass may have an argument, behind `=`.
 
 mod decide;
 mod fold;
+pub mod fuse;
+mod lift;
 mod no_ops;
+mod simplify;
 
 pub use fold::{LIMIT, fold_constants};
+pub use lift::lift_constants;
 pub use no_ops::remove_no_ops;
 pub(crate) use no_ops::{Look, local_functions};
+pub use simplify::simplify;
 
 use crate::convert::{Planned, convert_opset};
 use crate::gradient::expand_gradient;
@@ -70,6 +78,56 @@ static OPS: &[OpsPass] = &[
         name: "fold-constants",
         summary: "Compute what is known before the model runs",
         function: fold_constants,
+    },
+    OpsPass {
+        name: "fuse-casts",
+        summary: "Remove the first of two casts where it loses nothing",
+        function: fuse::fuse_casts,
+    },
+    OpsPass {
+        name: "fuse-concats",
+        summary: "Make one Concat of those in a row along one axis",
+        function: fuse::fuse_concats,
+    },
+    OpsPass {
+        name: "fuse-gemm",
+        summary: "Make a Gemm of MatMul and Add of matrices",
+        function: fuse::fuse_gemm,
+    },
+    OpsPass {
+        name: "fuse-pads",
+        summary: "Let Conv and pooling pad in place of a Pad",
+        function: fuse::fuse_pads,
+    },
+    OpsPass {
+        name: "fuse-reshapes",
+        summary: "Make one Reshape of Reshape, Flatten, Squeeze and Unsqueeze in a row",
+        function: fuse::fuse_reshapes,
+    },
+    OpsPass {
+        name: "fuse-scales",
+        summary: "Put BatchNormalization and arithmetic with constants into weights",
+        function: fuse::fuse_scales,
+    },
+    OpsPass {
+        name: "fuse-slices",
+        summary: "Make one Slice of two that cut different axes",
+        function: fuse::fuse_slices,
+    },
+    OpsPass {
+        name: "fuse-transposes",
+        summary: "Make one Transpose of two in a row",
+        function: fuse::fuse_transposes,
+    },
+    OpsPass {
+        name: "lift-constants",
+        summary: "Make initializers of Constant nodes",
+        function: lift_constants,
+    },
+    OpsPass {
+        name: "static-reshapes",
+        summary: "Give Reshape a constant target where a computed one says the same",
+        function: fuse::static_reshapes,
     },
     OpsPass {
         name: "remove-no-ops",

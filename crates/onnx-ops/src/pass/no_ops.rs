@@ -264,30 +264,33 @@ impl Look<'_> {
 
     /// What was cast to a type that has all its numbers, and is cast back.
     fn widened(&self) -> Option<ValueId> {
-        use ElemType as E;
         let first = self.before(&["Cast", "CastLike"])?;
         let x = first.inputs.first().copied().flatten()?;
         let (from, wide) = (self.ty(x).elem()?, self.ty(self.input(0)?).elem()?);
         let back = self.ty(self.n().outputs.first().copied().flatten()?).elem()?;
-        let ranks: &[&[E]] = &[
-            &[E::FLOAT16, E::FLOAT, E::DOUBLE],
-            &[E::BFLOAT16, E::FLOAT, E::DOUBLE],
-            &[E::INT8, E::INT16, E::INT32, E::INT64],
-            &[E::UINT8, E::UINT16, E::UINT32, E::UINT64],
-            &[E::UINT8, E::INT16, E::INT32, E::INT64],
-            &[E::UINT16, E::INT32, E::INT64],
-            &[E::UINT32, E::INT64],
-            &[E::INT16, E::FLOAT],
-            &[E::INT32, E::DOUBLE],
-            &[E::BOOL, E::INT32],
-            &[E::BOOL, E::INT64],
-            &[E::BOOL, E::FLOAT],
-        ];
-        let at = |list: &[E], elem: E| list.iter().position(|e| *e == elem);
-        let is_wider =
-            ranks.iter().any(|list| at(list, from).is_some_and(|a| at(list, wide).is_some_and(|b| a < b)));
-        (from == back && is_wider).then_some(x)
+        (from == back && is_lossless(from, wide)).then_some(x)
     }
+}
+
+/// Whether a type has all numbers of another one.
+pub(super) fn is_lossless(from: ElemType, wide: ElemType) -> bool {
+    use ElemType as E;
+    let ranks: &[&[E]] = &[
+        &[E::FLOAT16, E::FLOAT, E::DOUBLE],
+        &[E::BFLOAT16, E::FLOAT, E::DOUBLE],
+        &[E::INT8, E::INT16, E::INT32, E::INT64],
+        &[E::UINT8, E::UINT16, E::UINT32, E::UINT64],
+        &[E::UINT8, E::INT16, E::INT32, E::INT64],
+        &[E::UINT16, E::INT32, E::INT64],
+        &[E::UINT32, E::INT64],
+        &[E::INT16, E::FLOAT],
+        &[E::INT32, E::DOUBLE],
+        &[E::BOOL, E::INT32],
+        &[E::BOOL, E::INT64],
+        &[E::BOOL, E::FLOAT],
+    ];
+    let at = |list: &[E], elem: E| list.iter().position(|e| *e == elem);
+    ranks.iter().any(|list| at(list, from).is_some_and(|a| at(list, wide).is_some_and(|b| a < b)))
 }
 
 fn is_identity(perm: &[i64]) -> bool {

@@ -71,10 +71,22 @@ super::codes! { PASSES, Spec:
     /// The header of the model has no entry of `metadata_props` with this key. Nothing was changed.
     Error METADATA_KEY = "E1512", "metadata-key";
 
+    /// Weights were asked for that a model does not have.
+    ///
+    /// A file has a weight that the model does not have, or one of another type or shape, or the model's version of `Cast` does not
+    /// know the type that weights would be stored in. Nothing was changed.
+    Error WEIGHTS = "E1513", "weights-do-not-fit";
+
+    /// Two models cannot be joined as was asked for.
+    ///
+    /// An output that should become an input does not exist or has another type, no output has the name of an input, or the
+    /// models mean different operators or functions by one name. Nothing was changed.
+    Error CONCAT = "E1514", "concat";
+
     /// A node `Gradient` cannot be expanded into ordinary operators.
     ///
     /// `expand-gradient` needs a derivative of every node between `xs` and `y`. An operator may have none (it draws random
     /// numbers, or works on strings), or the pass may need to know more of the node: its element type, the rank of an operand.
     /// The node stays. `docs/gradient.md` lists what each operator has.
-    Error GRADIENT_UNDEFINED = "E1513", "gradient-undefined";
+    Error GRADIENT_UNDEFINED = "E1515", "gradient-undefined";
 }
