@@ -235,7 +235,10 @@ impl Contraction {
                 pack_columns(&mut packer, constants, &mut at, columns.clone(), count, packed)?;
                 if self.b.bytes.is_some() {
                     sums.extend(&zeros::sums_of_columns(micro, packed, count)[..columns.len()]);
-                    order.put(micro, packed, count);
+                    // To follow an order takes as long as a few rows do.
+                    if self.a.count(&self.dims) > micro.rows {
+                        order.put(micro, packed, count);
+                    }
                 }
             }
         }
