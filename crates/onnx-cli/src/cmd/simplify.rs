@@ -1,4 +1,4 @@
-//! `onnxtxt simplify`: the passes that make a model smaller, until none of them changes it.
+//! `onnxtxt simplify`: runs the passes that make a model smaller until none of them changes it.
 
 use crate::edit::{EditArgs, edit};
 use crate::session::{Session, Status};
@@ -9,8 +9,8 @@ use onnx_ops::pass::Pass;
 
 /// Make a model smaller, without changing what it computes
 ///
-/// Computes what is known before the model runs, removes nodes that do nothing, computes the same thing once, and removes what
-/// nothing uses, again and again until nothing changes.
+/// Folds constants, removes nodes that do nothing, merges common subexpressions and removes unused parts, until nothing
+/// changes any more.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,9 +22,9 @@ pub(crate) struct Args {
     edit: EditArgs,
 }
 
-/// What is done in each round.
+/// The passes of each round.
 const PASSES: &[&str] = &["fold-constants", "remove-no-ops", "common-subexpressions", "dead-code"];
-/// Models need a few rounds; the limit ends a pair of passes that would undo each other.
+/// Models need a few rounds; the limit stops two passes that undo each other.
 const ROUNDS: usize = 32;
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
@@ -43,7 +43,7 @@ fn simplify(model: &mut Model, passes: &[Pass]) -> Report {
             let report = pass.run(model, registry_of(model)).report;
             is_changed |= report.is_changed();
             report.changes.into_iter().for_each(|change| add(&mut all, change));
-            // Only the first pass sees the model of the file, to which places refer.
+            // Only the first pass sees the model of the file, which places refer to.
             if round == 0 && i == 0 {
                 all.diagnostics.extend(report.diagnostics);
             }

@@ -1,4 +1,4 @@
-//! `onnxtxt test`: golden tests, model texts that say what is expected of them.
+//! `onnxtxt test`: runs golden tests, model texts with their expected results.
 
 mod report;
 mod store;
@@ -20,7 +20,7 @@ use store::Store;
 /// Run golden tests
 ///
 /// A test is a model text that begins with directives (`#! check`, `#! print`, `#! pass dead-code`, `#! run`); folders are
-/// searched for such files. Snapshots lie beside the file. docs/testing.md has all directives.
+/// searched for such files. Snapshots are stored beside the file. docs/testing.md lists all directives.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Test files, and folders with such files
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Write the snapshots of what there is now; refused where a pass changes what a model computes, unless `force`
+    /// Write the snapshots; refused if a pass changes what a model computes, unless `force`
     #[arg(long, value_name = "force", num_args = 0..=1, require_equals = true, default_missing_value = "safe")]
     #[arg(value_parser = ["safe", "force"])]
     bless: Option<String>,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     for path in &args.paths {
         let before = tests.len();
         collect(path, args, &mut tests)?;
-        ensure!(tests.len() > before, "there are no tests in {}", path.display());
+        ensure!(tests.len() > before, "no tests in {}", path.display());
     }
     if let Some(filter) = &args.filter {
         tests.retain(|test| test.case.name.contains(filter.as_str()));
@@ -104,7 +104,7 @@ fn collect(path: &Path, args: &Args, tests: &mut Vec<Test>) -> anyhow::Result<()
             }
             bail!("{} is not a text", file.display());
         };
-        // Models without directives may lie beside the tests.
+        // Models without directives may be stored beside the tests.
         let is_test = text.lines().any(|line| line.starts_with("#!") || line.starts_with("#---"));
         if is_folder && !is_test {
             continue;
@@ -130,7 +130,7 @@ fn collect(path: &Path, args: &Args, tests: &mut Vec<Test>) -> anyhow::Result<()
     Ok(())
 }
 
-/// Runs the tests on the processors that there are; the outcomes have the order of the tests.
+/// Runs the tests on all processors; the outcomes are in the order of the tests.
 fn run_all(tests: &[Test], args: &Args) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Outcome)>> = Mutex::default();
@@ -167,7 +167,9 @@ fn run_one(test: &Test, args: &Args) -> Result<(), String> {
             Ok(Some(how)) => how,
             Err(why) => format!("the results before and after the pass cannot be compared: {why}"),
         };
-        return Err(format!("not blessed, because results change (`--bless=force` does it anyway):\n{why}"));
+        return Err(format!(
+            "snapshot not written, because results change (`--bless=force` writes it anyway):\n{why}"
+        ));
     }
     Ok(())
 }

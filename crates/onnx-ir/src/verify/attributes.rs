@@ -36,7 +36,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                     let is_same = attrs[first as usize] == *attr;
                     let first = Entity::Attr(view.id, node, first);
                     let mut diagnostic = Diagnostic::new(&code::ATTRIBUTE_REPEATED, place, message)
-                        .related(first, "first given here");
+                        .related(first, "the first one");
                     if is_same {
                         diagnostic =
                             diagnostic.change("remove the second", vec![Change::Remove(place)], true);
@@ -94,9 +94,9 @@ fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code,
     let ty = match attr.ty {
         // Before IR 2 the value told the type.
         None if scene.ir_version < 2 => return None,
-        None => return Some((codes.name_type, format!("{} states no type", subject()))),
+        None => return Some((codes.name_type, format!("{} has no type", subject()))),
         Some(ty) if ty.name().is_none() => {
-            return Some((codes.name_type, format!("{} has type {}, which does not exist", subject(), ty.0)));
+            return Some((codes.name_type, format!("{} has the unknown type {}", subject(), ty.0)));
         }
         Some(ty) => ty,
     };
@@ -178,12 +178,12 @@ fn reference(
 ) {
     let (subject, text) = (subject(scene, attr), scene.text(parameter));
     let Some(function) = function else {
-        let message = format!("{subject} refers to parameter `{text}`, but this is no function");
+        let message = format!("{subject} refers to parameter `{text}` outside of a function");
         found.push(Diagnostic::new(&code::ATTR_REF_OUTSIDE_FUNCTION, place, message).help("write the value"));
         return;
     };
     if !attr.values.is_empty() {
-        let message = format!("{subject} refers to parameter `{text}` and has a value as well");
+        let message = format!("{subject} has a value and also refers to parameter `{text}`");
         found.push(Diagnostic::new(&code::ATTR_REF_WITH_VALUE, place, message).help("remove the value"));
         return;
     }

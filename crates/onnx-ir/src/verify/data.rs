@@ -81,18 +81,17 @@ impl Judge<'_> {
             // In bytes an optional without a value is the same as a sequence without a kind.
             Some(DataKind::UNDEFINED) if first.is_none() => {}
             None | Some(DataKind::UNDEFINED) => {
-                self.fail(place, format!("{} does not say the kind of its elements", subject(self)));
+                self.fail(place, format!("{} has no element kind", subject(self)));
             }
             Some(kind) => match kind.name() {
-                None => self.fail(
-                    place,
-                    format!("{} has elements of kind {}, which does not exist", subject(self), kind.0),
-                ),
+                None => {
+                    self.fail(place, format!("{} has the unknown element kind {}", subject(self), kind.0))
+                }
                 Some(word) => {
                     if let Some(other) = sequence.elements().find(|e| e.kind() != kind) {
                         let found = other.kind().name().unwrap_or("?");
                         let message =
-                            format!("{} is a sequence of `{word}` and has a `{found}`", subject(self));
+                            format!("{} is a sequence of `{word}`, but holds a `{found}`", subject(self));
                         self.fail(place, message);
                     }
                 }
@@ -116,13 +115,15 @@ impl Judge<'_> {
         let (integers, strings) = (map.keys.len(), map.string_keys.len());
         let (field, other) = match map.key {
             None | Some(ElemType::UNDEFINED) => {
-                return Some(format!("{subject} does not say the type of its keys"));
+                return Some(format!("{subject} has no key type"));
             }
             Some(ElemType::STRING) => (("string_keys", strings), ("keys", integers)),
             Some(key) if key.is_integer() => (("keys", integers), ("string_keys", strings)),
             Some(key) => {
                 let key = elem_text(Some(key));
-                return Some(format!("{subject} has keys of type `{key}`, neither integers nor strings"));
+                return Some(format!(
+                    "{subject} has the key type `{key}`: expected an integer type or string"
+                ));
             }
         };
         let key = elem_text(map.key);
@@ -131,14 +132,14 @@ impl Judge<'_> {
         }
         if other.1 > 0 {
             return Some(format!(
-                "{subject} has keys of type `{key}` in `{}`, not in `{}`",
+                "{subject} has its `{key}` keys in `{}`: expected them in `{}`",
                 other.0, field.0
             ));
         }
         let values = map.values.as_ref().map_or(0, |values| values.elements().count());
         (field.1 != values).then(|| {
             let (keys, values) = (count(field.1 as u64, "key"), count(values as u64, "value"));
-            format!("{subject} has {keys} and {values}")
+            format!("{subject} has {keys}, but {values}")
         })
     }
 
@@ -150,17 +151,17 @@ impl Judge<'_> {
         let message = match (optional.kind, first) {
             _ if second.is_some() => {
                 let values = count(optional.content().count() as u64, "value");
-                Some(format!("{subject} holds {values}"))
+                Some(format!("{subject} holds {values}: expected at most one"))
             }
-            (None, _) => Some(format!("{subject} does not say the kind of its value")),
+            (None, _) => Some(format!("{subject} has no value kind")),
             (Some(DataKind::UNDEFINED), None) => None,
             (Some(DataKind::UNDEFINED), Some(_)) => {
-                Some(format!("{subject} says that it holds nothing and holds a `{found}`"))
+                Some(format!("{subject} is marked as empty, but holds a `{found}`"))
             }
             (Some(kind), first) => match (kind.name(), first) {
-                (None, _) => Some(format!("{subject} has a value of kind {}, which does not exist", kind.0)),
+                (None, _) => Some(format!("{subject} has the unknown value kind {}", kind.0)),
                 (Some(word), Some(held)) if held.kind() != kind => {
-                    Some(format!("{subject} is an optional of `{word}` and holds a `{found}`"))
+                    Some(format!("{subject} is an optional of `{word}`, but holds a `{found}`"))
                 }
                 (Some(_), _) => None,
             },

@@ -73,11 +73,11 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             }
         }
         for &node in &view.layout.too_deep {
-            let message = format!("graphs nest more than {MAX_LEVELS} deep");
+            let message = format!("graphs nest more than {MAX_LEVELS} levels deep");
             let place = Entity::Node(view.id, node);
             d.found.push(
                 Diagnostic::new(&code::NESTING_DEPTH, place, message)
-                    .label("the graphs of this node are not looked at")
+                    .label("the graphs of this node are not checked")
                     .help("move inner graphs into functions"),
             );
         }
@@ -226,7 +226,7 @@ impl<'m> Declarations<'_, 'm> {
                 format!("initializer `{name}` is `{stored}`, but is declared as `{}`", type_text(model, ty));
             self.found.push(
                 Diagnostic::new(&code::INITIALIZER_VS_DECLARED, given.place, message)
-                    .related(place, "declared here"),
+                    .related(place, "the declaration"),
             );
         }
         fits
@@ -272,10 +272,10 @@ impl<'m> Declarations<'_, 'm> {
         let symbols = if view.role.is_function() { &mut self.local } else { &mut self.symbols };
         let (m, first) = *symbols.entry(symbol).or_insert((n, place));
         if m != n && self.contradicted.insert(symbol) {
-            let message = format!("dimension `{}` is {n} here and {m} elsewhere", self.scene.text(symbol));
+            let message = format!("dimension `{}` is {n} and also {m}", self.scene.text(symbol));
             self.found.push(
                 Diagnostic::new(&code::DIM_PARAM_CONTRADICTION, place, message)
-                    .related(first, format!("{m} here")),
+                    .related(first, format!("declared as {m}")),
             );
         }
     }

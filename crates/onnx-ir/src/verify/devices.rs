@@ -33,7 +33,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         } else if names != 0 && usize::try_from(devices) != Ok(names) {
             let (devices, names) =
                 (count(devices.unsigned_abs().into(), "device"), count(names as u64, "name"));
-            found.push(new(format!("device configuration `{text}` has {devices}, but {names} of devices")));
+            found.push(new(format!("device configuration `{text}` has {devices}, but {names}")));
         }
     }
     let mut seen = Seen::new();
@@ -81,8 +81,10 @@ pub(crate) fn misplaced_axes(spec: &ShardingSpec, rank: Option<usize>, tensor: &
     let rank = rank.and_then(|r| i64::try_from(r).ok());
     let mut seen = BTreeSet::new();
     let misplaced = |axis: Option<i64>| match (axis, rank) {
-        (None, _) => Some(format!("sharding of `{tensor}` states no axis")),
-        (Some(a), Some(r)) if a < -r || a >= r => Some(format!("`{tensor}` of rank {r} has no axis {a}")),
+        (None, _) => Some(format!("sharding of `{tensor}` has no axis")),
+        (Some(a), Some(r)) if a < -r || a >= r => {
+            Some(format!("axis {a} is out of range for `{tensor}` of rank {r}"))
+        }
         (Some(a), _) => {
             // Without the rank, an axis from the end may be any.
             let from_start = if a < 0 { rank.map_or(a, |r| a + r) } else { a };
@@ -121,7 +123,7 @@ impl OfNode<'_, '_> {
             let names = configurations.iter().filter_map(|c| c.name).map(|n| self.scene.text(n));
             let help = self.found.suggest(text, configurations.len(), names);
             let message = if name.is_empty() {
-                "node names no device configuration".to_owned()
+                "device configuration of the node has no `configuration_id`".to_owned()
             } else {
                 format!("model has no device configuration `{text}`")
             };
@@ -145,7 +147,7 @@ impl OfNode<'_, '_> {
         if value.is_none() {
             self.push(
                 &code::SHARDING_TENSOR,
-                format!("sharded tensor `{tensor}` is no input or output of the node"),
+                format!("sharded tensor `{tensor}` is not an input or output of the node"),
             );
         }
         if let Some(devices) = devices {
@@ -161,7 +163,7 @@ impl OfNode<'_, '_> {
         for group in &spec.groups {
             let key = group.key.unwrap_or(0);
             if !keys.insert(key) {
-                self.push(code, format!("sharding of `{tensor}` gives group {key} twice"));
+                self.push(code, format!("sharding of `{tensor}` defines group {key} twice"));
             }
             if let Some(d) = group.devices.iter().find(|d| !(0..devices).contains(*d)) {
                 self.push(
@@ -204,7 +206,7 @@ impl OfNode<'_, '_> {
         let devices = spec.devices.len() as u64;
         if let Some(product) = product.filter(|&p| !spec.axes.is_empty() && devices > 0 && p != devices) {
             let (shards, devices) = (count(product, "shard"), count(devices, "device"));
-            let message = format!("sharding of `{tensor}` makes {shards} for {devices}");
+            let message = format!("sharding of `{tensor}` has {shards} for {devices}");
             let place = Entity::Node(self.view.id, self.node);
             self.found.push(Diagnostic::new(&code::SHARDING_DEVICE_COUNT, place, message));
         }

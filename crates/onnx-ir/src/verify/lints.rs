@@ -96,7 +96,7 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                 let outputs = &body.nodes[node].outputs;
                 if !outputs.is_empty() && outputs.iter().flatten().all(|&v| !used[v]) {
                     let op = scene.model.text(body.nodes[node].op);
-                    let message = format!("nothing reads what this `{op}` computes");
+                    let message = format!("the outputs of this `{op}` are not used");
                     if is_named(node) {
                         unused(found, Entity::Node(id, node), message);
                     } else {
@@ -130,7 +130,7 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
     for (i, import) in model.header.opset_imports.iter().enumerate() {
         let domain = scene.domain(import.domain);
         if !domain.is_empty() && domains.get(domain).is_none() {
-            let message = format!("no node uses the imported domain `{}`", scene.text(domain));
+            let message = format!("imported domain `{}` is not used", scene.text(domain));
             removable(found, Entity::OpsetImport(index(i)), message, true);
         }
     }
@@ -141,7 +141,7 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
             function.overload.unwrap_or(Name::empty()),
         );
         if !called.contains(&key) {
-            let message = format!("nothing calls function `{}`", model.text(function.name));
+            let message = format!("function `{}` is not called", model.text(function.name));
             removable(found, Entity::Function(f), message, false);
         }
     }
@@ -204,11 +204,11 @@ fn hygiene(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>, graph: Grap
         }
     }
     if let Some((place, name)) = odd {
-        let message = format!("name `{}` is no identifier", scene.text(name));
+        let message = format!("name `{}` is not an identifier", scene.text(name));
         let mut diagnostic = Diagnostic::new(&code::NAME_HYGIENE, place, message);
         if others > 0 {
-            diagnostic = diagnostic
-                .label(format!("and so are {} of this graph", super::scene::count(others, "other name")));
+            diagnostic =
+                diagnostic.label(format!("and {} of this graph", super::scene::count(others, "other name")));
         }
         found.push(diagnostic);
     }

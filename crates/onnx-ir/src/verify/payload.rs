@@ -95,7 +95,7 @@ fn out_of_range(
     let code = if bits == Some(6) { &code::FLOAT6_PACKING } else { &code::VALUE_RANGE };
     let what = if field == Field::Raw { "byte" } else { "value" };
     let name = elem.name().unwrap_or("unknown");
-    Some((code, format!("{what} {i} of {} is {entry}, which is no `{name}`", subject())))
+    Some((code, format!("{what} {i} of {} is {entry}, which does not fit `{name}`", subject())))
 }
 
 /// Bits beyond the last element, which should be zero.

@@ -54,7 +54,7 @@ fn parts(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTen
     let Some(indices) = sparse.indices.map(|t| &at.body.tensors[t]) else {
         if stored > 0 {
             let n = count(stored.unsigned_abs(), "value");
-            fail(&code::SPARSE_INDICES_FORM, format!("{subject} has {n} and no indices"));
+            fail(&code::SPARSE_INDICES_FORM, format!("{subject} has {n}, but no indices"));
         }
         return;
     };
@@ -67,7 +67,7 @@ fn parts(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTen
     let Some(width) = width else {
         let text = tensor_text(&scene.model.names, indices);
         let message = format!(
-            "indices of {subject} are `{text}`, but {} of rank {rank} take `int64[{stored}]` or `int64[{stored},{rank}]`",
+            "indices of {subject} are `{text}`, but {} of rank {rank} need `int64[{stored}]` or `int64[{stored},{rank}]`",
             count(stored.unsigned_abs(), "value"),
         );
         return fail(&code::SPARSE_INDICES_FORM, message);
@@ -96,11 +96,11 @@ fn order(indices: &Tensor, width: usize, limits: &[i64], subject: &str) -> Optio
         row.clear();
         row.extend(chunk.chunks_exact(8).map(entry));
         if row.iter().zip(limits).any(|(n, limit)| !(0..*limit).contains(n)) {
-            return Some(format!("index {i} of {subject} is {}, which is outside of its shape", show(&row)));
+            return Some(format!("index {i} of {subject} is {}, which is out of range", show(&row)));
         }
         if i > 0 && row <= before {
             return Some(format!(
-                "index {i} of {subject} is {}, which is not above {} before it",
+                "index {i} of {subject} is {}, which is not greater than the one before, {}",
                 show(&row),
                 show(&before)
             ));

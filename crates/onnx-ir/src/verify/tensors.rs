@@ -146,10 +146,7 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
             return fail(&code::DATA_TYPE, format!("{subject} has no element type", subject = subject()));
         }
         Some(elem) if elem.name().is_none() => {
-            return fail(
-                &code::DATA_TYPE,
-                format!("{} has element type {}, which does not exist", subject(), elem.0),
-            );
+            return fail(&code::DATA_TYPE, format!("{} has the unknown element type {}", subject(), elem.0));
         }
         Some(elem) => elem,
     };
@@ -216,7 +213,7 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
     if (field != Field::Raw && Some(field) != typed) || (field == Field::Raw && elem == ElemType::STRING) {
         let right = typed.map_or("raw_data", Field::name);
         let message = format!(
-            "{subject} of type `{text}` has its values in `{}`, not in `{right}`",
+            "{subject} of type `{text}` has its values in `{}`: expected them in `{right}`",
             field.name(),
             subject = subject(),
             text = text()
@@ -263,7 +260,7 @@ fn size(
         false => &code::PAYLOAD_LONG,
     };
     let what = if field == Field::Raw { "byte" } else { "value" };
-    let (have, takes) = (count(have, what), if packed { "packs into" } else { "takes" });
+    let (have, takes) = (count(have, what), if packed { "packs them into" } else { "needs" });
     Some((code, format!("{} has {have}, but `{}` {takes} {need}", subject(), text())))
 }
 

@@ -79,11 +79,10 @@ impl Versions<'_, '_> {
     }
 
     fn push(&mut self, code: &'static Code, since: i64, what: &str, place: Entity) {
-        let message =
-            format!("{what} came with IR version {since}, the model states {}", self.scene.ir_version);
+        let message = format!("{what} needs IR version {since}, but the model has {}", self.scene.ir_version);
         self.found.push(
             Diagnostic::new(code, place, message)
-                .related(Entity::IrVersion, "stated here")
+                .related(Entity::IrVersion, "the IR version")
                 .help(format!("set `ir_version` to {since} or later")),
         );
     }

@@ -33,7 +33,7 @@ pub(super) struct Site<'a> {
 }
 
 fn mismatch(name: &str) -> String {
-    format!("`{name}` has another type than it should have")
+    format!("`{name}` has the wrong type")
 }
 
 impl Site<'_> {
@@ -66,13 +66,13 @@ impl Site<'_> {
     /// The element type of an input.
     pub(super) fn elem(&self, i: usize) -> Result<ElemType, String> {
         let elem = self.input(i).and_then(|v| self.ty(v).elem());
-        elem.ok_or_else(|| format!("the element type of input {i} is not known"))
+        elem.ok_or_else(|| format!("the element type of input {i} is unknown"))
     }
 
     /// The rank of an input.
     pub(super) fn rank(&self, i: usize) -> Result<i64, String> {
         let rank = self.input(i).and_then(|v| Some(self.ty(v).shape()?.len()));
-        rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is not known"))
+        rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is unknown"))
     }
 
     /// The extent of an axis of an input, if that is a number.
@@ -95,9 +95,7 @@ impl Site<'_> {
             return Ok(None);
         }
         let known = self.known(i).and_then(Known::ints);
-        known
-            .map(|list| Some(list.into_vec()))
-            .ok_or_else(|| format!("`{name}` is not known before the model runs"))
+        known.map(|list| Some(list.into_vec())).ok_or_else(|| format!("`{name}` is not constant"))
     }
 
     /// The elements of an input that is a list of numbers, `None` if it is left out.
@@ -106,7 +104,7 @@ impl Site<'_> {
             return Ok(None);
         }
         let known = self.known(i).and_then(Known::numbers);
-        known.map(Some).ok_or_else(|| format!("`{name}` is not known before the model runs"))
+        known.map(Some).ok_or_else(|| format!("`{name}` is not constant"))
     }
 
     /// An attribute of the node, whatever it holds.
@@ -118,9 +116,7 @@ impl Site<'_> {
     fn value(&self, name: &str) -> Result<Option<Option<&AttrValue>>, String> {
         match self.attr(name) {
             None => Ok(None),
-            Some(attr) if attr.reference.is_some() => {
-                Err(format!("`{name}` is a parameter of the function, so that callers decide"))
-            }
+            Some(attr) if attr.reference.is_some() => Err(format!("`{name}` is a parameter of the function")),
             Some(attr) => Ok(Some(attr.value())),
         }
     }
@@ -304,12 +300,12 @@ impl Site<'_> {
 
     /// Makes an initializer of a node that gives a tensor.
     pub(super) fn become_initializer(&mut self, tensor: TensorId) -> Result<(), String> {
-        let Some(value) = self.output(0) else { return Err("it has no result".to_owned()) };
+        let Some(value) = self.output(0) else { return Err("the node has no output".to_owned()) };
         if self.model.functions.values().any(|f| f.body == self.body) {
-            return Err("a function has no initializers".to_owned());
+            return Err("a function cannot have initializers".to_owned());
         }
         if self.model.header.ir_version.is_none_or(|v| v < 4) {
-            return Err("initializers are inputs before IR version 4".to_owned());
+            return Err("before IR version 4, initializers are inputs".to_owned());
         }
         let (graph, body) = (self.graph, &mut self.model.bodies[self.body]);
         body.tensors[tensor].name = Some(body.values[value].name);
@@ -345,7 +341,7 @@ impl Site<'_> {
             ElemType::DOUBLE => Payload::doubles(vec![x.into()]),
             ElemType::FLOAT16 => Payload::int32s(vec![half::f16::from_f32(x).to_bits().into()]),
             ElemType::BFLOAT16 => Payload::int32s(vec![half::bf16::from_f32(x).to_bits().into()]),
-            _ => return Err(format!("{x} cannot be an element of {}", crate::infer::elem_text(elem))),
+            _ => return Err(format!("{x} is out of range for {}", crate::infer::elem_text(elem))),
         };
         Ok(self.constant(stem, elem, &[], Some(payload)))
     }
@@ -356,10 +352,12 @@ impl Site<'_> {
         let Some(attr) = self.attr(name) else { return Ok(None) };
         let value = if let Some(parameter) = attr.reference {
             if self.version < 12 {
-                return Err(format!("`{name}` is a parameter of the function, which no Constant can be yet"));
+                return Err(format!(
+                    "`{name}` is a parameter of the function, and this version of `Constant` cannot refer to it"
+                ));
             }
             if self.is_left_out(parameter) {
-                return Err(format!("`{name}` is a parameter of the function that a call leaves out"));
+                return Err(format!("`{name}` is a parameter of the function that a call omits"));
             }
             let value = self.insert(name, "Constant", &[], Vec::new());
             let ValueDef::Output(constant, _) = self.body().values[value].def else { return Ok(None) };

@@ -17,7 +17,7 @@ pub(super) fn labels_up(s: &mut Site<'_>) -> Result<Note, String> {
             (("keys_strings", AttrValue::Strings(classes.into())), ("values_int64s", numbers))
         }
         ElemType::INT64 => (("keys_int64s", numbers), ("values_strings", AttrValue::Strings(classes.into()))),
-        _ => return Err("its input is neither strings nor numbers".to_owned()),
+        _ => return Err("its input has neither a string nor a numeric type".to_owned()),
     };
     s.drop_attr("classes_strings");
     s.set(keys.0, keys.1);
@@ -36,7 +36,7 @@ pub(super) fn labels_down(s: &mut Site<'_>) -> Result<Note, String> {
     let Some((one, other, classes, _)) =
         lists.filter(|(.., numbers)| numbers.iter().copied().eq(0..numbers.len() as i64))
     else {
-        return Err("its keys and values are no strings and their positions".to_owned());
+        return Err("its keys and values are not strings with their positions".to_owned());
     };
     s.drop_attr(one);
     s.drop_attr(other);

@@ -146,13 +146,16 @@ impl Engine<'_> {
         let function = function_of(model, missed.body);
         let op = model.text(model.bodies[missed.body].nodes[missed.by].op);
         let input = &model.names[name];
-        let message = format!("this call leaves out `{input}`, which `{op}` in function `{function}` needs");
+        let message = format!("this call omits `{input}`, which `{op}` in function `{function}` requires");
         let place = match given {
             Some(_) => Entity::NodeInput(self.frame.body, call, super::node::index(missed.input)),
             None => Entity::NodeOp(self.frame.body, call),
         };
         let needed = Entity::NodeOp(missed.body, missed.by);
-        self.report(Diagnostic::new(&code::PARAMETER_EMPTY, place, message).related(needed, "needed here"));
+        self.report(
+            Diagnostic::new(&code::PARAMETER_EMPTY, place, message)
+                .related(needed, "the node that requires it"),
+        );
     }
 }
 

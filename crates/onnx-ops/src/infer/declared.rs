@@ -25,7 +25,11 @@ impl<'m> Engine<'m> {
             } else {
                 let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared);
                 if let Some(conflict) = conflict {
-                    let verb = if fact.source == Source::Stored { "is stored" } else { "is computed" };
+                    let verb = if fact.source == Source::Stored {
+                        "the stored tensor is"
+                    } else {
+                        "inference gives"
+                    };
                     self.conflict(conflict, place, &declared, &fact.ty, verb);
                 }
                 fact.ty = ty;
@@ -51,8 +55,8 @@ impl<'m> Engine<'m> {
             Conflict::Type => &code::DECLARED_TYPE,
             Conflict::Shape => &code::DECLARED_SHAPE,
         };
-        let message = format!("`{name}` is declared {declared}, but {found} {verb}");
-        let mut diagnostic = Diagnostic::new(code, place, message).label(format!("declared {declared}"));
+        let message = format!("`{name}` is declared as {declared}, but {verb} {found}");
+        let mut diagnostic = Diagnostic::new(code, place, message).label(format!("declared as {declared}"));
         if let Some((entity, what)) = self.definition_at(place) {
             diagnostic = diagnostic.related(entity, format!("{what} {found}"));
         }
@@ -88,14 +92,14 @@ impl<'m> Engine<'m> {
     pub(super) fn origin(&self, value: ValueId) -> Option<(Entity, &'static str)> {
         let (b, body) = (self.body(), self.frame.body);
         Some(match b.values[value].def {
-            ValueDef::Output(node, i) => (Entity::NodeOutput(body, node, i), "computed here"),
+            ValueDef::Output(node, i) => (Entity::NodeOutput(body, node, i), "the output"),
             ValueDef::Input(graph) => {
                 let at = b.graphs[graph].inputs.iter().position(|port| port.value == Some(value))?;
-                (Entity::Input(body, graph, index(at)), "given here")
+                (Entity::Input(body, graph, index(at)), "the input")
             }
             ValueDef::Initializer(graph) => {
                 let at = b.graphs[graph].initializers.iter().position(|init| init.value == value)?;
-                (Entity::Initializer(body, graph, index(at)), "stored here")
+                (Entity::Initializer(body, graph, index(at)), "the initializer")
             }
             ValueDef::Unbound(_) => return None,
         })

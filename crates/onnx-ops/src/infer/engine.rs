@@ -303,7 +303,7 @@ impl<'m> Engine<'m> {
                     let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared.ty);
                     if let Some(conflict) = conflict {
                         let place = Entity::Input(self.frame.body, graph, super::node::index(i));
-                        self.conflict(conflict, place, &declared.ty, &fact.ty, "is passed");
+                        self.conflict(conflict, place, &declared.ty, &fact.ty, "the node passes");
                     }
                     Fact { ty, value: fact.value.clone(), source: fact.source }
                 }
@@ -362,7 +362,7 @@ impl<'m> Engine<'m> {
     /// Tells that nothing is inferred from this node on.
     pub(super) fn tell_to_stop(&mut self, node: NodeId) {
         let place = Entity::Node(self.frame.body, node);
-        let message = "inference stops here: the functions of this model stand for too many nodes";
+        let message = "inference stopped: the functions of this model expand to too many nodes";
         self.quiet = 0;
         self.report(Diagnostic::new(&code::INFERENCE_LIMIT, place, message));
     }

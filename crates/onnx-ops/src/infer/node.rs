@@ -187,11 +187,11 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         }
         let wanted = match most {
             Some(most) if most == least => format!("rank {least}"),
-            Some(most) => format!("a rank of {least} to {most}"),
-            None => format!("at least rank {least}"),
+            Some(most) => format!("rank {least} to {most}"),
+            None => format!("rank {least} or more"),
         };
         let name = self.param_name(i);
-        let message = format!("`{}` takes {wanted} as {name}, not rank {rank}", self.op());
+        let message = format!("{name} of `{}` must have {wanted}, but has rank {rank}", self.op());
         self.fail_at_input(i, &code::SHAPE_PRECONDITION, message)?;
         None
     }
@@ -359,9 +359,9 @@ impl<'e, 'm> NodeCx<'e, 'm> {
             _ => &code::ATTR_VALUE,
         };
         let message = if rank == 0 {
-            format!("axis {axis} of a scalar")
+            format!("axis {axis} is out of range for a scalar")
         } else {
-            format!("axis {axis} is not in [{}, {}]", -len, len - 1)
+            format!("axis {axis} is out of range [{}, {}]", -len, len - 1)
         };
         self.fail(Diagnostic::new(code, place, message).label(format!("the rank is {rank}")))?;
         None
@@ -430,7 +430,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     fn with_origin(&self, diagnostic: Diagnostic, input: usize, extent: &str) -> Diagnostic {
         let Some(value) = self.node.inputs.get(input).copied().flatten() else { return diagnostic };
         match self.engine.origin(value) {
-            Some((place, what)) => diagnostic.related(place, format!("{what} with the extent {extent}")),
+            Some((place, what)) => diagnostic.related(place, format!("{what} has size {extent}")),
             None => diagnostic,
         }
     }

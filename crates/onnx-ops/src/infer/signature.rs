@@ -89,7 +89,7 @@ fn arity(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> b
     let empty_inputs = node.inputs.iter().enumerate().filter(|(_, v)| v.is_none());
     for (i, _) in empty_inputs {
         let Some(param) = schema.input(i).filter(|p| p.kind != ParamKind::Optional) else { continue };
-        let what = if param.kind == ParamKind::Single { "is required" } else { "has no empty places" };
+        let what = if param.kind == ParamKind::Single { "is required" } else { "cannot be omitted" };
         let message = format!("input `{}` of `{}` {what}", param.name, schema.name);
         engine.report(Diagnostic::new(
             &code::PARAMETER_EMPTY,
@@ -140,7 +140,7 @@ impl Count<'_> {
             None => format!("at least {least}"),
         };
         let plural = if wanted == "1" { "" } else { "s" };
-        let verb = if self.what == "input" { "takes" } else { "gives" };
+        let verb = if self.what == "input" { "expects" } else { "has" };
         Some(format!("`{op}` {verb} {wanted} {}{plural}, not {}", self.what, self.has))
     }
 }
@@ -190,7 +190,7 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
         a.required && !node.attrs.iter().any(|n| n.name.is_some_and(|n| model.names[n] == *a.name))
     };
     for param in schema.attrs.iter().filter(missing) {
-        let message = format!("`{}` needs the attribute `{}`", schema.name, param.name);
+        let message = format!("`{}` requires the attribute `{}`", schema.name, param.name);
         let place = Entity::NodeOp(body, id);
         let diagnostic = Diagnostic::new(&code::ATTR_REQUIRED, place, message);
         engine.report(diagnostic.help(format!("add `{}`, {}", param.name, kind(param.ty))));
@@ -205,7 +205,7 @@ fn other_versions(engine: &Engine<'_>, schema: &Schema, attr: &str) -> Option<St
     let versions = || registry.versions(&schema.domain, &schema.name).iter().map(|&id| registry.get(id));
     let has = |other: &&Schema| other.attr(attr).is_some();
     if let Some(first) = versions().filter(|other| other.since > schema.since).find(has) {
-        return Some(format!("`{}` has it from version {} of the operator set on", schema.name, first.since));
+        return Some(format!("`{}` has it since version {} of the operator set", schema.name, first.since));
     }
     let last = versions().filter(|other| other.since < schema.since).rfind(has)?;
     let next = versions().find(|other| other.since > last.since)?;
@@ -257,10 +257,10 @@ fn types<'s>(
         let place = Entity::NodeInput(body, id, index(i));
         if !allows(&param.types, &ty) {
             let text = type_name(&ty);
-            let message = format!("`{}` does not take {text} as `{}`", schema.name, param.name);
+            let message = format!("`{}` does not accept {text} as `{}`", schema.name, param.name);
             let diagnostic = Diagnostic::new(&code::TYPE_NOT_ALLOWED, place, message)
                 .label(format!("this is {text}"))
-                .help(format!("it takes {}", set_text(&param.types)));
+                .help(format!("expected {}", set_text(&param.types)));
             let only = param.types.tensors.single().filter(|_| ty.elem().is_some_and(is_number));
             engine.report(match only {
                 Some(elem) => cast(engine, diagnostic, place, elem),
@@ -282,15 +282,19 @@ fn types<'s>(
             }
             Some(binding) => {
                 let (first, second) = (type_name(&binding.ty), type_name(&ty));
-                let variable = &param.ty;
-                let message =
-                    format!("`{}` takes one type `{variable}`, not {first} and {second}", schema.name);
+                let message = match schema.input(binding.input).filter(|other| other.name != param.name) {
+                    Some(other) => format!(
+                        "`{}` ({first}) and `{}` ({second}) of `{}` must have the same type",
+                        other.name, param.name, schema.name
+                    ),
+                    None => format!(
+                        "inputs of `{}` must have the same type, but are {first} and {second}",
+                        schema.name
+                    ),
+                };
                 let diagnostic = Diagnostic::new(&code::TYPE_CONFLICT, place, message)
-                    .label(format!("`{variable}` is {second} here"))
-                    .related(
-                        Entity::NodeInput(body, id, index(binding.input)),
-                        format!("`{variable}` is {first} here"),
-                    );
+                    .label(format!("this is {second}"))
+                    .related(Entity::NodeInput(body, id, index(binding.input)), format!("this is {first}"));
                 // An integer becomes a float rather than the other way round, unless others are like it.
                 let at_first = Entity::NodeInput(body, id, index(binding.input));
                 let is_alone =
@@ -478,11 +482,12 @@ pub(super) fn too_new(engine: &mut Engine<'_>, id: NodeId, since: u32, version: 
     let node = &engine.body().nodes[id];
     let domain = domain_text(normalize_domain(model.text(node.domain)));
     let op = model.text(node.op);
-    let message = format!("`{op}` is in {domain} from version {since} on, and version {version} is imported");
+    let message =
+        format!("`{op}` exists since version {since} of {domain}, but version {version} is imported");
     let mut diagnostic = Diagnostic::new(&code::OP_UNKNOWN, Entity::NodeOp(body, id), message)
         .help(format!("import version {since} of {domain}, or newer"));
     if let Some(at) = import_of(engine, domain) {
-        diagnostic = diagnostic.related(at, format!("version {version} is imported here"));
+        diagnostic = diagnostic.related(at, format!("imports version {version}"));
     }
     engine.report(diagnostic);
 }
@@ -496,7 +501,7 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let place = Entity::NodeOp(body, id);
     if domain.is_empty() && REMOVED.contains(&op) {
         let message = format!("`{op}` was an experimental operator and has been removed");
-        engine.report(Diagnostic::new(&code::OP_REMOVED, place, message).label("nothing is known of it"));
+        engine.report(Diagnostic::new(&code::OP_REMOVED, place, message).label("it is not checked"));
         return;
     }
     let name = domain_text(domain);
@@ -509,8 +514,8 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let near = engine.near((&code::OP_UNKNOWN, place), op, registry.operators(domain));
     let help = near
         .map(|near| format!("did you mean `{near}`?"))
-        .or_else(|| elsewhere.map(|d| format!("there is one in {}", domain_text(d))));
-    let message = format!("{name} has no operator `{op}` in version {version}");
+        .or_else(|| elsewhere.map(|d| format!("{} has an operator with this name", domain_text(d))));
+    let message = format!("version {version} of {name} has no operator `{op}`");
     let diagnostic = Diagnostic::new(&code::OP_UNKNOWN, place, message).maybe_help(help);
     let exists = |near: &&str| matches!(registry.lookup(domain, near, version), Lookup::Found(_));
     engine.report(match near.filter(exists) {

@@ -295,8 +295,8 @@ impl Asked<'_> {
             value.filter(|_| is_same).map(|value| &self.model.names[b.values[value].name])
         };
         match b.nodes[node].inputs.iter().enumerate().find_map(binds) {
-            Some(name) => format!("the type variable {}, which `{name}` has", param.ty),
-            None => format!("the type variable {}, which the rule of the operator says", param.ty),
+            Some(name) => format!("the type variable {}, bound by `{name}`", param.ty),
+            None => format!("the type variable {}, bound by the rule of the operator", param.ty),
         }
     }
 

@@ -36,7 +36,7 @@ fn all_equal(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
 fn equal(cx: &mut NodeCx<'_, '_>, (i, a): (usize, Shape), (j, b): (usize, Shape)) -> Option<Shape> {
     if a.len() != b.len() {
         let message = format!(
-            "this version of `{}` takes equal shapes, not ranks {} and {}",
+            "this version of `{}` expects equal shapes, but the ranks are {} and {}",
             cx.op(),
             a.len(),
             b.len()
@@ -47,8 +47,9 @@ fn equal(cx: &mut NodeCx<'_, '_>, (i, a): (usize, Shape), (j, b): (usize, Shape)
     let op = cx.op();
     let mut shape = Shape::new();
     for (&a, &b) in a.iter().zip(&b) {
-        let message =
-            |a: &str, b: &str| format!("this version of `{op}` takes equal shapes, not {a} and {b}");
+        let message = |a: &str, b: &str| {
+            format!("this version of `{op}` expects equal shapes, but has sizes {a} and {b}")
+        };
         shape.push(cx.equate((i, a), (j, b), message)?);
     }
     Some(shape)
@@ -66,7 +67,7 @@ fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         return Some(shape);
     }
     let Some(spare) = shape.len().checked_sub(second.len()) else {
-        let message = format!("rank {} does not lie in rank {}", second.len(), shape.len());
+        let message = format!("cannot broadcast rank {} to rank {}", second.len(), shape.len());
         conflict(cx, 0, 1, message)?;
         return None;
     };
@@ -76,7 +77,7 @@ fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         let start = cx.axis(axis, shape.len(), place)?;
         if start > spare {
             let message =
-                format!("rank {} from axis {axis} on does not lie in rank {}", second.len(), shape.len());
+                format!("cannot broadcast rank {} from axis {axis} on to rank {}", second.len(), shape.len());
             conflict(cx, 0, 1, message)?;
             return None;
         }
@@ -85,7 +86,7 @@ fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         spare
     };
     for (at, &d) in second.iter().enumerate().filter(|(_, d)| matches!(d, Dim::Const(n) if *n != 1)) {
-        let message = |a: &str, b: &str| format!("{b} does not broadcast to {a}");
+        let message = |a: &str, b: &str| format!("cannot broadcast {b} to {a}");
         shape[start + at] = cx.equate((0, shape[start + at]), (1, d), message)?;
     }
     Some(shape)
@@ -96,11 +97,11 @@ pub(super) fn one_sided(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut shape = cx.shape(0)?;
     if let Some(second) = cx.shape(1) {
         let Some(start) = shape.len().checked_sub(second.len()) else {
-            let message = format!("rank {} does not broadcast to rank {}", second.len(), shape.len());
+            let message = format!("cannot broadcast rank {} to rank {}", second.len(), shape.len());
             return conflict(cx, 0, 1, message);
         };
         for (at, &d) in second.iter().enumerate().filter(|(_, d)| matches!(d, Dim::Const(n) if *n != 1)) {
-            let message = |a: &str, b: &str| format!("{b} does not broadcast to {a}");
+            let message = |a: &str, b: &str| format!("cannot broadcast {b} to {a}");
             shape[start + at] = cx.equate((0, shape[start + at]), (1, d), message)?;
         }
     }

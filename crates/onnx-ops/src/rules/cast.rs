@@ -52,7 +52,7 @@ fn bit_cast(cx: &mut NodeCx<'_, '_>) -> Infer {
         && a != b
     {
         let (from, to) = (elem_text(from), elem_text(to));
-        return cx.fail_at_attr("to", format!("{to} has {b} bits, and {from} has {a}"));
+        return cx.fail_at_attr("to", format!("{to} has {b} bits, but {from} has {a}"));
     }
     cx.set_elem(0, to);
     shape?;
@@ -63,11 +63,11 @@ fn bit_cast(cx: &mut NodeCx<'_, '_>) -> Infer {
 pub(super) fn element_type(cx: &mut NodeCx<'_, '_>, attr: &str, number: i64) -> Option<ElemType> {
     let elem = i32::try_from(number).ok().map(ElemType).filter(|e| e.name().is_some());
     let Some(elem) = elem else {
-        cx.fail_at_attr(attr, format!("`{attr}` of `{}` is no element type", cx.op()))?;
+        cx.fail_at_attr(attr, format!("`{attr}` of `{}` is not an element type", cx.op()))?;
         return None;
     };
     if !cx.schema().output(0)?.types.tensors.contains(elem) {
-        let message = format!("`{}` of this version does not give {}", cx.op(), elem_text(elem));
+        let message = format!("this version of `{}` cannot produce {}", cx.op(), elem_text(elem));
         cx.fail_at_attr(attr, message)?;
         return None;
     }

@@ -23,9 +23,9 @@ pub(super) fn takes(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: 
     if has > count && cx.allows_default_inputs() {
         return surplus(cx, graph, attr, count);
     }
-    let message = format!("`{attr}` of `{}` takes {}, not {has}", cx.op(), counted(count, "input"));
+    let message = format!("`{attr}` of `{}` must have {}, but has {has}", cx.op(), counted(count, "input"));
     let place = if has > count { cx.at_graph_input(graph, count) } else { cx.at_graph(graph) };
-    let label = format!("this takes {has}");
+    let label = format!("{has} inputs");
     let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
     cx.fail(if has > count { diagnostic } else { diagnostic.label(label) })
 }
@@ -38,7 +38,7 @@ fn surplus(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: usize) ->
     if first > 0 && !without.contains(&(first - 1)) {
         return None;
     }
-    let message = format!("`{}` does not pass this input to `{attr}`, and it is no initializer", cx.op());
+    let message = format!("`{}` does not pass this input to `{attr}`, and it has no initializer", cx.op());
     let diagnostic =
         Diagnostic::new(&code::IR3_SUBGRAPH_INITIALIZERS, cx.at_graph_input(graph, first), message);
     let passed = format!("`{}` passes {}", cx.op(), counted(count, "input"));
@@ -51,11 +51,11 @@ pub(super) fn gives(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: 
     if has == count {
         return Some(());
     }
-    let message = format!("`{attr}` of `{}` gives {}, not {has}", cx.op(), counted(count, "output"));
+    let message = format!("`{attr}` of `{}` must have {}, but has {has}", cx.op(), counted(count, "output"));
     let place = if has > count { cx.at_graph_output(graph, count) } else { cx.at_graph(graph) };
     let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
     let own = cx.output_count();
-    cx.fail(diagnostic.related(cx.at_op(), format!("this gives {}", counted(own, "output"))))
+    cx.fail(diagnostic.related(cx.at_op(), format!("the node has {}", counted(own, "output"))))
 }
 
 /// A number of things.
@@ -71,7 +71,7 @@ pub(super) fn counted(count: usize, what: &str) -> String {
 pub(super) fn single(cx: &mut NodeCx<'_, '_>, i: usize) -> Option<Elem> {
     let shape = cx.shape(i)?;
     if shape.iter().all(|d| matches!(d, Dim::Const(_))) && shape.iter().any(|d| *d != Dim::Const(1)) {
-        let message = format!("`{}` takes one element as {}", cx.op(), cx.param_name(i));
+        let message = format!("`{}` expects one element as {}", cx.op(), cx.param_name(i));
         cx.fail_at_input(i, &code::SHAPE_PRECONDITION, message)?;
     }
     cx.value(i)?.single()
@@ -128,7 +128,7 @@ fn branch(cx: &mut NodeCx<'_, '_>) -> Infer {
 fn branches_differ(cx: &mut NodeCx<'_, '_>, graphs: [GraphId; 2], i: usize, types: [&Ty; 2]) {
     let [a, b] = types.map(|ty| ty.text(cx.dims()));
     let [first, second] = graphs.map(|graph| cx.at_graph_output(graph, i));
-    let message = format!("the branches of `{}` give {a} and {b} as one output", cx.op());
+    let message = format!("the branches of `{}` have different output types: {a} and {b}", cx.op());
     cx.tell(
         Diagnostic::new(&code::SUBGRAPH_SIGNATURE, second, message)
             .label(format!("this is {b}"))
@@ -150,7 +150,7 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut fits = takes(cx, body, "body", 2 + carried).is_some();
     fits &= gives(cx, body, "body", 1 + count).is_some();
     if count < carried {
-        let message = format!("`Loop` carries {}, but gives {count}", counted(carried, "value"));
+        let message = format!("`Loop` carries {}, but has {count} outputs", counted(carried, "value"));
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message));
         fits = false;
     }
@@ -296,7 +296,8 @@ fn is_boolean(cx: &mut NodeCx<'_, '_>, body: GraphId, fact: &Fact) -> Infer {
     if is_wrong {
         let text = fact.ty.text(cx.dims());
         let place = cx.at_graph_output(body, 0);
-        let message = format!("the first output of the body of `{}` is its condition, a boolean", cx.op());
+        let message =
+            format!("the first output of the body of `{}` is its condition and must be a boolean", cx.op());
         let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
         return cx.fail(diagnostic.label(format!("this is {text}")));
     }
@@ -355,7 +356,8 @@ pub(super) fn carries_two_types(
     types: [&Ty; 2],
 ) {
     let [before, after] = types.map(|ty| ty.text(cx.dims()));
-    let message = format!("`{}` carries {before} into the body, and {after} out of it", cx.op());
+    let message =
+        format!("value carried by `{}` is {before} before an iteration, but {after} after it", cx.op());
     let generic = types[0].without_shape();
     cx.tell(
         Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_graph_output(body, output), message)
@@ -386,7 +388,7 @@ pub(super) fn collected(
         Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => {
             let text = ty.text(cx.dims());
             let place = cx.at_graph_output(body, output);
-            let message = format!("`{}` collects tensors, not {text}", cx.op());
+            let message = format!("`{}` can only collect tensors, but this output is {text}", cx.op());
             cx.tell(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message));
             None
         }

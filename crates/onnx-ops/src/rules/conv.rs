@@ -43,10 +43,10 @@ impl Operands {
                 n => format!("{n} spatial axes"),
             };
             let (input, weight) = (count(input), count(weight));
-            let message = format!("`{}` takes weight and input of one rank", cx.op());
+            let message = format!("weight and input of `{}` must have the same rank", cx.op());
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(w), message)
-                .label(format!("this has {weight}"))
-                .related(cx.at_input(x), format!("this has {input}"));
+                .label(format!("the weight has {weight}"))
+                .related(cx.at_input(x), format!("the input has {input}"));
             cx.fail(diagnostic)?;
         }
         let rank = input.as_ref().or(weight.as_ref()).map(Shape::len)?;
@@ -97,10 +97,10 @@ fn in_groups(cx: &mut NodeCx<'_, '_>, operands: &Operands) -> Option<Extent> {
     let taken = cx.dims().mul(taken, group);
     inner.agree_or(cx, w, taken, |a, b| match group {
         Dim::Const(2..) => {
-            format!("the input has {a} channels, and all groups of the weight together take {b}")
+            format!("the input has {a} channels, but the groups of the weight expect {b} in total")
         }
         Dim::Const(_) | Dim::Unknown | Dim::Expr(_) => {
-            format!("the input has {a} channels, and the weight takes {b}")
+            format!("the input has {a} channels, but the weight expects {b}")
         }
     })?;
     let channels = operands.of_weight(0);
@@ -137,8 +137,7 @@ fn deformable(cx: &mut NodeCx<'_, '_>) -> Infer {
     let window = Window::of_convolution(cx, kernel)?;
     let places = window.places(cx, 0, &operands.input[2..])?;
     let mut batch = Extent::of_input("batch size", 0, operands.input[0]);
-    let mut places: Vec<Extent> =
-        places.into_iter().map(|d| Extent::of_input("extent of the output", 0, d)).collect();
+    let mut places: Vec<Extent> = places.into_iter().map(|d| Extent::of_input("output size", 0, d)).collect();
     let mut weights = cx.dims().product(&window.kernel);
     weights = cx.dims().mul(weights, offset_group.map_or(Dim::Unknown, Dim::Const));
     let axes = i64::try_from(places.len()).ok()?;
@@ -160,13 +159,13 @@ fn causal(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut batch = Extent::unknown("batch size");
     let mut channels = Extent::unknown("number of channels");
     let mut length = Extent::unknown("length");
-    let mut kernel = Extent::unknown("extent of the kernel");
-    let mut one = Extent::fixed("number of channels of each group", 1);
+    let mut kernel = Extent::unknown("kernel size");
+    let mut one = Extent::fixed("number of channels per group", 1);
     hold(cx, 0, &mut [&mut batch, &mut channels, &mut length])?;
     hold(cx, 1, &mut [&mut channels, &mut one, &mut kernel])?;
     hold(cx, 2, &mut [&mut channels])?;
     let past = cx.dims().sub(kernel.dim, Dim::Const(1));
-    let mut past = kernel.derive("number of positions before", past);
+    let mut past = kernel.derive("number of past positions", past);
     hold(cx, 3, &mut [&mut batch, &mut channels, &mut past])?;
     cx.set_shape(0, [batch.dim, channels.dim, length.dim]);
     cx.set_shape(1, [batch.dim, channels.dim, past.dim]);

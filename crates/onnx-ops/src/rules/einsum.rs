@@ -36,16 +36,16 @@ impl Term {
         while let Some(c) = rest.chars().next() {
             if let Some(after) = rest.strip_prefix("...") {
                 if term.ellipsis.replace(term.letters.len()).is_some() {
-                    return Err("a term has one ellipsis at most".to_owned());
+                    return Err("a term can have only one ellipsis".to_owned());
                 }
                 rest = after;
             } else if c.is_ascii_alphabetic() {
                 term.letters.push(c);
                 rest = &rest[1..];
             } else if c == '.' {
-                return Err("an ellipsis has three points".to_owned());
+                return Err("an ellipsis is written `...`".to_owned());
             } else {
-                return Err(format!("the axes of an equation are letters, not `{c}`"));
+                return Err(format!("unexpected `{c}`: axes are letters"));
             }
         }
         Ok(term)
@@ -71,9 +71,9 @@ impl Equation {
         for &letter in &output.letters {
             if !std::mem::take(&mut is_free[letter as usize]) {
                 return Err(if inputs.iter().any(|t| t.letters.contains(&letter)) {
-                    format!("axis `{letter}` is in the output twice")
+                    format!("axis `{letter}` occurs twice in the output")
                 } else {
-                    format!("axis `{letter}` of the output is in no input")
+                    format!("axis `{letter}` of the output does not occur in an input")
                 });
             }
         }
@@ -123,7 +123,7 @@ impl Axes {
             match own.iter_mut().find(|(l, _)| *l == letter) {
                 None => own.push((letter, dim)),
                 Some((_, first)) => {
-                    let message = |a: &str, b: &str| format!("axis `{letter}` is {a} and {b}");
+                    let message = |a: &str, b: &str| format!("axis `{letter}` has sizes {a} and {b}");
                     *first = cx.equate((input, *first), (input, dim), message)?;
                 }
             }
@@ -132,7 +132,7 @@ impl Axes {
             match self.letters.iter_mut().find(|(l, _)| *l == letter) {
                 None => self.letters.push((letter, (input, dim))),
                 Some((_, axis)) => {
-                    let message = |a: &str, b: &str| format!("axis `{letter}` is {a} and {b}");
+                    let message = |a: &str, b: &str| format!("axis `{letter}` has sizes {a} and {b}");
                     *axis = broadcast_axis(cx, *axis, (input, dim), message)?;
                 }
             }
@@ -149,9 +149,10 @@ impl Axes {
             return Some(());
         };
         if axes.len() != dims.len() {
-            let message = format!("the ellipsis stands for {} and {} axes", axes.len(), dims.len());
+            let message =
+                format!("the ellipsis covers {} axes of one input and {} of another", axes.len(), dims.len());
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message);
-            return cx.fail(diagnostic.related(cx.at_input(*first), "this is the first one"));
+            return cx.fail(diagnostic.related(cx.at_input(*first), "the first input with an ellipsis"));
         }
         for (axis, &dim) in axes.iter_mut().zip(dims) {
             let message = |a: &str, b: &str| format!("cannot broadcast {b} against {a}");
@@ -163,7 +164,8 @@ impl Axes {
 
 fn wrong_rank(cx: &mut NodeCx<'_, '_>, input: usize, term: &Term, rank: usize) -> Infer {
     let least = if term.ellipsis.is_some() { "at least " } else { "" };
-    let message = format!("the equation takes {least}rank {}, not rank {rank}", term.letters.len());
+    let message =
+        format!("the equation expects {least}rank {}, but the input has rank {rank}", term.letters.len());
     cx.fail_at_input(input, &code::SHAPE_PRECONDITION, message)
 }
 
@@ -176,7 +178,7 @@ fn einsum(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (has, takes) = (cx.input_count(), equation.inputs.len());
     if has != takes {
         let (has, takes) = (counted(has, "input"), counted(takes, "term"));
-        return cx.fail_at_attr("equation", format!("the equation has {takes}, and the node {has}"));
+        return cx.fail_at_attr("equation", format!("the equation has {takes}, but the node has {has}"));
     }
     let mut axes = Axes::default();
     for (input, term) in equation.inputs.iter().enumerate() {
@@ -248,13 +250,13 @@ mod tests {
     #[test]
     fn wrong_equations_are_told_of() {
         for (text, message) in [
-            ("i1->i", "the axes of an equation are letters, not `1`"),
-            ("i->j", "axis `j` of the output is in no input"),
-            ("ij->ii", "axis `i` is in the output twice"),
-            ("i.j", "an ellipsis has three points"),
-            ("i...j...", "a term has one ellipsis at most"),
-            ("ij->ji->ij", "the axes of an equation are letters, not `-`"),
-            ("é->", "the axes of an equation are letters, not `é`"),
+            ("i1->i", "unexpected `1`: axes are letters"),
+            ("i->j", "axis `j` of the output does not occur in an input"),
+            ("ij->ii", "axis `i` occurs twice in the output"),
+            ("i.j", "an ellipsis is written `...`"),
+            ("i...j...", "a term can have only one ellipsis"),
+            ("ij->ji->ij", "unexpected `-`: axes are letters"),
+            ("é->", "unexpected `é`: axes are letters"),
         ] {
             assert_eq!(Equation::parse(text), Err(message.to_owned()), "{text}");
         }

@@ -233,7 +233,7 @@ fn modulo(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(fmod) = fmod
         && !(0..=1).contains(&fmod)
     {
-        return cx.fail_at_attr("fmod", format!("`fmod` is 0 or 1, not {fmod}"));
+        return cx.fail_at_attr("fmod", format!("`fmod` must be 0 or 1, but is {fmod}"));
     }
     let is_fmod = fmod.map(|fmod| fmod == 1);
     if is_fmod.is_none() {

@@ -51,7 +51,7 @@ impl Extent {
     /// Holds that an input has this extent.
     pub(super) fn agree(&mut self, cx: &mut NodeCx<'_, '_>, input: usize, dim: Dim) -> Infer {
         let what = self.what;
-        self.agree_or(cx, input, dim, |a, b| format!("the {what} is {a} and {b}"))
+        self.agree_or(cx, input, dim, |a, b| format!("conflicting {what}: {a} and {b}"))
     }
 
     /// [`agree`](Self::agree) with another message.
@@ -81,7 +81,7 @@ impl Extent {
                 let text = type_text(cx, i);
                 diagnostic.related(cx.at_input(i), format!("this is {text}"))
             }
-            Says::Attr(name) => diagnostic.related(cx.at_attr(name), format!("so the {} is {a}", self.what)),
+            Says::Attr(name) => diagnostic.related(cx.at_attr(name), format!("the {} is {a}", self.what)),
             Says::Input(_) | Says::Operator => diagnostic,
         };
         cx.fail(diagnostic)
@@ -169,7 +169,7 @@ pub(super) fn same_shapes(cx: &mut NodeCx<'_, '_>, inputs: &[usize]) -> Option<S
         if let Some(other) = cx.shape(i) {
             if other.len() != shape.len() {
                 let message = format!(
-                    "`{}` takes equal shapes, not ranks {} and {}",
+                    "`{}` expects equal shapes, but the ranks are {} and {}",
                     cx.op(),
                     shape.len(),
                     other.len()
@@ -182,8 +182,9 @@ pub(super) fn same_shapes(cx: &mut NodeCx<'_, '_>, inputs: &[usize]) -> Option<S
             }
             for (axis, (mine, other)) in shape.iter_mut().zip(other).enumerate() {
                 let op = cx.op();
-                let message =
-                    |a: &str, b: &str| format!("`{op}` takes equal shapes, not {a} and {b} at axis {axis}");
+                let message = |a: &str, b: &str| {
+                    format!("`{op}` expects equal shapes, but axis {axis} has sizes {a} and {b}")
+                };
                 *mine = cx.equate((first, *mine), (i, other), message)?;
             }
         }
@@ -204,7 +205,7 @@ pub(super) fn choice(cx: &mut NodeCx<'_, '_>, name: &str, allowed: &[&'static st
 pub(super) fn at_least(cx: &mut NodeCx<'_, '_>, name: &str, least: i64) -> Infer {
     match cx.int(name) {
         Some(n) if n < least => {
-            cx.fail_at_attr(name, format!("`{name}` of `{}` is at least {least}, not {n}", cx.op()))
+            cx.fail_at_attr(name, format!("`{name}` of `{}` must be at least {least}, but is {n}", cx.op()))
         }
         Some(_) | None => Some(()),
     }
@@ -213,7 +214,7 @@ pub(super) fn at_least(cx: &mut NodeCx<'_, '_>, name: &str, least: i64) -> Infer
 /// Holds that an integer attribute, where it is known, is 0 or 1.
 pub(super) fn flag(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     match cx.int(name) {
-        Some(n) if n != 0 && n != 1 => cx.fail_at_attr(name, format!("`{name}` is 0 or 1, not {n}")),
+        Some(n) if n != 0 && n != 1 => cx.fail_at_attr(name, format!("`{name}` must be 0 or 1, but is {n}")),
         Some(_) | None => Some(()),
     }
 }
@@ -233,11 +234,14 @@ pub(super) fn list_of(
     let op = cx.op();
     if list.len() != len {
         let plural = if list.len() == 1 { "" } else { "s" };
-        let message = format!("`{name}` of `{op}` has {} value{plural}, not {len}", list.len());
+        let message = format!("`{name}` of `{op}` has {} value{plural}, but needs {len}", list.len());
         cx.fail_at_attr(name, message)?;
     }
     if let Some(small) = list.iter().find(|&&n| n < least) {
-        cx.fail_at_attr(name, format!("`{name}` of `{op}` is at least {least} at each axis, not {small}"))?;
+        cx.fail_at_attr(
+            name,
+            format!("each value of `{name}` of `{op}` must be at least {least}, but one is {small}"),
+        )?;
     }
     Some(list.into_iter().map(Dim::Const).collect())
 }
@@ -253,7 +257,7 @@ pub(super) fn divides(
         return Some(());
     }
     let text = type_text(cx, input);
-    let message = format!("{extent} {what} are no multiple of `{attr}`, {divisor}");
+    let message = format!("{extent} {what} are not a multiple of `{attr}`, {divisor}");
     let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)
         .label(format!("this is {text}"))
         .related(cx.at_attr(attr), format!("`{attr}` is {divisor}"));

@@ -26,7 +26,7 @@ pub(super) fn check_indices(cx: &mut NodeCx<'_, '_>, input: usize, extent: Dim, 
     let outside = value.as_dims().find(is_outside);
     match outside {
         Some(Dim::Const(n)) => {
-            let message = format!("index {n} is not in axis {axis} of extent {len}");
+            let message = format!("index {n} is out of range for axis {axis} of size {len}");
             cx.fail_at_input(input, &code::CONSTANT_INPUT, message)
         }
         Some(_) | None => Some(()),
@@ -96,14 +96,16 @@ pub(super) fn within(
     axis: usize,
 ) -> Infer {
     if data.len() != indices.len() {
-        let message = format!("indices of rank {} for data of rank {}", indices.len(), data.len());
+        let message = format!("indices have rank {}, but the data has rank {}", indices.len(), data.len());
         return conflict(cx, i, j, message);
     }
     for (at, (&has, &wants)) in data.iter().zip(indices).enumerate().filter(|(at, _)| *at != axis) {
         if let (Dim::Const(has), Dim::Const(wants)) = (has, wants)
             && wants > has
         {
-            let message = format!("axis {at} of the indices has extent {wants}, that of the data {has}");
+            let message = format!(
+                "axis {at} of the indices has size {wants}, but axis {at} of the data has size {has}"
+            );
             return conflict(cx, i, j, message);
         }
     }
@@ -118,18 +120,22 @@ fn gather_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (mut data, indices) = (data?, indices?);
     let batch = usize::try_from(batch).ok().filter(|&b| b < data.len().min(indices.len()));
     let Some(batch) = batch else {
-        return cx
-            .fail_at_attr("batch_dims", "a batch has fewer axes than the data and the indices".to_owned());
+        return cx.fail_at_attr(
+            "batch_dims",
+            "`batch_dims` must be less than the ranks of the data and the indices".to_owned(),
+        );
     };
     let (&last, places) = indices.split_last()?;
     let depth = extent(last)?;
     if depth == 0 || depth > data.len() - batch {
-        let message =
-            format!("the last axis of the indices has extent {depth}, not 1 to {}", data.len() - batch);
+        let message = format!(
+            "the last axis of the indices has size {depth}, but must have 1 to {}",
+            data.len() - batch
+        );
         return conflict(cx, 0, 1, message);
     }
     for axis in 0..batch {
-        let message = |a: &str, b: &str| format!("a batch of {b} does not go with one of {a}");
+        let message = |a: &str, b: &str| format!("conflicting batch sizes: {b} and {a}");
         data[axis] = cx.equate((0, data[axis]), (1, indices[axis]), message)?;
     }
     let slices = &data[batch + depth..];

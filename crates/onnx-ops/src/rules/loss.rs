@@ -29,7 +29,7 @@ fn labels(cx: &mut NodeCx<'_, '_>) -> Option<Vec<Dim>> {
     let rank = cx.rank(0).or_else(|| cx.rank(1)?.checked_add(1))?.max(2);
     let mut batch = Extent::unknown("batch size");
     let mut classes = Extent::unknown("number of classes");
-    let mut rest = vec![Extent::unknown("extent of the labels"); rank - 2];
+    let mut rest = vec![Extent::unknown("label size"); rank - 2];
     let mut scores = vec![&mut batch, &mut classes];
     scores.extend(&mut rest);
     hold(cx, 0, &mut scores)?;

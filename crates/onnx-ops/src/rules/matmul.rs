@@ -35,7 +35,7 @@ pub(super) fn product(cx: &mut NodeCx<'_, '_>, left: usize, right: usize) -> Opt
         [.., inner, columns] => (inner, Some(columns)),
         [] => return None,
     };
-    cx.equate((left, inner_a), (right, inner_b), |a, b| format!("the inner dimensions are {a} and {b}"))?;
+    cx.equate((left, inner_a), (right, inner_b), |a, b| format!("the inner dimensions differ: {a} and {b}"))?;
     let (a, b) = (&a[..a.len().saturating_sub(2)], &b[..b.len().saturating_sub(2)]);
     let mut output = Shape::new();
     for at in (1..=a.len().max(b.len())).rev() {
@@ -115,7 +115,9 @@ pub(super) fn gemm_with(
         .collect::<Option<_>>()?;
     let (a, b) = (sides[0], sides[1]);
     if let (Some((_, inner_a)), Some((inner_b, _))) = (a, b) {
-        cx.equate((left, inner_a), (right, inner_b), |a, b| format!("the inner dimensions are {a} and {b}"))?;
+        cx.equate((left, inner_a), (right, inner_b), |a, b| {
+            format!("the inner dimensions differ: {a} and {b}")
+        })?;
     }
     let output = [a.map_or(Dim::Unknown, |a| a.0), b.map_or(Dim::Unknown, |b| b.1)];
     if is_broadcast && a.is_some() && b.is_some() {
@@ -130,7 +132,7 @@ pub(super) fn gemm_with(
 fn det(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape_of_ranks(0, 2, None)?;
     let (batch, sides) = shape.split_at(shape.len() - 2);
-    let message = |a: &str, b: &str| format!("a determinant is of a square matrix, not of {a} by {b}");
+    let message = |a: &str, b: &str| format!("a determinant needs a square matrix, but this is {a} by {b}");
     Extent::of_input("side", 0, sides[0]).agree_or(cx, 0, sides[1], message)?;
     cx.set_shape(0, batch.iter().copied());
     Some(())

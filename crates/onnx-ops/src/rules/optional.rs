@@ -13,7 +13,7 @@ fn optional(cx: &mut NodeCx<'_, '_>) -> Infer {
     let has_type = cx.has_attr("type");
     let ty = match (cx.has_input(0), has_type) {
         (false, false) => {
-            let message = "`Optional` without an input states no `type`";
+            let message = "`Optional` without an input requires the attribute `type`";
             return cx.fail(Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), message));
         }
         (true, false) => cx.ty(0).clone(),

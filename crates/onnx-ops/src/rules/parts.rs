@@ -34,12 +34,12 @@ fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
             continue;
         };
         if other.len() != shape.len() {
-            let message = format!("rank {} does not go with rank {}", other.len(), shape.len());
+            let message = format!("the inputs have different ranks: {} and {}", other.len(), shape.len());
             return conflict(cx, first, i, message);
         }
         sum = cx.dims().add(sum, other[axis]);
         for at in (0..shape.len()).filter(|&at| at != axis) {
-            let message = |a: &str, b: &str| format!("extent {b} of axis {at} does not go with {a}");
+            let message = |a: &str, b: &str| format!("axis {at} has size {b}, but size {a} in another input");
             let both = cx.equate((says[at], shape[at]), (i, other[at]), message)?;
             if both != shape[at] {
                 (shape[at], says[at]) = (both, i);
@@ -155,15 +155,15 @@ fn check_part_count(cx: &mut NodeCx<'_, '_>, count: usize) -> Infer {
     match cx.int("num_outputs") {
         Some(_) if by_size => {
             let place = cx.at_attr("num_outputs");
-            let message = "`Split` takes sizes or `num_outputs`, not both";
+            let message = "`Split` accepts sizes or `num_outputs`, but not both";
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, place, message);
-            cx.fail(diagnostic.related(cx.at_input(1), "these are sizes"))
+            cx.fail(diagnostic.related(cx.at_input(1), "the sizes"))
         }
         Some(n) if usize::try_from(n).ok() != Some(count) => {
-            cx.fail_at_attr("num_outputs", format!("`num_outputs` is {n}, and there are {count} outputs"))
+            cx.fail_at_attr("num_outputs", format!("`num_outputs` is {n}, but the node has {count} outputs"))
         }
         None if !by_size && !cx.has_attr("num_outputs") => {
-            let message = "`Split` without sizes and without `num_outputs`";
+            let message = "`Split` requires sizes or `num_outputs`";
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), message);
             cx.fail(diagnostic.help(format!("add `num_outputs = {count}`")))
         }
@@ -181,7 +181,7 @@ fn given_sizes(
         return SIZES.fail(cx, format!("{} sizes for {count} outputs", sizes.len())).and(None);
     }
     if let Some(Dim::Const(n)) = sizes.iter().find(|d| matches!(d, Dim::Const(n) if *n < 0)) {
-        return SIZES.fail(cx, format!("{n} is no size")).and(None);
+        return SIZES.fail(cx, format!("negative size {n}")).and(None);
     }
     let known =
         sizes.iter().copied().filter(|&d| d != Dim::Unknown).fold(Dim::Const(0), |a, b| cx.dims().add(a, b));
@@ -193,7 +193,7 @@ fn given_sizes(
                     let d = cx.dims().resolve(d);
                     cx.dims().text(d)
                 });
-                let message = format!("the sizes add up to {wants}, and axis {axis} has extent {has}");
+                let message = format!("the sizes add up to {wants}, but axis {axis} has size {has}");
                 return SIZES.fail_for(cx, message, 0).and(None);
             }
         }
@@ -220,7 +220,7 @@ fn equal_sizes(
     };
     if is_uneven {
         let text = type_text(cx, 0);
-        let message = format!("axis {axis} of {text} cannot be split in {count}");
+        let message = format!("axis {axis} of {text} cannot be split into {count} parts");
         return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message).and(None);
     }
     if is_last_smaller {
@@ -290,7 +290,7 @@ fn pad(cx: &mut NodeCx<'_, '_>) -> Infer {
         let padded = cx.dims().add(dim, sum);
         if matches!(padded, Dim::Const(n) if n < 0) {
             let [dim, sum] = [dim, sum].map(|d| cx.dims().text(d));
-            return pads.fail_for(cx, format!("{sum} is more than the extent {dim} of axis {axis}"), 0);
+            return pads.fail_for(cx, format!("pads add {sum} elements to axis {axis} of size {dim}"), 0);
         }
         shape[axis] = padded;
     }
@@ -317,7 +317,7 @@ fn center_crop_pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(sizes) = &sizes
         && sizes.len() != axes.len()
     {
-        let message = format!("{} extents for {} axes", sizes.len(), axes.len());
+        let message = format!("{} sizes for {} axes", sizes.len(), axes.len());
         return conflict(cx, 0, 1, message);
     }
     for (i, &axis) in axes.iter().enumerate() {

@@ -79,7 +79,7 @@ fn roi_align(cx: &mut NodeCx<'_, '_>) -> Infer {
 fn regions(cx: &mut NodeCx<'_, '_>, numbers: i64) -> Option<(Extent, Extent)> {
     let mut channels = Extent::unknown("number of channels");
     let mut count = Extent::unknown("number of regions");
-    let mut numbers = Extent::fixed("number of elements of a region", numbers);
+    let mut numbers = Extent::fixed("number of elements per region", numbers);
     let [mut batch, mut height, mut width] = ["batch size", "height", "width"].map(Extent::unknown);
     hold(cx, 0, &mut [&mut batch, &mut channels, &mut height, &mut width])?;
     hold(cx, 1, &mut [&mut count, &mut numbers])?;

@@ -20,7 +20,7 @@ fn quantize(cx: &mut NodeCx<'_, '_>) -> Infer {
         Some(elem) => {
             if let Some(zero) = cx.elem(2).filter(|&zero| zero != elem) {
                 let (elem, zero) = (elem_text(elem), elem_text(zero));
-                let message = format!("`output_dtype` is {elem}, and the zero point {zero}");
+                let message = format!("`output_dtype` is {elem}, but the zero point is {zero}");
                 return cx.fail_at_attr("output_dtype", message);
             }
             cx.set_elem(0, elem);
@@ -57,7 +57,7 @@ fn output_dtype(cx: &mut NodeCx<'_, '_>) -> Option<Option<ElemType>> {
         return Some(Some(elem));
     }
     let name = elem.map_or_else(|| number.to_string(), elem_text);
-    cx.fail_at_attr("output_dtype", format!("`{}` does not give {name}", cx.op()))?;
+    cx.fail_at_attr("output_dtype", format!("`{}` cannot produce {name}", cx.op()))?;
     None
 }
 
@@ -83,8 +83,8 @@ fn blocks(cx: &mut NodeCx<'_, '_>, block: i64) -> Infer {
     let scale = cx.shape(1)?;
     let input = cx.shape(0);
     let mut extents: Vec<Extent> = match &input {
-        Some(input) => input.iter().map(|&d| Extent::of_input("extent of the input", 0, d)).collect(),
-        None => scale.iter().map(|&d| Extent::of_input("extent of the scale", 1, d)).collect(),
+        Some(input) => input.iter().map(|&d| Extent::of_input("input size", 0, d)).collect(),
+        None => scale.iter().map(|&d| Extent::of_input("scale size", 1, d)).collect(),
     };
     let axis = match int_or(cx, "axis", 1) {
         Some(axis) => {
@@ -115,7 +115,7 @@ fn per_axis(cx: &mut NodeCx<'_, '_>, len: Option<Dim>) -> Infer {
     if let (Some(input), Some(axis)) = (cx.shape(0).filter(|s| s.len() > 1), int_or(cx, "axis", 1)) {
         let place = cx.at_attr("axis");
         let axis = cx.axis(axis, input.len(), place)?;
-        let mut extent = Extent::of_input("extent of the axis", 0, input[axis]);
+        let mut extent = Extent::of_input("axis size", 0, input[axis]);
         one_or_each(cx, 1, &mut extent)?;
     }
     let mut extent = Extent::of_input("number of scales", 1, len);

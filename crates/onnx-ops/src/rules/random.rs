@@ -20,7 +20,7 @@ fn of_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     let list = cx.ints("shape")?;
     if let Some(n) = list.iter().find(|n| **n < 0) {
-        return cx.fail_at_attr("shape", format!("{n} is no extent"));
+        return cx.fail_at_attr("shape", format!("negative size {n}"));
     }
     cx.set_shape(0, list.into_iter().map(Dim::Const).collect::<Shape>());
     Some(())

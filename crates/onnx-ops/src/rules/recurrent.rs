@@ -45,9 +45,9 @@ pub(super) fn lstm_transposed(cx: &mut NodeCx<'_, '_>) -> Infer {
     let hidden = cx.int("hidden_size").map_or(Dim::Unknown, Dim::Const);
     let mut hidden = Extent::of_attr("hidden size", "hidden_size", hidden);
     let [mut length, mut batch, mut input] =
-        ["length of the sequences", "batch size", "input size"].map(Extent::unknown);
+        ["sequence length", "batch size", "input size"].map(Extent::unknown);
     hold(cx, 0, &mut [&mut length, &mut batch, &mut input])?;
-    let mut columns = Extent::unknown("number of columns of the gates");
+    let mut columns = Extent::unknown("number of gate columns");
     hold(cx, 1, &mut [&mut directions, &mut input, &mut columns])?;
     hold(cx, 2, &mut [&mut directions, &mut hidden, &mut columns])?;
     let last = [directions.dim, batch.dim, hidden.dim];
@@ -78,7 +78,7 @@ fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
     let hidden = cx.int("hidden_size").map_or(Dim::Unknown, Dim::Const);
     let mut directions = Extent::of_attr("number of directions", "direction", directions);
     let mut hidden = Extent::of_attr("hidden size", "hidden_size", hidden);
-    let mut length = Extent::unknown("length of the sequences");
+    let mut length = Extent::unknown("sequence length");
     let mut batch = Extent::unknown("batch size");
     let mut input = Extent::unknown("input size");
     // Before version 14, the batch is the second axis of all.
@@ -102,10 +102,10 @@ fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
             extents.extend(more.iter_mut().map(|e| &mut **e));
             hold(cx, input, &mut extents)
         };
-    rows(cx, 1, "number of rows of the gates", gates, &mut [&mut input])?;
+    rows(cx, 1, "number of gate rows", gates, &mut [&mut input])?;
     let mut again = hidden;
-    rows(cx, 2, "number of rows of the gates", gates, &mut [&mut again])?;
-    rows(cx, 3, "number of biases of the gates", gates * 2, &mut [])?;
+    rows(cx, 2, "number of gate rows", gates, &mut [&mut again])?;
+    rows(cx, 3, "number of gate biases", gates * 2, &mut [])?;
     rows(cx, 7, "number of peepholes", 3, &mut [])?;
     hold(cx, 4, &mut [&mut batch])?;
     for state in [5, 6] {
@@ -133,5 +133,5 @@ fn activations(cx: &mut NodeCx<'_, '_>) -> Infer {
     let Some(name) = list.iter().flatten().find(|name| !is_known(name)) else { return Some(()) };
     let near = did_you_mean(name, ACTIVATIONS.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    cx.fail_at_attr("activations", format!("`{name}` is no activation function of `{}`{near}", cx.op()))
+    cx.fail_at_attr("activations", format!("unknown activation function `{name}` of `{}`{near}", cx.op()))
 }

@@ -261,7 +261,7 @@ fn lp_normalization(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(p) = cx.int("p")
         && !(1..=2).contains(&p)
     {
-        return cx.fail_at_attr("p", format!("`p` of `LpNormalization` is 1 or 2, not {p}"));
+        return cx.fail_at_attr("p", format!("`p` of `LpNormalization` must be 1 or 2, but is {p}"));
     }
     along_axis(cx)
 }

@@ -74,10 +74,10 @@ fn plan(
     for (axis, &dim) in target.iter().enumerate() {
         match dim {
             Dim::Const(-1) if plan.rest.is_some() => {
-                TARGET.fail(cx, "a target has one -1 at most".to_owned())?;
+                TARGET.fail(cx, "the target shape can contain only one -1".to_owned())?;
             }
             Dim::Const(-1) => plan.rest = Some(axis),
-            Dim::Const(n) if n < 0 => TARGET.fail(cx, format!("{n} is no extent"))?,
+            Dim::Const(n) if n < 0 => TARGET.fail(cx, format!("invalid size {n} in the target shape"))?,
             Dim::Const(0) => match (keeps_zero, input) {
                 (Some(true), _) => {}
                 (None, _) => plan.holes.push(axis),
@@ -88,7 +88,7 @@ fn plan(
                 (Some(false), Some(input)) => {
                     let Some(&copy) = input.get(axis) else {
                         let message = format!(
-                            "the 0 stands for axis {axis} of the input, which has rank {}",
+                            "0 at position {axis} copies an axis of the input, which has rank {}",
                             input.len()
                         );
                         return TARGET.fail_for(cx, message, 0).and(None);
@@ -102,7 +102,7 @@ fn plan(
         }
     }
     if keeps_zero == Some(true) && plan.rest.is_some() && target.contains(&Dim::Const(0)) {
-        TARGET.fail(cx, "with `allowzero`, a target has no -1 beside 0".to_owned())?;
+        TARGET.fail(cx, "with `allowzero`, the target shape cannot contain both 0 and -1".to_owned())?;
     }
     Some(plan)
 }
@@ -135,7 +135,7 @@ impl Plan {
                     && total % given != 0
                 {
                     return TARGET
-                        .fail_for(cx, format!("{given} does not divide {total} elements"), 0)
+                        .fail_for(cx, format!("{total} elements are not a multiple of {given}"), 0)
                         .and(None);
                 }
                 self.shape[axis] = cx.dims().div_exact(total, given);
@@ -164,7 +164,7 @@ impl Plan {
             cx.dims().text(d)
         });
         let what = if self.copied.is_empty() { "the input has" } else { "the other axes of the input have" };
-        TARGET.fail_for(cx, format!("{what} {has} elements, not {wants}"), 0)
+        TARGET.fail_for(cx, format!("{what} {has} elements, but the target shape has {wants}"), 0)
     }
 }
 
@@ -186,7 +186,7 @@ fn flatten(cx: &mut NodeCx<'_, '_>) -> Infer {
         let diagnostic = Diagnostic::new(
             &code::ATTR_VALUE,
             cx.at_attr("axis"),
-            format!("axis {axis} is not in [{least}, {rank}]"),
+            format!("axis {axis} is out of range [{least}, {rank}]"),
         );
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {text}")));
     }
@@ -227,7 +227,7 @@ fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     for &axis in &axes {
         if cx.dims().equate(shape[axis], Dim::Const(1)).is_err() {
             let extent = cx.dims().text(shape[axis]);
-            let message = format!("axis {axis} has extent {extent}, not 1");
+            let message = format!("axis {axis} has size {extent}, but must have size 1");
             return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message);
         }
     }

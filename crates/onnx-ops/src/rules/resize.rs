@@ -65,7 +65,7 @@ fn upsample_1(cx: &mut NodeCx<'_, '_>) -> Infer {
         if let Some(value) = *scale
             && value < 1.0
         {
-            return cx.fail_at_attr(name, format!("`{name}` is at least 1, not {value}"));
+            return cx.fail_at_attr(name, format!("`{name}` must be at least 1, but is {value}"));
         }
     }
     scale_all(cx, &shape, &scales);
@@ -78,13 +78,16 @@ fn upsample_7(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape(0)?;
     let Some(scales) = cx.floats("scales") else { return same_rank(cx) };
     if scales.len() != shape.len() {
-        let message = format!("`scales` has {} values for rank {}", scales.len(), shape.len());
+        let message = format!("`scales` has {} values, but the input has rank {}", scales.len(), shape.len());
         let text = type_text(cx, 0);
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("scales"), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {text}")));
     }
     if let Some(small) = scales.iter().find(|&&scale| scale < 1.0) {
-        return cx.fail_at_attr("scales", format!("`scales` of `Upsample` are at least 1, not {small}"));
+        return cx.fail_at_attr(
+            "scales",
+            format!("`scales` of `Upsample` must be at least 1, but one is {small}"),
+        );
     }
     let scales: Vec<Option<f32>> = scales.into_iter().map(Some).collect();
     scale_all(cx, &shape, &scales);
@@ -132,7 +135,7 @@ fn scales(cx: &mut NodeCx<'_, '_>, input: usize, axes: usize, least: f32) -> Opt
     let scales: Vec<Option<f32>> = value.elems.iter().map(|e| e.number().map(|x| x as f32)).collect();
     if let Some(small) = scales.iter().flatten().find(|&&scale| scale < least || scale <= 0.0) {
         let least = if least > 0.0 { format!("at least {least}") } else { "positive".to_owned() };
-        let message = format!("`scales` of `{}` are {least}, not {small}", cx.op());
+        let message = format!("`scales` of `{}` must be {least}, but one is {small}", cx.op());
         cx.fail_at_input(input, &code::CONSTANT_INPUT, message)?;
     }
     (scales.len() == axes).then_some(scales)
@@ -176,7 +179,7 @@ fn resize(cx: &mut NodeCx<'_, '_>) -> Infer {
         return by_sizes(cx, shape, &axes);
     }
     if !matches!(cx.string("keep_aspect_ratio_policy").as_deref(), None | Some("stretch")) {
-        let message = "`keep_aspect_ratio_policy` is about `sizes`, and `scales` are given".to_owned();
+        let message = "`keep_aspect_ratio_policy` requires `sizes`, but `scales` are given".to_owned();
         return cx.fail_at_attr("keep_aspect_ratio_policy", message);
     }
     let mut all = vec![Some(1.0); rank];
@@ -223,13 +226,13 @@ fn list(cx: &mut NodeCx<'_, '_>, first: usize, second: usize) -> Option<Option<u
     };
     match (is_given(cx, first), is_given(cx, second)) {
         (Some(true), Some(true)) => {
-            let message = format!("`{}` takes `scales` or `sizes`, not both", cx.op());
+            let message = format!("`{}` accepts `scales` or `sizes`, but not both", cx.op());
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(second), message);
-            cx.fail(diagnostic.related(cx.at_input(first), "these are given too"))?;
+            cx.fail(diagnostic.related(cx.at_input(first), "the other one"))?;
             None
         }
         (Some(false), Some(false)) => {
-            let message = format!("`{}` takes `scales` or `sizes`, and has neither", cx.op());
+            let message = format!("`{}` requires `scales` or `sizes`", cx.op());
             cx.fail(Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_op(), message))?;
             None
         }
@@ -254,7 +257,7 @@ fn by_sizes(cx: &mut NodeCx<'_, '_>, mut shape: Shape, axes: &[usize]) -> Infer 
     for (i, &axis) in axes.iter().enumerate() {
         let size = fitted.as_ref().map_or(Dim::Unknown, |sizes| sizes[i]);
         if let Dim::Const(negative @ ..0) = size {
-            return cx.fail_at_input(3, &code::CONSTANT_INPUT, format!("a size is not negative: {negative}"));
+            return cx.fail_at_input(3, &code::CONSTANT_INPUT, format!("negative size {negative}"));
         }
         shape[axis] = if size == Dim::Unknown { cx.fresh(0) } else { size };
     }
@@ -313,7 +316,7 @@ fn affine_grid(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(size) = &size
         && !matches!(size.len(), 4 | 5)
     {
-        let message = format!("`size` has 4 or 5 elements, not {}", size.len());
+        let message = format!("`size` must have 4 or 5 elements, but has {}", size.len());
         return cx.fail_at_input(1, &code::SHAPE_PRECONDITION, message);
     }
     let theta = match cx.rank(0) {

@@ -28,14 +28,14 @@ fn parts(cx: &mut NodeCx<'_, '_>, first: usize) -> Option<Parts> {
     let inputs = cx.input_count().checked_sub(first)?;
     let slices = usize::try_from(number).ok().filter(|n| (1..=inputs).contains(n));
     let Some(slices) = slices else {
-        let message = format!("`num_scan_inputs` is {number}, of {inputs} inputs");
+        let message = format!("`num_scan_inputs` is {number}, but the node has {inputs} inputs");
         cx.fail_at_attr("num_scan_inputs", message)?;
         return None;
     };
     let states = inputs - slices;
     let outputs = cx.output_count();
     let Some(collected) = outputs.checked_sub(states) else {
-        let message = format!("`Scan` has {}, but gives {outputs}", counted(states, "state"));
+        let message = format!("`Scan` has {}, but {outputs} outputs", counted(states, "state"));
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message))?;
         return None;
     };
@@ -64,7 +64,7 @@ fn each(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Option
 fn directions(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Infer {
     let list = each(cx, name, count, what)?;
     match list.iter().find(|d| !(0..=1).contains(*d)) {
-        Some(other) => cx.fail_at_attr(name, format!("direction {other} is neither 0 nor 1")),
+        Some(other) => cx.fail_at_attr(name, format!("a direction must be 0 or 1, but is {other}")),
         None => Some(()),
     }
 }
@@ -116,7 +116,7 @@ fn same_length(
     (i, dim): (usize, Dim),
 ) -> Option<(usize, Dim)> {
     let Some(first) = known else { return Some((i, dim)) };
-    let message = |a: &str, b: &str| format!("`Scan` over {a} and {b} slices");
+    let message = |a: &str, b: &str| format!("scan inputs have different lengths: {a} and {b}");
     let both = cx.equate(first, (i, dim), message)?;
     Some((if both == dim && dim != first.1 { i } else { first.0 }, both))
 }
@@ -163,7 +163,7 @@ fn batched(cx: &mut NodeCx<'_, '_>) -> Infer {
         batch = Some(match batch {
             None => first,
             Some(known) => {
-                let message = |a: &str, b: &str| format!("`Scan` over batches of {a} and {b}");
+                let message = |a: &str, b: &str| format!("conflicting batch sizes: {a} and {b}");
                 let both = cx.equate(known, first, message)?;
                 (if both == known.1 { known.0 } else { i }, both)
             }

@@ -98,7 +98,7 @@ fn unique(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(sorted) = cx.int("sorted")
         && !(0..=1).contains(&sorted)
     {
-        return cx.fail_at_attr("sorted", format!("`sorted` is 0 or 1, not {sorted}"));
+        return cx.fail_at_attr("sorted", format!("`sorted` must be 0 or 1, but is {sorted}"));
     }
     let count = cx.fresh(0);
     cx.set_shape(1, [count]);
@@ -132,7 +132,11 @@ fn top_k(cx: &mut NodeCx<'_, '_>) -> Infer {
             if let [Dim::Const(n)] = shape[..]
                 && n != 1
             {
-                return cx.fail_at_input(1, &code::SHAPE_PRECONDITION, format!("`K` is one number, not {n}"));
+                return cx.fail_at_input(
+                    1,
+                    &code::SHAPE_PRECONDITION,
+                    format!("`K` must have one element, but has {n}"),
+                );
             }
         }
         match cx.value(1).and_then(|v| v.single()) {
@@ -151,7 +155,11 @@ fn top_k(cx: &mut NodeCx<'_, '_>) -> Infer {
             Dim::Unknown | Dim::Expr(_) => i64::MAX,
         };
         if !(least..=most).contains(&k) {
-            let message = if k < least { format!("{k} elements") } else { format!("{k} elements of {most}") };
+            let message = if k < least {
+                format!("invalid `K`: {k}")
+            } else {
+                format!("`K` is {k}, but the axis has {most} elements")
+            };
             if cx.since() == 1 {
                 return cx.fail_at_attr("k", message);
             }
@@ -199,7 +207,8 @@ fn non_max_suppression(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(form) = cx.int("center_point_box")
         && !(0..=1).contains(&form)
     {
-        return cx.fail_at_attr("center_point_box", format!("`center_point_box` is 0 or 1, not {form}"));
+        return cx
+            .fail_at_attr("center_point_box", format!("`center_point_box` must be 0 or 1, but is {form}"));
     }
     let count = cx.fresh(0);
     cx.set_shape(0, [count, Dim::Const(3)]);
@@ -212,10 +221,16 @@ fn non_max_suppression(cx: &mut NodeCx<'_, '_>) -> Infer {
         && let Dim::Const(n) = boxes[2]
         && n != 4
     {
-        return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, format!("a box is four numbers, not {n}"));
+        return cx.fail_at_input(
+            0,
+            &code::SHAPE_PRECONDITION,
+            format!("a box must have 4 elements, but has {n}"),
+        );
     }
     let (boxes, scores) = (boxes?, scores?);
-    cx.equate((0, boxes[0]), (1, scores[0]), |a, b| format!("scores of {b} batches for boxes of {a}"))?;
-    cx.equate((0, boxes[1]), (1, scores[2]), |a, b| format!("scores of {b} boxes for {a} boxes"))?;
+    cx.equate((0, boxes[0]), (1, scores[0]), |a, b| {
+        format!("conflicting batch sizes: scores have {b}, boxes have {a}")
+    })?;
+    cx.equate((0, boxes[1]), (1, scores[2]), |a, b| format!("scores for {b} boxes, but there are {a}"))?;
     Some(())
 }

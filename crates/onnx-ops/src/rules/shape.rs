@@ -78,16 +78,16 @@ fn constant(cx: &mut NodeCx<'_, '_>) -> Infer {
             let has_one = CONSTANTS.iter().any(|name| cx.at_attr(name) != cx.at_op());
             if !has_one {
                 let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), "`Constant` without a value");
-                return cx.fail(diagnostic.help("add `value`, or another attribute that says what it is"));
+                return cx.fail(diagnostic.help("add `value` or another value attribute"));
             }
             return None; // a reference that the call leaves out
         }
         [first, second, ..] => {
             let place = cx.at_attr(second);
-            let message = format!("`Constant` has one value, not `{first}` and `{second}`");
+            let message = format!("`Constant` has two values, `{first}` and `{second}`");
             return cx.fail(
                 Diagnostic::new(&code::ATTR_VALUE, place, message)
-                    .related(cx.at_attr(first), "this is one already"),
+                    .related(cx.at_attr(first), "the first value"),
             );
         }
     };
@@ -133,7 +133,7 @@ fn constant_of_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
         let (elem, count) = (tensor.elem, tensor.element_count());
         let fill = Value::of_tensor(tensor).and_then(|v| v.single()).unwrap_or(Elem::Unknown);
         if let Some(count) = count.filter(|&n| n != 1) {
-            return cx.fail_at_attr("value", format!("`value` has one element, not {count}"));
+            return cx.fail_at_attr("value", format!("`value` must have one element, but has {count}"));
         }
         cx.set_elem(0, elem?);
         fill
@@ -158,7 +158,7 @@ pub(super) fn shape_operand(cx: &mut NodeCx<'_, '_>, input: usize) -> Option<Sha
     for dim in &mut shape {
         match *dim {
             Dim::Const(n) if n < 0 => {
-                cx.fail_at_input(input, &code::CONSTANT_INPUT, format!("{n} is no extent"))?;
+                cx.fail_at_input(input, &code::CONSTANT_INPUT, format!("negative size {n}"))?;
                 return None;
             }
             Dim::Unknown => *dim = cx.fresh(0),
@@ -247,7 +247,11 @@ fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
         if let [Dim::Const(n)] = shape[..]
             && n != 1
         {
-            return cx.fail_at_input(1, &code::SHAPE_PRECONDITION, format!("`depth` is one number, not {n}"));
+            return cx.fail_at_input(
+                1,
+                &code::SHAPE_PRECONDITION,
+                format!("`depth` must have one element, but has {n}"),
+            );
         }
     }
     if cx.rank(2).is_some() {
@@ -258,7 +262,7 @@ fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
             return cx.fail_at_input(
                 2,
                 &code::SHAPE_PRECONDITION,
-                format!("`values` are two numbers, not {n}"),
+                format!("`values` must have two elements, but has {n}"),
             );
         }
     }
@@ -269,7 +273,7 @@ fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Dim::Const(n) = depth
         && n < 0
     {
-        return cx.fail_at_input(1, &code::CONSTANT_INPUT, format!("{n} is no extent"));
+        return cx.fail_at_input(1, &code::CONSTANT_INPUT, format!("negative size {n}"));
     }
     let mut shape = cx.shape_of_ranks(0, 1, None)?;
     let axis = cx.int("axis")?;

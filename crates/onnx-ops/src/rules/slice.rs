@@ -45,7 +45,7 @@ fn slice(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(steps) = &steps
         && steps.contains(&Dim::Const(0))
     {
-        return cx.fail_at_input(STEPS, &code::CONSTANT_INPUT, "a step of 0".to_owned());
+        return cx.fail_at_input(STEPS, &code::CONSTANT_INPUT, "the step is 0".to_owned());
     }
     let input = cx.shape(0)?;
     let axes = match (AXES.list(cx), count) {
@@ -92,7 +92,7 @@ fn lengths(cx: &mut NodeCx<'_, '_>, lists: &[(usize, &Option<Shape>)]) -> Infer 
         None => Some(()),
         Some((other, len)) if cx.since() >= 10 => {
             let (a, b) = (cx.param_name(first), cx.param_name(other));
-            conflict(cx, first, other, format!("{b} has {len} elements, and {a} has {count}"))
+            conflict(cx, first, other, format!("{b} has {len} elements, but {a} has {count}"))
         }
         Some((_, len)) => {
             let text = type_text(cx, 0);

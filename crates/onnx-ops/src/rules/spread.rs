@@ -19,7 +19,7 @@ fn conv_transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
     let group = group(cx)?;
     let mut inner = Extent::of_input("number of input channels", 0, operands.input[1]);
     inner.agree_or(cx, 1, operands.of_weight(0), |a, b| {
-        format!("the input has {a} channels, and the weight takes {b}")
+        format!("the input has {a} channels, but the weight expects {b}")
     })?;
     let known = cx.dims().as_const(group);
     divides(cx, ("group", known), (0, "input channels", inner.dim))?;
@@ -43,9 +43,9 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
     let (begin, end) = pads(cx, axes)?;
     let auto_pad = auto_pad(cx)?;
     if cx.has_attr("pads") && !matches!(auto_pad, Some("") | None) {
-        let message = format!("`pads` of `{}` does not go with `auto_pad`", cx.op());
+        let message = format!("`pads` of `{}` cannot be combined with `auto_pad`", cx.op());
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("pads"), message);
-        cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "this pads too"))?;
+        cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "the other attribute"))?;
     }
     for axis in 0..axes {
         if let (Dim::Const(more), Dim::Const(stride), Dim::Const(dilation)) =
@@ -54,7 +54,7 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
             && more >= stride.max(dilation)
         {
             let message = format!(
-                "`output_padding` is less than stride or dilation, which are {stride} and {dilation}, not {more}"
+                "`output_padding` {more} must be less than the stride ({stride}) or the dilation ({dilation})"
             );
             cx.fail_at_attr("output_padding", message)?;
         }
@@ -81,7 +81,7 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
         };
         if dims.upper_bound(extent).is_some_and(|most| most <= 0) && input[axis] != Dim::Const(0) {
             let (whole, cut) = (dim_text(dims, whole), dim_text(dims, cut));
-            let message = format!("nothing is left: the output has extent {whole}, and `pads` cut off {cut}");
+            let message = format!("the output is empty: `pads` remove {cut} of {whole} elements");
             let text = type_text(cx, 0);
             let place = if cx.has_attr("pads") { cx.at_attr("pads") } else { cx.at_op() };
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, place, message)
@@ -113,7 +113,11 @@ fn max_unpool(cx: &mut NodeCx<'_, '_>) -> Infer {
             && input.len() != output.len()
         {
             let text = type_text(cx, 0);
-            let message = format!("`output_shape` has {} elements for rank {}", output.len(), input.len());
+            let message = format!(
+                "`output_shape` has {} elements, but the input has rank {}",
+                output.len(),
+                input.len()
+            );
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(2), message)
                 .related(cx.at_input(0), format!("this is {text}"));
             return cx.fail(diagnostic);
@@ -179,7 +183,7 @@ fn col2im(cx: &mut NodeCx<'_, '_>) -> Infer {
         if let (Dim::Const(all), Dim::Const(each @ 1..)) = (input[1], block)
             && all % each != 0
         {
-            let message = format!("{all} rows are no multiple of the {each} elements of a block");
+            let message = format!("{all} rows are not a multiple of the block size {each}");
             return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message);
         }
         Extent::of_input("number of blocks", 2, places).agree(cx, 0, input[2])?;

@@ -40,13 +40,13 @@ fn step(cx: &mut NodeCx<'_, '_>, kinds: &[&str]) -> Infer {
     let count = inputs / kinds.len();
     if count * kinds.len() != inputs {
         let kinds = kinds.join(", ");
-        let message = format!("`{}` takes for each tensor {kinds}, which are not {inputs} inputs", cx.op());
+        let message = format!("`{}` expects for each tensor {kinds}, but has {inputs} inputs", cx.op());
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_op(), message));
     }
     let outputs = count * (kinds.len() - 1);
     if cx.output_count() != outputs {
         let (op, has) = (cx.op(), cx.output_count());
-        let message = format!("`{op}` of {count} tensors gives {outputs} outputs, not {has}");
+        let message = format!("`{op}` of {count} tensors has {outputs} outputs, but {has} are used");
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_op(), message));
     }
     for at in 0..count {
@@ -68,11 +68,11 @@ fn gradient(cx: &mut NodeCx<'_, '_>) -> Infer {
     let zs = if cx.has_attr("zs") { cx.strings("zs")? } else { Vec::new() };
     let (inputs, names) = (cx.input_count(), xs.len().checked_add(zs.len())?);
     if inputs != names {
-        let message = format!("`xs` and `zs` have {names} names for {inputs} inputs");
+        let message = format!("`xs` and `zs` have {names} names, but the node has {inputs} inputs");
         return cx.fail_at_attr("xs", message);
     }
     if cx.output_count() > xs.len() {
-        let message = format!("`Gradient` gives an output for each of `xs`: {}", xs.len());
+        let message = format!("`Gradient` has one output for each of `xs`: {}", xs.len());
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_output(xs.len()), message));
     }
     for i in 0..cx.output_count() {

@@ -25,16 +25,18 @@ fn transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
     let perm = if cx.has_attr("perm") { cx.ints("perm")? } else { (0..to_i64(cx.rank(0)?)?).rev().collect() };
     let rank = cx.rank(0).unwrap_or(perm.len());
     if perm.len() != rank {
-        return cx
-            .fail_at_attr("perm", format!("a permutation of {} axes, and the rank is {rank}", perm.len()));
+        return cx.fail_at_attr(
+            "perm",
+            format!("the permutation has {} axes, but the input has rank {rank}", perm.len()),
+        );
     }
     let mut from: SmallVec<[usize; 8]> = SmallVec::new();
     for &axis in &perm {
         let Some(axis) = usize::try_from(axis).ok().filter(|&a| a < rank) else {
-            return cx.fail_at_attr("perm", format!("{axis} is no axis of rank {rank}"));
+            return cx.fail_at_attr("perm", format!("axis {axis} is out of range for rank {rank}"));
         };
         if from.contains(&axis) {
-            return cx.fail_at_attr("perm", format!("axis {axis} is there twice"));
+            return cx.fail_at_attr("perm", format!("axis {axis} occurs twice"));
         }
         from.push(axis);
     }
@@ -73,7 +75,7 @@ fn expand(cx: &mut NodeCx<'_, '_>) -> Infer {
                 let d = cx.dims().resolve(d);
                 cx.dims().text(d)
             });
-            return TARGET.fail_for(cx, format!("extent {has} does not expand to {wants}"), 0);
+            return TARGET.fail_for(cx, format!("cannot expand size {has} to {wants}"), 0);
         };
         shape.push(dim);
     }
@@ -119,7 +121,7 @@ fn tile(cx: &mut NodeCx<'_, '_>) -> Infer {
         return None;
     };
     if repeats.len() != input.len() {
-        let message = format!("{} repeats for rank {}", repeats.len(), input.len());
+        let message = format!("{} repeats, but the input has rank {}", repeats.len(), input.len());
         return conflict(cx, 0, 1, message);
     }
     let mut shape = Shape::new();
@@ -150,7 +152,7 @@ fn block_size(cx: &mut NodeCx<'_, '_>) -> Option<i64> {
     }
     let size = cx.int("blocksize")?;
     if size <= 0 {
-        cx.fail_at_attr("blocksize", format!("blocks of {size} elements"))?;
+        cx.fail_at_attr("blocksize", format!("invalid block size {size}"))?;
     }
     Some(size)
 }
@@ -160,7 +162,7 @@ fn blocks(cx: &mut NodeCx<'_, '_>, axis: usize, extent: Dim, size: Dim) -> Optio
     if let (Dim::Const(n), Dim::Const(size)) = (extent, size)
         && n % size != 0
     {
-        let message = format!("extent {n} of axis {axis} is no multiple of {size}");
+        let message = format!("size {n} of axis {axis} is not a multiple of {size}");
         cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message)?;
         return None;
     }
@@ -198,20 +200,20 @@ fn reverse_sequence(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (time, batch) = (int_or(cx, "time_axis", 0), int_or(cx, "batch_axis", 1));
     for (name, axis) in [("time_axis", time), ("batch_axis", batch)] {
         if let Some(axis) = axis.filter(|axis| !(0..=1).contains(axis)) {
-            return cx.fail_at_attr(name, format!("`{name}` is 0 or 1, not {axis}"));
+            return cx.fail_at_attr(name, format!("`{name}` must be 0 or 1, but is {axis}"));
         }
     }
     if let (Some(time), Some(batch)) = (time, batch)
         && time == batch
     {
         let name = if cx.has_attr("batch_axis") { "batch_axis" } else { "time_axis" };
-        return cx.fail_at_attr(name, format!("time and batch are both axis {time}"));
+        return cx.fail_at_attr(name, format!("`time_axis` and `batch_axis` are both {time}"));
     }
     let mut shape = cx.shape_of_ranks(0, 2, None)?;
     if cx.rank(1).is_some() {
         let lengths = cx.shape_of_rank(1, 1)?;
         let batch = usize::try_from(batch?).ok()?;
-        let message = |a: &str, b: &str| format!("{b} lengths for a batch of {a}");
+        let message = |a: &str, b: &str| format!("{b} lengths for batch size {a}");
         shape[batch] = cx.equate((0, shape[batch]), (1, lengths[0]), message)?;
     }
     cx.set_shape(0, shape);

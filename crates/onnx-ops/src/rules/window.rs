@@ -82,7 +82,7 @@ pub(super) fn kernel(
     }
     let mut kernel = list_of(cx, "kernel_shape", axes, 1, 1)?;
     for (mine, &other) in kernel.iter_mut().zip(spatial) {
-        let mut extent = Extent::of_attr("extent of the kernel", "kernel_shape", *mine);
+        let mut extent = Extent::of_attr("kernel size", "kernel_shape", *mine);
         extent.agree(cx, weight, other)?;
         *mine = extent.dim;
     }
@@ -94,9 +94,9 @@ impl Window {
     pub(super) fn of_convolution(cx: &mut NodeCx<'_, '_>, kernel: Shape) -> Option<Window> {
         let (window, auto_pad) = Self::read(cx, kernel, Rounding::Down, false)?;
         if !matches!(auto_pad, Some("") | None) && cx.has_attr("pads") {
-            let message = format!("`pads` of `{}` does not go with `auto_pad`", cx.op());
+            let message = format!("`pads` of `{}` cannot be combined with `auto_pad`", cx.op());
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("pads"), message);
-            cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "this pads too"))?;
+            cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "the other attribute"))?;
         }
         Some(window)
     }
@@ -210,9 +210,9 @@ impl Window {
     ) -> Infer {
         let text = type_text(cx, input);
         let message =
-            format!("the window of `{}` spans {span}, and there are {padded} to slide over", cx.op());
+            format!("the window of `{}` spans {span} elements, but the padded axis has {padded}", cx.op());
         let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)
-            .label(format!("this is {text}, of which axis {} is too short", axis + 2));
+            .label(format!("this is {text}: axis {} is too short", axis + 2));
         cx.fail(diagnostic)
     }
 }

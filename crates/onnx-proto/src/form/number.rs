@@ -7,8 +7,8 @@ use crate::wire::{Cursor, Kind, Reason};
 pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
     let is_integer =
         !text.is_empty() && text.strip_prefix('-').unwrap_or(text).bytes().all(|b| b.is_ascii_digit());
-    let does_not_fit = |name: &str| format!("{text} does not fit {name}");
-    let no_number = || format!("`{text}` is no number");
+    let does_not_fit = |name: &str| format!("{text} is out of range for {name}");
+    let no_number = || format!("`{text}` is not a number");
     match kind {
         Kind::Int32 if is_integer => text.parse::<i32>().map(int).map_err(|_| does_not_fit("int32")),
         Kind::Int64 if is_integer => text.parse::<i64>().map(int).map_err(|_| does_not_fit("int64")),
@@ -28,8 +28,8 @@ pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
             Ok(double) => Ok(Value::Double(double)),
             Err(_) => Err(no_number()),
         },
-        Kind::Int32 | Kind::Int64 | Kind::Uint64 => Err(format!("`{text}` is no integer")),
-        Kind::String | Kind::Bytes | Kind::Message(_) => Err("a number does not belong here".to_owned()),
+        Kind::Int32 | Kind::Int64 | Kind::Uint64 => Err(format!("`{text}` is not an integer")),
+        Kind::String | Kind::Bytes | Kind::Message(_) => Err("unexpected number".to_owned()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Snapshots: `NAME.WHAT.snap` beside the test, or `NAME.PART.WHAT.snap`.
 //!
-//! A snapshot may begin with a head between lines `---`, as insta writes it; only what follows is compared.
+//! A snapshot may begin with a header between lines `---`, as insta writes it; only what follows is compared.
 
 use crate::output;
 use anyhow::Context as _;
@@ -16,14 +16,14 @@ pub(super) struct Store {
     base: PathBuf,
     /// Whether differences are accepted.
     blesses: bool,
-    /// What is to be written.
+    /// The snapshots to write.
     changes: Mutex<Vec<(PathBuf, String)>>,
 }
 
 impl Store {
     pub(super) fn new(mut base: PathBuf, part: Option<&str>, blesses: bool) -> Store {
         if let Some(part) = part {
-            // A part of a file is no path.
+            // A part of a file is not a path.
             let part: String =
                 part.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
             base.as_mut_os_string().push(format!(".{part}"));
@@ -31,7 +31,7 @@ impl Store {
         Store { base, blesses, changes: Mutex::default() }
     }
 
-    /// Compares an output with its snapshot, or notes it if it is to be written.
+    /// Compares an output with its snapshot, or records it to be written.
     pub(super) fn compare(&self, what: &str, content: &str) -> Result<(), String> {
         let mut path = self.base.clone();
         path.as_mut_os_string().push(format!(".{what}.snap"));
@@ -53,7 +53,7 @@ impl Store {
             return Ok(());
         }
         let Some(body) = body else {
-            return Err(format!("there is no snapshot {}: `--bless` writes it", path.display()));
+            return Err(format!("missing snapshot {}: `--bless` writes it", path.display()));
         };
         let (old, new) = (format!("{}\n", body.trim_end()), format!("{}\n", content.trim_end()));
         let diff = TextDiff::from_lines(&old, &new);
@@ -66,12 +66,12 @@ impl Store {
         !self.changes.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Writes what was noted.
+    /// Writes the recorded snapshots.
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let changes = std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner));
         for (path, text) in changes {
             if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+                fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
             }
             output::rewrite(&path, |out| out.write_all(text.as_bytes()))?;
         }
@@ -79,7 +79,7 @@ impl Store {
     }
 }
 
-/// The head and the content of a snapshot.
+/// The header and the content of a snapshot.
 fn split(text: &str) -> (&str, &str) {
     let end = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n"));
     end.map_or(("", text), |end| text.split_at("---\n".len() + end + "\n---\n".len()))

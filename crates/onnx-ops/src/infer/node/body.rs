@@ -48,7 +48,7 @@ impl NodeCx<'_, '_> {
         if let Some(missed) = missed.first().filter(|_| is_of_document) {
             let needs = at(&function.model, missed.body, missed.by);
             let message =
-                format!("`{}` is without {}, which its body needs", self.op(), self.param_name(missed.input));
+                format!("`{}` omits {}, which its body requires", self.op(), self.param_name(missed.input));
             self.fail(Diagnostic::new(&code::PARAMETER_EMPTY, self.at_op(), message).label(needs));
             return None;
         }

@@ -66,10 +66,10 @@ impl<'m> NodeCx<'_, 'm> {
         let text = text.into_owned();
         let list = allowed.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
         let near = onnx_ir::diag::did_you_mean(&text, allowed.iter().copied());
-        let help = near.map_or_else(|| format!("it is one of {list}"), |n| format!("did you mean `{n}`?"));
-        let message = format!("`{text}` is no value of `{name}` of `{}`", self.op());
+        let help = near.map_or_else(|| format!("expected one of {list}"), |n| format!("did you mean `{n}`?"));
+        let message = format!("invalid value `{text}` of `{name}` of `{}`", self.op());
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, self.at_attr(name), message)
-            .label(format!("one of {list}"))
+            .label(format!("expected one of {list}"))
             .help(help);
         self.fail(diagnostic)?;
         None

@@ -36,7 +36,7 @@ fn quantized(cx: &mut NodeCx<'_, '_>) -> Infer {
 /// values. Keys and values so far are `2, B, heads, length, head size`.
 fn attention(cx: &mut NodeCx<'_, '_>, places: &Places) -> Infer {
     let [mut batch, mut length] = ["batch size", "length"].map(Extent::unknown);
-    let mut width = Extent::unknown("width of the input");
+    let mut width = Extent::unknown("input width");
     hold(cx, 0, &mut [&mut batch, &mut length, &mut width])?;
     let value = projected(cx, &mut width, places.bias)?;
     cx.set_shape(0, [batch.dim, length.dim, value]);
@@ -44,7 +44,7 @@ fn attention(cx: &mut NodeCx<'_, '_>, places: &Places) -> Infer {
     let size = cx.dims().div_exact(value, heads);
     let mut total = length.dim;
     if cx.has_input(places.past) {
-        let mut past = Extent::unknown("length of the past");
+        let mut past = Extent::unknown("past length");
         let mut heads = Extent::of_attr("number of heads", "num_heads", heads);
         let mut head = Extent::unknown("head size");
         let mut two = Extent::fixed("number of keys and values", 2);
@@ -61,7 +61,7 @@ fn attention(cx: &mut NodeCx<'_, '_>, places: &Places) -> Infer {
 /// The width of the values: what the attribute says, or a third of all.
 fn projected(cx: &mut NodeCx<'_, '_>, width: &mut Extent, bias: usize) -> Option<Dim> {
     at_least(cx, "num_heads", 1)?;
-    let mut all = Extent::unknown("width of queries, keys and values");
+    let mut all = Extent::unknown("width of query, key and value");
     hold(cx, 1, &mut [width, &mut all])?;
     hold(cx, bias, &mut [&mut all])?;
     if let Some([_, _, value]) = cx.ints("qkv_hidden_sizes").as_deref() {
@@ -76,7 +76,7 @@ fn projected(cx: &mut NodeCx<'_, '_>, width: &mut Extent, bias: usize) -> Option
 /// Tokens of all sequences without the padding: `T, D` to `T` and the width of the values.
 fn without_padding(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut tokens = Extent::unknown("number of tokens");
-    let mut width = Extent::unknown("width of the input");
+    let mut width = Extent::unknown("input width");
     hold(cx, 0, &mut [&mut tokens, &mut width])?;
     let value = projected(cx, &mut width, 2)?;
     cx.set_shape(0, [tokens.dim, value]);

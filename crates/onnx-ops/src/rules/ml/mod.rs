@@ -57,16 +57,16 @@ fn one_attr(cx: &mut NodeCx<'_, '_>, names: &[&'static str]) -> Option<&'static 
             continue;
         }
         if let Some(first) = found {
-            let message = format!("`{}` has `{first}` as well as `{name}`", cx.op());
+            let message = format!("`{}` has both `{first}` and `{name}`", cx.op());
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message)
-                .related(cx.at_attr(first), "this is enough");
+                .related(cx.at_attr(first), "the first one");
             cx.fail(diagnostic)?;
         }
         found = Some(name);
     }
     if found.is_none() {
         let list = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ");
-        let message = format!("`{}` needs {list}", cx.op());
+        let message = format!("`{}` requires {list}", cx.op());
         cx.fail(Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), message))?;
     }
     found
@@ -81,7 +81,7 @@ fn same_len(cx: &mut NodeCx<'_, '_>, first: &str, required: &[&str], optional: &
         if other != count && !(may_be_empty && other == 0) {
             let message = format!("`{name}` has {}, but `{first}` has {count}", counted(other, "element"));
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message)
-                .related(cx.at_attr(first), format!("this has {count}"));
+                .related(cx.at_attr(first), format!("`{first}` has {count}"));
             cx.fail(diagnostic)?;
         }
     }
@@ -93,7 +93,7 @@ fn in_range(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> In
     // A negative number is a large one without its sign.
     let other = cx.each_int(name)?.first(|_, i| i.cast_unsigned() >= count as u64);
     match other {
-        Some((_, other)) => cx.fail_at_attr(name, format!("{other} is none of {count} {what}")),
+        Some((_, other)) => cx.fail_at_attr(name, format!("{other} is out of range for {count} {what}")),
         None => Some(()),
     }
 }

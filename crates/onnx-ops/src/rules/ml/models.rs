@@ -52,7 +52,7 @@ pub(super) fn linear_regressor(cx: &mut NodeCx<'_, '_>) -> Infer {
     post_transform(cx)?;
     let targets = cx.int("targets")?;
     if targets < 1 {
-        return cx.fail_at_attr("targets", format!("{targets} targets"));
+        return cx.fail_at_attr("targets", format!("invalid number of targets {targets}"));
     }
     let intercepts = len(cx, "intercepts")?;
     if intercepts > 0 && i64::try_from(intercepts) != Ok(targets) {
@@ -72,7 +72,8 @@ fn kernel(cx: &mut NodeCx<'_, '_>) -> Infer {
     match len(cx, "kernel_params")? {
         0 | 3 => Some(()),
         other => {
-            let message = format!("`kernel_params` are gamma, coef0 and degree, not {other} numbers");
+            let message =
+                format!("`kernel_params` must have 3 elements (gamma, coef0 and degree), but has {other}");
             cx.fail_at_attr("kernel_params", message)
         }
     }

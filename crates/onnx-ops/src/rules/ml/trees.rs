@@ -127,7 +127,7 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
     if let Some(other) = other {
         let other = String::from_utf8_lossy(other).into_owned();
         let near = onnx_ir::diag::did_you_mean(&other, MODES.iter().copied());
-        let message = format!("`{other}` is no mode of a node");
+        let message = format!("unknown node mode `{other}`");
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_modes"), message);
         cx.fail(diagnostic.maybe_help(near.map(|n| format!("did you mean `{n}`?"))))?;
         return None;
@@ -136,14 +136,15 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
     let all = match Nodes::new(cx.each_int("nodes_treeids")?, cx.each_int("nodes_nodeids")?) {
         Ok(all) => all,
         Err((tree, node)) => {
-            cx.fail_at_attr("nodes_nodeids", format!("node {node} is twice in tree {tree}"))?;
+            cx.fail_at_attr("nodes_nodeids", format!("node {node} occurs twice in tree {tree}"))?;
             return None;
         }
     };
     for name in ["nodes_truenodeids", "nodes_falsenodeids"] {
         let lost = all.lost(cx.each_int("nodes_treeids")?, cx.each_int(name)?, is_leaf);
         if let Some((i, tree, node)) = lost {
-            let message = format!("the branch of entry {i} leads to node {node}, which tree {tree} has not");
+            let message =
+                format!("the branch of entry {i} leads to node {node}, which tree {tree} does not have");
             cx.fail_at_attr(name, message)?;
         }
     }
@@ -162,11 +163,11 @@ fn columns(cx: &mut NodeCx<'_, '_>, is_branch: impl Fn(usize) -> bool) -> Infer 
         Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_featureids"), message)
     };
     if other < 0 {
-        let message = format!("feature {other} is negative");
+        let message = format!("negative feature {other}");
         return cx.fail(diagnostic(cx, message));
     }
     let ty = cx.ty(0).clone().text(cx.dims());
-    let message = format!("there is no feature {other} among {columns}");
+    let message = format!("feature {other} is out of range for {columns} columns");
     cx.fail(diagnostic(cx, message).related(cx.at_input(0), format!("this is {ty}")))
 }
 
@@ -255,7 +256,7 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
         elem_of_input(cx, name)?;
     }
     if let Some(other) = cx.tensor("nodes_modes").and_then(unknown_mode) {
-        return cx.fail_at_attr("nodes_modes", format!("{other} is no mode of a node, which are 0 to 6"));
+        return cx.fail_at_attr("nodes_modes", format!("unknown node mode {other}: expected 0 to 6"));
     }
     for (ids, leafs) in [("nodes_truenodeids", "nodes_trueleafs"), ("nodes_falsenodeids", "nodes_falseleafs")]
     {
@@ -269,8 +270,8 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
         });
         let Some((_, id, leaf)) = lost else { continue };
         return match ends(leaf) {
-            Some((count, what)) => cx.fail_at_attr(ids, format!("{id} is none of {count} {what}")),
-            None => cx.fail_at_attr(leafs, format!("{leaf} is none of 2 kinds of branches")),
+            Some((count, what)) => cx.fail_at_attr(ids, format!("{id} is out of range for {count} {what}")),
+            None => cx.fail_at_attr(leafs, format!("invalid leaf flag {leaf}: expected 0 or 1")),
         };
     }
     in_range(cx, "tree_roots", nodes, "nodes")?;
@@ -285,7 +286,7 @@ fn numbered(cx: &mut NodeCx<'_, '_>, name: &str, most: i64) -> Infer {
     if (0..=most).contains(&number) {
         return Some(());
     }
-    cx.fail_at_attr(name, format!("`{name}` is {number}, not in [0, {most}]"))
+    cx.fail_at_attr(name, format!("`{name}` must be 0 to {most}, but is {number}"))
 }
 
 /// Holds that a tensor has the element type of the input.

@@ -74,7 +74,9 @@ impl<'de> DeserializeSeed<'de> for MessageSeed<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Self::Value, D::Error> {
         if self.depth > MAX_DEPTH {
-            return Err(D::Error::custom(format_args!("more than {MAX_DEPTH} messages are nested")));
+            return Err(D::Error::custom(format_args!(
+                "messages are nested more than {MAX_DEPTH} levels deep"
+            )));
         }
         input.deserialize_any(self)
     }
@@ -148,7 +150,9 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_, '_> {
             match inner.deserialize(input)? {
                 Some(inner) => builder.add(field, Value::Bytes(&inner)),
                 None if field.repeat == Repeat::Once => {}
-                None => return Err(D::Error::custom(format_args!("`{}` has no element null", field.name))),
+                None => {
+                    return Err(D::Error::custom(format_args!("`{}` cannot have a null element", field.name)));
+                }
             }
             return Ok(());
         }
@@ -212,14 +216,14 @@ fn number_of(kind: Kind, text: &str, is_string: bool) -> Result<Value<'static>, 
     match text {
         "NaN" | "Infinity" | "-Infinity" if is_float && is_string => number::parse(kind, text),
         _ if is_float && !text.ends_with(|c: char| c.is_ascii_digit()) => {
-            Err(format!("`{text}` is no number"))
+            Err(format!("`{text}` is not a number"))
         }
         // An integer may be written like a float: 1.0, 1e3.
         _ if !is_float && !is_string && text.contains(['.', 'e', 'E']) => {
-            let value = text.parse::<f64>().map_err(|_| format!("`{text}` is no number"))?;
+            let value = text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))?;
             match value.fract() == 0.0 && value.abs() < 9e15 {
                 true => number::parse(kind, &(value as i64).to_string()),
-                false => Err(format!("{text} is no integer")),
+                false => Err(format!("{text} is not an integer")),
             }
         }
         _ => number::parse(kind, text),
@@ -233,7 +237,7 @@ fn base64(text: &str) -> Result<Vec<u8>, String> {
     const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
     const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
     let engine = if text.contains(['-', '_']) { URL_SAFE } else { STANDARD };
-    engine.decode(text).map_err(|error| format!("this is no Base64: {error}"))
+    engine.decode(text).map_err(|error| format!("invalid Base64: {error}"))
 }
 
 #[cfg(test)]
