@@ -104,7 +104,7 @@ fn text_that_is_none_is_told() {
         (b"<!DOCTYPE html>\n<html></html>", "this is an HTML page"),
         (b"PK\x03\x04\x14\0\0\0archive/data.pkl", "this is a file of torch"),
         (b"\x1c\0\0\0TFL3\x14\0", "this is a TFLite model"),
-        (b"\x80\x02}q\0.", "this is a pickle of Python"),
+        (b"\x80\x02}q\0.", "this is a Python pickle"),
     ] {
         folder.write("m.onnx", content);
         let done = folder.run(&["check", "--format", "short", "m.onnx"]).expect(1);
@@ -219,7 +219,7 @@ fn lints_are_on_the_level_strict_in_every_form() {
     let found = |form: &str| {
         folder.run(&["check", "--level", "strict", "--format", form, "m.onnxtxt"]).expect(0).text().to_owned()
     };
-    let message = "this `Identity` gives what it takes: it is another name";
+    let message = "this `Identity` has no effect: it is another name";
     assert_eq!(found("short"), format!("m.onnxtxt:5:8: warning[W1201]: {message}\n"));
     let github = "::warning file=m.onnxtxt,line=5,col=8,endColumn=16,title=W1201 no-op::";
     assert_eq!(found("github"), format!("{github}{message}\n"));
@@ -244,9 +244,9 @@ fn runtimes_refuse_what_they_do_not_take() {
     for file in ["m.onnxtxt", "m.onnx"] {
         let found = folder.run(&["check", "--target", "ort,candle", "--format", "short", file]).expect(1);
         for message in [
-            "error[E1022]: onnxruntime 1.31.1 on a CPU does not take `ai.onnx.Acos` with double as `input`",
-            "error[E1022]: candle does not take `ai.onnx.Acos`",
-            "error[E1022]: candle does not take `ai.onnx.Softplus`",
+            "error[E1022]: onnxruntime 1.31.1 on a CPU does not support `ai.onnx.Acos` with double as `input`",
+            "error[E1022]: candle does not support `ai.onnx.Acos`",
+            "error[E1022]: candle does not support `ai.onnx.Softplus`",
         ] {
             assert!(found.text().contains(message), "{}", found.text());
         }
@@ -332,7 +332,7 @@ fn files_that_cannot_be_read_are_findings_of_every_command() {
 fn stdin_is_read_once() {
     let folder = Folder::new(&[]);
     let done = folder.run_with(&["check", "-", "-", "--format", "short"], SOUND.as_bytes()).expect(2);
-    let message = "stdin can be read once, and `-` names it again";
+    let message = "stdin can be read only once, but `-` is given twice";
     assert_eq!(done.text(), format!("<stdin>: error[E0131]: {message}\n"));
     let done = folder.run_with(&["semver", "-", "-"], SOUND.as_bytes()).expect(2);
     assert_eq!(done.stderr, format!("error: {message}\n"));

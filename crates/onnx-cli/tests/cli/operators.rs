@@ -35,7 +35,7 @@ fn the_table_of_a_version_has_what_is_in_force_there() {
     let ml = names(&["ops", "--domain", "ai.onnx.ml", "--json"]);
     assert!(ml.contains(&"Scaler".to_owned()) && !ml.contains(&"Relu".to_owned()));
     let done = Folder::new(&[]).run(&["ops", "--domain", "nowhere"]).expect(2);
-    assert!(done.stderr.contains("nothing is known of a domain `nowhere`"), "{}", done.stderr);
+    assert!(done.stderr.contains("unknown domain `nowhere`"), "{}", done.stderr);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn an_input_that_a_body_needs_is_told_at_the_node_that_leaves_it_out() {
     };
     run(&MODEL.replace("Twice(x)", "Twice(x, x)")).expect(0);
     let human = run(MODEL).expect(1).text().to_owned();
-    assert!(human.contains("`Twice` is without `z`, which its body needs"), "{human}");
+    assert!(human.contains("`Twice` omits `z`, which its body requires"), "{human}");
     assert!(human.contains("in the body of `Twice`, `y = Concat (x, z)`"), "{human}");
 }
 
@@ -66,7 +66,10 @@ fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {
             .to_owned()
     };
     let found = told(&MODEL.replace("float[3,N]", "float"));
-    assert!(found.starts_with("m.onnxtxt:4:9: error[E1010]: axis 0 of a scalar\n"), "{found}");
+    assert!(
+        found.starts_with("m.onnxtxt:4:9: error[E1010]: axis 0 is out of range for a scalar\n"),
+        "{found}"
+    );
     assert_eq!(found.matches("error[").count(), 1, "{found}");
     let human = folder.run(&["check", "--opset", "s.onnx", "m.onnxtxt"]).expect(1).text().to_owned();
     assert!(human.contains("in the body of `Twice`, `y = Concat (x, x)`: the rank is 0"), "{human}");
@@ -122,7 +125,7 @@ fn operators_of_a_set_have_cards() {
 fn sets_that_are_none_or_have_errors_are_refused() {
     let folder = folder();
     let found = folder.run(&["check", "--opset", "m.onnxtxt", "m.onnxtxt"]).expect(2);
-    assert!(found.stderr.contains("m.onnxtxt is no operator set"), "{}", found.stderr);
+    assert!(found.stderr.contains("m.onnxtxt is not an operator set"), "{}", found.stderr);
     folder.write("bad.onnxtxt", SET.replace("(T y)", "(U y)").as_bytes());
     for command in ["check", "infer"] {
         let found =

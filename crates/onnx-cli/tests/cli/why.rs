@@ -50,7 +50,7 @@ b: float[3]
 ";
     assert_eq!(shown.text(), expected);
     let short = folder.run(&["infer", "--why", "y", "--most", "2", "m.onnxtxt"]).expect(0);
-    assert!(short.text().ends_with("… and what 3 more values are computed from: `--most N` shows more\n"));
+    assert!(short.text().ends_with("… and the derivations of 3 more values: `--most N` shows more\n"));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn calls_branches_and_data_are_followed() {
         "j: int64[i,3]\n  m.onnxtxt:8:5: the result of a call of the function l.f\n",
         "  from `i` int64[3,i], `r` int64[i,3]\n  `i` comes with `i`, m.onnxtxt:7:5: it depends on data\n",
         "  element type: tensor(int64), always\n",
-        "  m.onnxtxt:14:4: an input of the function f, as far as all calls agree\n",
+        "  m.onnxtxt:14:4: an input of the function f, the common type of all calls\n",
     ] {
         assert!(call.contains(part), "{part}\n{call}");
     }
@@ -112,7 +112,7 @@ fn a_formula_that_is_not_computed_does_not_agree() {
                 g (float[H] x) => (float[\"H*4\"] y)\n{\n    y = Concat <axis = 0> (x, x, x)\n}\n";
     let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
     let shown = folder.run(&["infer", "--why", "y", "m.onnxtxt"]).expect(0);
-    assert!(shown.text().contains("which agrees only where H*4 = H*3"), "{}", shown.text());
+    assert!(shown.text().contains("which agrees only if H*4 = H*3"), "{}", shown.text());
     let shown = folder.run(&["infer", "--why", "y", "--json", "m.onnxtxt"]).expect(0);
     let document: Value = serde_json::from_str(shown.text()).unwrap();
     assert_eq!(document["steps"][0]["declared"][0]["agrees"], false);
@@ -126,5 +126,5 @@ fn symbols_in_place_of_which_there_are_numbers_are_told() {
     let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
     let made = folder.run(&["infer", "m.onnxtxt"]).expect(0);
     assert!(made.text().contains("=> (float[256] y)"), "{}", made.text());
-    assert!(made.stderr.contains("axis 0 of `y` is declared `N` and computed to be 256"), "{}", made.stderr);
+    assert!(made.stderr.contains("axis 0 of `y` is declared as `N` and inferred as 256"), "{}", made.stderr);
 }

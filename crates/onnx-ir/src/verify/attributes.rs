@@ -276,11 +276,11 @@ mod tests {
         assert_eq!(with(|m| Attr { name: None, ..named(m) }), ["E0401 attribute without a name"]);
         assert_eq!(
             with(|m| Attr { ty: None, values: smallvec![float()], ..named(m) }),
-            ["E0401 attribute `alpha` states no type"]
+            ["E0401 attribute `alpha` has no type"]
         );
         assert_eq!(
             with(|m| Attr { ty: Some(AttrType(0)), values: smallvec![float()], ..named(m) }),
-            ["E0401 attribute `alpha` has type 0, which does not exist"]
+            ["E0401 attribute `alpha` has the unknown type 0"]
         );
         assert_eq!(
             with(|m| Attr { ty: Some(AttrType::INT), values: smallvec![float()], ..named(m) }),
@@ -350,7 +350,7 @@ mod tests {
         only(&mut model.bodies[body].nodes).attrs[0].values.push(AttrValue::Float(2.0));
         assert_eq!(
             findings(&model),
-            ["E0405 attribute `alpha` refers to parameter `slope` and has a value as well"]
+            ["E0405 attribute `alpha` has a value and also refers to parameter `slope`"]
         );
         let attr = model.bodies[body].nodes.values().next().expect("a node").attrs[0].clone();
         let mut model = relu();
@@ -359,7 +359,7 @@ mod tests {
         only(&mut main(&mut model).nodes).attrs.push(attr);
         assert_eq!(
             findings(&model),
-            ["E0404 attribute `alpha` refers to parameter `slope`, but this is no function"]
+            ["E0404 attribute `alpha` refers to parameter `slope` outside of a function"]
         );
     }
 

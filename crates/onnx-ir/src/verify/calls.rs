@@ -358,9 +358,9 @@ mod tests {
         let alpha = model.names.intern("alpha");
         model.functions[f].attributes.push(alpha);
         let expected = [
-            "E0810 function `l.f` has 1 output, but 2 are asked for",
+            "E0810 function `l.f` has 1 output, but the call uses 2",
             "E0810 function `l.f` has no attribute parameter `alpah`",
-            "E0810 function `l.f` takes 1 input, but gets 3",
+            "E0810 function `l.f` has 1 input, but the call passes 3",
         ];
         assert_eq!(findings(&model), expected);
     }

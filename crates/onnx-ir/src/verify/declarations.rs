@@ -320,7 +320,7 @@ mod tests {
             d.floats("x", &[1.0, 2.0]);
             d.floats("z", &[1.0, 2.0, 3.0]);
         });
-        assert_eq!(findings(&model), ["E0709 dimension `N` is 3 here and 2 elsewhere"]);
+        assert_eq!(findings(&model), ["E0709 dimension `N` is 3 and also 2"]);
     }
 
     #[test]

@@ -256,7 +256,7 @@ mod tests {
             ["E0921 device configuration `c` has 0 devices"]
         );
         let names = with(|m| m.configurations[0].devices = vec![Name::empty()]);
-        assert_eq!(names, ["E0921 device configuration `c` has 2 devices, but 1 name of devices"]);
+        assert_eq!(names, ["E0921 device configuration `c` has 2 devices, but 1 name"]);
         let twice = with(|m| m.configurations.push(m.configurations[0].clone()));
         assert_eq!(twice, ["E0921 two device configurations are named `c`"]);
         let nameless = with(|m| {
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn shardings_name_tensors_and_devices() {
         let ghost = sharded(|m, c| c.sharding[0].tensor_name = Some(m.names.intern("ghost")));
-        assert_eq!(ghost, ["E0923 sharded tensor `ghost` is no input or output of the node"]);
+        assert_eq!(ghost, ["E0923 sharded tensor `ghost` is not an input or output of the node"]);
         let seven = sharded(|_, c| c.sharding[0].devices[1] = 7);
         assert_eq!(seven, ["E0924 sharding of `x` names device 7, but the configuration has 2 devices"]);
         let group = |key, device| DeviceGroup { key: Some(key), devices: vec![device] };
@@ -289,7 +289,10 @@ mod tests {
         assert_eq!(groups(vec![group(-1, 1)]), [""; 0]);
         let outside = "E0924 group -1 of `x` has device 9, but the configuration has 2 devices";
         assert_eq!(groups(vec![group(-1, 9)]), [outside]);
-        assert_eq!(groups(vec![group(-1, 1), group(-1, 1)]), ["E0924 sharding of `x` gives group -1 twice"]);
+        assert_eq!(
+            groups(vec![group(-1, 1), group(-1, 1)]),
+            ["E0924 sharding of `x` defines group -1 twice"]
+        );
         assert_eq!(groups(vec![group(-1, 1), group(-2, 1)]), ["E0924 sharding of `x` does not use group -2"]);
     }
 
@@ -297,9 +300,9 @@ mod tests {
     fn shardings_split_axes_that_exist() {
         let axes = |list: Vec<ShardedAxis>| sharded(|_, c| c.sharding[0].axes = list);
         assert_eq!(axes(vec![axis(-1, 2)]), [""; 0]);
-        assert_eq!(axes(vec![axis(5, 2)]), ["E0925 `x` of rank 1 has no axis 5"]);
+        assert_eq!(axes(vec![axis(5, 2)]), ["E0925 axis 5 is out of range for `x` of rank 1"]);
         assert_eq!(axes(vec![axis(0, 2), axis(-1, 1)]), ["E0925 axis -1 of `x` is sharded twice"]);
         assert_eq!(axes(vec![axis(0, 0)]), ["E0926 `x` is split into 0 shards"]);
-        assert_eq!(axes(vec![axis(0, 3)]), ["W0927 sharding of `x` makes 3 shards for 2 devices"]);
+        assert_eq!(axes(vec![axis(0, 3)]), ["W0927 sharding of `x` has 3 shards for 2 devices"]);
     }
 }

@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn a_location_stays_below_the_models_folder() {
         assert_eq!(external(&[("location", "a/w..bin")]), [""; 0]);
-        assert_eq!(external(&[]), ["E0601 `w` does not say in which file its data is"]);
+        assert_eq!(external(&[]), ["E0601 `w` is external, but has no `location`"]);
         assert_eq!(external(&[("location", "")]).len(), 1);
         assert_eq!(
             external(&[("location", "/etc/passwd")]),
@@ -288,10 +288,13 @@ mod tests {
         assert_eq!(external(&[location, ("offset", "4096"), ("length", "8"), ("checksum", "0")]), [""; 0]);
         assert_eq!(
             external(&[location, ("offset", "-4")]),
-            ["E0606 offset `-4` of `w` is no number of bytes"]
+            ["invalid E0606 offset `-4` of `w`: expected a number of bytes"]
         );
         assert_eq!(external(&[location, ("length", "")]), ["E0606 length `` of `w` is no number of bytes"]);
-        assert_eq!(external(&[location, ("offset", "4")]), ["W0609 offset 4 of `w` is no multiple of 4096"]);
+        assert_eq!(
+            external(&[location, ("offset", "4")]),
+            ["W0609 offset 4 of `w` is not a multiple of 4096"]
+        );
         assert_eq!(external(&[location, ("ofset", "4")]), ["W0611 `w` has the unknown entry `ofset`"]);
         assert_eq!(external(&[location, location]), ["W0611 `w` has two entries `location`"]);
         assert_eq!(
@@ -306,7 +309,7 @@ mod tests {
     fn external_tensors_have_no_values_and_no_strings() {
         let entries = [("location", "w")];
         let inline = |t: &mut Tensor| t.data.push(Payload::floats(vec![1.0, 2.0]));
-        assert_eq!(with(&entries, inline), ["E0605 `w` is external, but has values in `float_data` as well"]);
+        assert_eq!(with(&entries, inline), ["E0605 `w` is external, but also has values in `float_data`"]);
         let strings = |t: &mut Tensor| t.elem = Some(ElemType::STRING);
         assert_eq!(
             with(&entries, strings),

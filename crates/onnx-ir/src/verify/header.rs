@@ -252,9 +252,9 @@ mod tests {
             assert!(findings(&model)[0].contains(message), "{:?}", findings(&model));
         }
         for (version, message) in [
-            (Some(0), "E0314 `ai.onnx` is imported in version 0, the first version is 1"),
-            (Some(99), "E0314 `ai.onnx` is imported in version 99, the newest that is known is 28"),
-            (None, "E0314 import of `ai.onnx` states no version"),
+            (Some(0), "E0314 invalid version 0 of `ai.onnx`: the first version is 1"),
+            (Some(99), "E0314 unknown version 99 of `ai.onnx`: the newest known version is 28"),
+            (None, "E0314 import of `ai.onnx` has no version"),
         ] {
             let mut model = relu();
             model.header.ir_version = Some(14);
@@ -299,7 +299,7 @@ mod tests {
         model.header.ir_version = Some(4);
         assert_eq!(
             findings(&model),
-            ["W0316 version 21 of `ai.onnx` was released with IR version 10, the model states 4"]
+            ["W0316 version 21 of `ai.onnx` needs IR version 10, but the model has 4"]
         );
     }
 
@@ -308,10 +308,7 @@ mod tests {
         let mut model = relu();
         model.main = None;
         model.header.model_version = Some(-5);
-        assert_eq!(
-            findings(&model),
-            ["E0303 model has no graph", "W0324 `model_version` is -5, which is negative"]
-        );
+        assert_eq!(findings(&model), ["E0303 model has no graph", "W0324 negative `model_version` -5"]);
         assert!(at_level(&relu(), super::super::Level::Strict)[0].starts_with("W0304 header does not state"));
     }
 }

@@ -237,11 +237,11 @@ mod tests {
         });
         function(&mut model, "f", |d| d.graph("f", &["a"], &["b"], |d| d.node("Abs", &["a"], &["b"])));
         let expected = [
-            "W0211 no node uses the imported domain `l`",
+            "W0211 imported domain `l` is not used",
             "W0211 graph input `spare` is not used",
             "W0211 initializer `w` is not used",
-            "W0211 nothing reads what this `Abs` computes",
-            "W0211 nothing calls function `f`",
+            "W0211 the outputs of this `Abs` are not used",
+            "W0211 function `f` is not called",
         ];
         assert_eq!(lints(&model), expected);
     }
@@ -270,6 +270,9 @@ mod tests {
         });
         let name = model.names.intern("n");
         main(&mut model).nodes.values_mut().for_each(|n| n.name = Some(name));
-        assert_eq!(lints(&model), ["W0226 name `layer/0` is no identifier", "W0226 two nodes are named `n`"]);
+        assert_eq!(
+            lints(&model),
+            ["W0226 name `layer/0` is not an identifier", "W0226 two nodes are named `n`"]
+        );
     }
 }

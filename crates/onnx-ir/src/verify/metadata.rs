@@ -169,7 +169,7 @@ mod tests {
             entry(&mut model, "image.colorspacegamma", "srgb"),
             entry(&mut model, "mykey", "1"),
         ];
-        let expected = "W0323 `Purple` is no value of `Image.BitmapPixelFormat`";
+        let expected = "W0323 invalid value `Purple` of `Image.BitmapPixelFormat`";
         assert_eq!(findings(&model), [expected]);
         assert!(
             at_level(&model, Level::Strict).contains(&"W0322 metadata key `mykey` has no prefix".to_owned())

@@ -99,10 +99,13 @@ mod tests {
     #[test]
     fn annotations_name_values_of_the_graph_once() {
         assert_eq!(annotated(&[("x", &[("SCALE_TENSOR", "y")]), ("y", &[])]), [""; 0]);
-        assert_eq!(annotated(&[("ghost", &[])]), ["E0231 annotated tensor `ghost` is no value of the graph"]);
+        assert_eq!(
+            annotated(&[("ghost", &[])]),
+            ["E0231 annotated tensor `ghost` is not a value of the graph"]
+        );
         assert_eq!(annotated(&[("", &[])]), ["E0231 quantization annotation has no tensor name"]);
         assert_eq!(annotated(&[("x", &[]), ("x", &[])]), ["E0231 tensor `x` is annotated twice"]);
-        let expected = ["E0231 `SCALE_TENSOR` of `x` names `ghost`, which is no value of the graph"];
+        let expected = ["E0231 `SCALE_TENSOR` of `x` is `ghost`, which is not a value of the graph"];
         assert_eq!(annotated(&[("x", &[("SCALE_TENSOR", "ghost")])]), expected);
         let expected = ["E0231 annotation of `x` has `SCALE_TENSOR` twice"];
         assert_eq!(annotated(&[("x", &[("SCALE_TENSOR", "y"), ("SCALE_TENSOR", "y")])]), expected);

@@ -162,24 +162,24 @@ mod tests {
         assert_eq!(sparse(&[2, 2], (&[2], 2), Some((I64, &[2, 2], vec![0, 1, 1, 0]))), [""; 0]);
         assert_eq!(sparse(&[2, 2], (&[2], 2), Some((I64, &[2], vec![0, 3]))), [""; 0]);
         assert_eq!(sparse(&[4], (&[0], 0), None), [""; 0]);
-        let expected = ["E0524 index 1 of `w` is 4, which is outside of its shape"];
+        let expected = ["E0524 index 1 of `w` is 4, which is out of range"];
         assert_eq!(sparse(&[4], (&[2], 2), Some((I64, &[2], vec![0, 4]))), expected);
-        let expected = ["E0524 index 0 of `w` is (0, 2), which is outside of its shape"];
+        let expected = ["E0524 index 0 of `w` is (0, 2), which is out of range"];
         assert_eq!(sparse(&[2, 2], (&[1], 1), Some((I64, &[1, 2], vec![0, 2]))), expected);
-        let expected = ["E0524 index 1 of `w` is 1, which is not above 2 before it"];
+        let expected = ["E0524 index 1 of `w` is 1, which is not greater than the one before, 2"];
         assert_eq!(sparse(&[4], (&[2], 2), Some((I64, &[2], vec![2, 1]))), expected);
-        let expected = ["E0524 index 1 of `w` is 1, which is not above 1 before it"];
+        let expected = ["E0524 index 1 of `w` is 1, which is not greater than the one before, 1"];
         assert_eq!(sparse(&[4], (&[2], 2), Some((I64, &[2], vec![1, 1]))), expected);
     }
 
     #[test]
     fn indices_have_one_of_two_forms() {
         let expected =
-            ["E0523 indices of `w` are `int32[1]`, but 1 value of rank 1 take `int64[1]` or `int64[1,1]`"];
+            ["E0523 indices of `w` are `int32[1]`, but 1 value of rank 1 need `int64[1]` or `int64[1,1]`"];
         assert_eq!(sparse(&[4], (&[1], 1), Some((ElemType::INT32, &[1], vec![0]))), expected);
         assert_eq!(sparse(&[4], (&[1], 1), Some((I64, &[2], vec![0, 1]))).len(), 1);
         assert_eq!(sparse(&[2, 2], (&[1], 1), Some((I64, &[1, 1], vec![0]))).len(), 1);
-        assert_eq!(sparse(&[4], (&[1], 1), None), ["E0523 `w` has 1 value and no indices"]);
+        assert_eq!(sparse(&[4], (&[1], 1), None), ["E0523 `w` has 1 value, but no indices"]);
     }
 
     #[test]

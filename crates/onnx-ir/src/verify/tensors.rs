@@ -311,7 +311,7 @@ mod tests {
     fn element_types_exist() {
         assert_eq!(tensor(FLOAT, &[1], [Payload::floats(vec![1.0])]), [""; 0]);
         assert_eq!(tensor(0, &[1], [raw(b"0000")]), ["E0501 `w` has no element type"]);
-        assert_eq!(tensor(99, &[1], [raw(b"0000")]), ["E0501 `w` has element type 99, which does not exist"]);
+        assert_eq!(tensor(99, &[1], [raw(b"0000")]), ["E0501 `w` has the unknown element type 99"]);
         assert_eq!(edited(1, &[1], [], |t| t.elem = None), ["E0501 `w` has no element type"]);
     }
 
@@ -346,11 +346,14 @@ mod tests {
 
     #[test]
     fn the_field_is_the_one_for_the_type() {
-        let expected = ["E0504 `w` of type `int32[1]` has its values in `float_data`, not in `int32_data`"];
+        let expected =
+            ["E0504 `w` of type `int32[1]` has its values in `float_data`: expected them in `int32_data`"];
         assert_eq!(tensor(ElemType::INT32.0, &[1], [Payload::floats(vec![1.0])]), expected);
-        let expected = ["E0504 `w` of type `string[1]` has its values in `raw_data`, not in `string_data`"];
+        let expected =
+            ["E0504 `w` of type `string[1]` has its values in `raw_data`: expected them in `string_data`"];
         assert_eq!(tensor(ElemType::STRING.0, &[1], [raw(b"abcd")]), expected);
-        let expected = ["E0504 `w` of type `uint32[1]` has its values in `int32_data`, not in `uint64_data`"];
+        let expected =
+            ["E0504 `w` of type `uint32[1]` has its values in `int32_data`: expected them in `uint64_data`"];
         assert_eq!(tensor(ElemType::UINT32.0, &[1], [Payload::int32s(vec![1])]), expected);
     }
 
@@ -369,9 +372,9 @@ mod tests {
             ["E0505 `w` has 1 byte, but `int4[3]` takes 2"]
         );
         assert_eq!(tensor(ElemType::INT4.0, &[3], [Payload::int32s(vec![1, 2])]), [""; 0]);
-        let expected = ["E0507 `w` has 3 values, but `int4[3]` packs into 2"];
+        let expected = ["E0507 `w` has 3 values, but `int4[3]` packs them into 2"];
         assert_eq!(tensor(ElemType::INT4.0, &[3], [Payload::int32s(vec![1, 2, 3])]), expected);
-        let expected = ["E0507 `w` has 1 value, but `uint2[16]` packs into 4"];
+        let expected = ["E0507 `w` has 1 value, but `uint2[16]` packs them into 4"];
         assert_eq!(tensor(ElemType::UINT2.0, &[16], [Payload::int32s(vec![1])]), expected);
     }
 

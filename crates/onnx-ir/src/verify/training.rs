@@ -202,9 +202,9 @@ mod tests {
         assert_eq!(findings(&updates(&[("w", "y")])), [""; 0]);
         let expected = ["E0901 `w` is assigned twice by a training"];
         assert_eq!(findings(&updates(&[("w", "w2"), ("w", "w2")])), expected);
-        let expected = ["E0901 training assigns to `ghost`, which is no initializer"];
+        let expected = ["E0901 training assigns to `ghost`, which is not an initializer"];
         assert_eq!(findings(&updates(&[("ghost", "w2")])), expected);
-        let expected = ["E0901 training assigns `ghost` to `w`, which is no graph output"];
+        let expected = ["E0901 training assigns `ghost` to `w`, but `ghost` is not a graph output"];
         assert_eq!(findings(&updates(&[("w", "ghost")])), expected);
     }
 
@@ -230,7 +230,7 @@ mod tests {
         );
         for (inputs, expected) in [
             (&[][..], &[][..]),
-            (&["seed"], &["E0902 graph that initializes a training has the input `seed`"]),
+            (&["seed"], &["E0902 initialization graph of a training must not have inputs, but has `seed`"]),
         ] {
             let graph = body(&mut model, |d| {
                 d.graph("init", inputs, &["w0"], |d| d.node("Constant", &[], &["w0"]));

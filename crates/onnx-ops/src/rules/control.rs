@@ -150,7 +150,8 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut fits = takes(cx, body, "body", 2 + carried).is_some();
     fits &= gives(cx, body, "body", 1 + count).is_some();
     if count < carried {
-        let message = format!("`Loop` carries {}, but has {count} outputs", counted(carried, "value"));
+        let message =
+            format!("`Loop` carries {}, but has {}", counted(carried, "value"), counted(count, "output"));
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message));
         fits = false;
     }

@@ -61,12 +61,13 @@ fn training_outputs(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (op, count) = (cx.op(), cx.output_count());
     match cx.int("training_mode") {
         Some(0) if count > 1 => {
-            let message = format!("`{op}` has only 1 output outside of training mode, but {count} are used");
+            let message =
+                format!("`{op}` has only 1 output outside of training mode, but the node has {count}");
             let diagnostic = Diagnostic::new(&code::ARITY, cx.at_output(1), message);
             cx.fail(diagnostic.help("set `training_mode = 1`, or remove the other outputs"))
         }
         Some(1..) if count < 3 => {
-            let message = format!("`{op}` has 3 outputs in training mode, but {count} are used");
+            let message = format!("`{op}` has 3 outputs in training mode, but the node has {count}");
             cx.fail(Diagnostic::new(&code::ARITY, cx.at_attr("training_mode"), message))
         }
         Some(_) | None => Some(()),

@@ -46,7 +46,7 @@ fn step(cx: &mut NodeCx<'_, '_>, kinds: &[&str]) -> Infer {
     let outputs = count * (kinds.len() - 1);
     if cx.output_count() != outputs {
         let (op, has) = (cx.op(), cx.output_count());
-        let message = format!("`{op}` of {count} tensors has {outputs} outputs, but {has} are used");
+        let message = format!("`{op}` of {count} tensors has {outputs} outputs, but the node has {has}");
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_op(), message));
     }
     for at in 0..count {

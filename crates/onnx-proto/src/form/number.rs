@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn numbers_fit_or_not() {
         assert_eq!(parse(Kind::Int32, "-1"), Ok(Value::Varint(u64::MAX)));
-        assert_eq!(parse(Kind::Int32, "2147483648"), Err("2147483648 does not fit int32".to_owned()));
+        assert_eq!(parse(Kind::Int32, "2147483648"), Err("2147483648 is out of range for int32".to_owned()));
         assert_eq!(parse(Kind::Uint64, "18446744073709551615"), Ok(Value::Varint(u64::MAX)));
         assert!(parse(Kind::Uint64, "-1").is_err());
         assert!(parse(Kind::Int64, "1.5").is_err());
-        assert_eq!(parse(Kind::Float, "1e39"), Err("1e39 does not fit float".to_owned()));
+        assert_eq!(parse(Kind::Float, "1e39"), Err("1e39 is out of range for float".to_owned()));
         assert_eq!(parse(Kind::Float, "-inf"), Ok(Value::Float(f32::NEG_INFINITY)));
         assert!(parse(Kind::Float, "").is_err());
     }

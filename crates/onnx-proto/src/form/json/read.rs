@@ -151,7 +151,10 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_, '_> {
                 Some(inner) => builder.add(field, Value::Bytes(&inner)),
                 None if field.repeat == Repeat::Once => {}
                 None => {
-                    return Err(D::Error::custom(format_args!("`{}` cannot have a null element", field.name)));
+                    return Err(D::Error::custom(format_args!(
+                        "`{}` cannot have a null element",
+                        field.name
+                    )));
                 }
             }
             return Ok(());
@@ -262,14 +265,17 @@ mod tests {
 
     #[test]
     fn errors_have_a_place() {
-        assert_eq!(error(r#"{"dims": [1, "x"]}"#), (Some(13), "`x` is no integer".to_owned()));
+        assert_eq!(error(r#"{"dims": [1, "x"]}"#), (Some(13), "`x` is not an integer".to_owned()));
         assert_eq!(
             error(r#"{"nme": "x"}"#),
             (Some(1), "TensorProto has no field `nme`, but `name`".to_owned())
         );
         assert_eq!(error("{\n \"dims\": 1}").0, Some(11));
-        assert_eq!(error(r#"{"name": "x", "name": "y"}"#), (Some(14), "`name` is there twice".to_owned()));
-        assert_eq!(error(r#"{"floatData": [1e39]}"#), (Some(15), "1e39 does not fit float".to_owned()));
+        assert_eq!(error(r#"{"name": "x", "name": "y"}"#), (Some(14), "`name` occurs twice".to_owned()));
+        assert_eq!(
+            error(r#"{"floatData": [1e39]}"#),
+            (Some(15), "1e39 is out of range for float".to_owned())
+        );
         assert_eq!(error(r#"{"name": "x""#).0, Some(11));
         assert_eq!(
             error(r#"{"dataLocation": "INSIDE"}"#).1,
@@ -287,7 +293,7 @@ mod tests {
         };
         assert!(from_json(nested(48).as_bytes(), FileKind::Model).is_ok());
         let error = from_json(nested(100_000).as_bytes(), FileKind::Model).unwrap_err();
-        assert_eq!(error.message, "more than 100 messages are nested");
+        assert_eq!(error.message, "messages are nested more than 100 levels deep");
         assert!(from_json("[".repeat(100_000).as_bytes(), FileKind::Model).is_err());
         assert!(
             from_json(format!("{{\"irVersion\":{}", "[".repeat(100_000)).as_bytes(), FileKind::Model)

@@ -308,9 +308,9 @@ mod tests {
         assert_eq!(error("nme: 1"), (0, "TensorProto has no field `nme`, but `name`".to_owned()));
         assert_eq!(error("name: 1"), (6, "expected a string, found `1`".to_owned()));
         assert_eq!(error("name \"x\""), (5, "expected `:`, found `\"`".to_owned()));
-        assert_eq!(error("data_type: 1 data_type: 2"), (13, "`data_type` is there twice".to_owned()));
+        assert_eq!(error("data_type: 1 data_type: 2"), (13, "`data_type` occurs twice".to_owned()));
         assert_eq!(error("dims: [1"), (8, "expected `,` or `]`, found the end".to_owned()));
-        assert_eq!(error("dims: 1e3"), (6, "`1e3` is no integer".to_owned()));
+        assert_eq!(error("dims: 1e3"), (6, "`1e3` is not an integer".to_owned()));
         assert_eq!(error("segment { begin: 1"), (18, "TensorProto.Segment is not closed".to_owned()));
         assert_eq!(error("name: 'a\n'"), (6, "unterminated string: a string ends on its line".to_owned()));
         assert_eq!(error("name: '\\400'"), (7, "unknown escape sequence".to_owned()));
@@ -321,6 +321,6 @@ mod tests {
     fn nesting_is_bounded() {
         let text = "node { attribute { g { ".repeat(50_000);
         let error = from_text(text.as_bytes(), FileKind::Graph).unwrap_err();
-        assert_eq!(error.message, "more than 100 messages are nested");
+        assert_eq!(error.message, "messages are nested more than 100 levels deep");
     }
 }
