@@ -1,7 +1,6 @@
-//! What a model declares of its values, held against what is computed.
+//! Compares declared types with inferred ones.
 //!
-//! What is declared fills in what is not known. Where both are known and contradict each other, that is told at the
-//! declaration, and what is computed is believed.
+//! Declarations complete unknown types. A contradiction is reported at the declaration, and the inferred type is used.
 
 use super::engine::Engine;
 use super::facts::{Fact, Source};
@@ -12,11 +11,11 @@ use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{BodyId, Port, SecondaryMap, TypeId, ValueDef, ValueId};
 use std::rc::Rc;
 
-/// What a body declares of its values.
+/// The declared types of the values of a body.
 pub(super) type Declared = SecondaryMap<ValueId, Option<(TypeId, Entity)>>;
 
 impl<'m> Engine<'m> {
-    /// Takes down what a node or a tensor gives, with what the model declares of it.
+    /// Sets the fact of a value, merged with its declaration.
     pub(super) fn define(&mut self, value: ValueId, mut fact: Fact) {
         if let Some((ty, place)) = self.frame.declared[value] {
             let declared = self.declared_type(ty);
@@ -63,7 +62,7 @@ impl<'m> Engine<'m> {
         self.report(diagnostic);
     }
 
-    /// The name of the value that a declaration is about.
+    /// The name of the declared value.
     fn name_at(&self, place: Entity) -> &'m str {
         let port = self.port_at(place);
         self.model.text(port.and_then(|p| p.name))
@@ -79,7 +78,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Where the value of a declaration is computed.
+    /// The place that computes the declared value.
     fn definition_at(&self, place: Entity) -> Option<(Entity, &'static str)> {
         let value = self.port_at(place)?.value?;
         match self.body().values[value].def {
@@ -88,7 +87,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Where a value is from.
+    /// The place where a value is defined.
     pub(super) fn origin(&self, value: ValueId) -> Option<(Entity, &'static str)> {
         let (b, body) = (self.body(), self.frame.body);
         Some(match b.values[value].def {
@@ -105,7 +104,7 @@ impl<'m> Engine<'m> {
         })
     }
 
-    /// The type that the model states under this id.
+    /// The type with this id.
     pub(super) fn declared_type(&mut self, id: TypeId) -> Ty {
         if let Some(ty) = &self.types[id] {
             return ty.clone();
