@@ -63,7 +63,7 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// A table. Lines that mean nothing are left out; a test holds that there are none.
+    /// A table. Lines that mean nothing are omitted; a test holds that there are none.
     fn read(name: &'static str, title: &'static str, text: &'static str) -> Target {
         let mut target = Target {
             name,
@@ -155,7 +155,7 @@ struct NodeOf<'m> {
 /// Nodes of one operator that are told one by one; of more, there is one finding.
 const MOST_TOLD: usize = 4;
 
-/// Tells of every node that a runtime does not take, in the order of the bodies.
+/// Reports every node that a runtime does not take, in the order of the bodies.
 pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnostic> {
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let mut refused: Vec<(String, Vec<(BodyId, NodeId)>)> = Vec::new();
@@ -199,7 +199,7 @@ pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnos
     versions(model, target).into_iter().chain(nodes).collect()
 }
 
-/// Tells of versions in the header that are too new for a runtime.
+/// Reports versions in the header that are too new for a runtime.
 fn versions(model: &Model, target: &Target) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut tell = |what: &str, version: i64, most: i64, place: Entity| {

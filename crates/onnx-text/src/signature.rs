@@ -22,7 +22,7 @@ const LANGUAGE: &str = "onnxtxt";
 /// A fence has this many backticks at least.
 const FENCE: usize = 3;
 
-/// The signatures of a set, from the documentation of its operators. Tells of blocks that look like one and cannot be
+/// The signatures of a set, from the documentation of its operators. Reports blocks that look like one and cannot be
 /// read.
 pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
     let mut signatures = Signatures::default();

@@ -6,7 +6,7 @@
 //! - [`examples`]: the list of the operators' examples, from their folder.
 //!
 //! `--check` writes nothing and fails if a file differs from what would be written; it also holds `proto/` against
-//! the package. What needs the package is left out, loudly, where no Python has it.
+//! the package. What needs the package is omitted, loudly, where no Python has it.
 
 mod examples;
 mod kernels;

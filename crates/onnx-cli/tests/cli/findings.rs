@@ -67,7 +67,7 @@ fn damaged_binary_files_say_at_which_byte() {
     assert!(done.text().contains("error[E0301]") && done.text().contains("at byte"), "{}", done.text());
     let sizes = format!("truncated or corrupt: {length} bytes announced, {} bytes present", length - 3);
     assert!(done.text().contains(&sizes), "{}", done.text());
-    // A field that nobody knows: number 99.
+    // A field that is unknown: number 99.
     let mut model = binary(SOUND);
     model.extend([0x98, 0x06, 0x01]);
     folder.write("m.onnx", &model);

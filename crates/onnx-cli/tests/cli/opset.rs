@@ -53,7 +53,7 @@ fn an_input_that_a_body_needs_is_told_at_the_node_that_leaves_it_out() {
     assert!(human.contains("in the body of `Twice`, `y = Concat (x, z)`"), "{human}");
 }
 
-/// The body is in another file, so it is told at the node that stands for it.
+/// The body is in another file, so it is reported at the node that stands for it.
 #[test]
 fn what_a_body_of_a_set_does_not_take_is_told_at_the_node() {
     let folder = folder();

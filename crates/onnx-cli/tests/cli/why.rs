@@ -68,7 +68,7 @@ fn calls_branches_and_data_are_followed() {
     }
     let branch = why("d");
     assert!(branch.contains("  from `c` bool, `p` float[N,2,3], `q` float[N,2,3]\n"), "{branch}");
-    // An input that is left out has no number among those that the result is from.
+    // An input that is omitted has no number among those that the result is from.
     let clip = why("clip");
     assert!(clip.starts_with("z: ") && clip.contains("from `d` float[N,2,3], `six`"), "{clip}");
     assert!(why("bad").contains("  declared float[7,3] at m.onnxtxt:2:58, which does not agree\n"));

@@ -242,7 +242,7 @@ fn of_graph(
         let verdict = &verdicts[ty.index()];
         let name = scene.model.text(port.name);
         if !public && scene.model.types[ty].kind == TypeKind::Unset {
-            // Exporters write empty types where a type may be left out.
+            // Exporters write empty types where a type may be omitted.
             unset.add(|| {
                 let message = format!("type of `{name}` has no kind");
                 Diagnostic::new(&code::TYPE_UNSET, place, message)

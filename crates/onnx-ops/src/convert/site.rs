@@ -89,7 +89,7 @@ impl Site<'_> {
         self.facts.get(self.body, self.input(i)?).value.as_deref()
     }
 
-    /// The elements of an input that is a list of integers, `None` if it is left out.
+    /// The elements of an input that is a list of integers, `None` if it is omitted.
     pub(super) fn ints_of(&self, i: usize, name: &str) -> Result<Option<Vec<i64>>, String> {
         if self.input(i).is_none() {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Site<'_> {
         known.map(|list| Some(list.into_vec())).ok_or_else(|| format!("`{name}` is not constant"))
     }
 
-    /// The elements of an input that is a list of numbers, `None` if it is left out.
+    /// The elements of an input that is a list of numbers, `None` if it is omitted.
     pub(super) fn numbers_of(&self, i: usize, name: &str) -> Result<Option<Vec<f64>>, String> {
         if self.input(i).is_none() {
             return Ok(None);
@@ -210,7 +210,7 @@ impl Site<'_> {
         self.n_mut().op = Some(op);
     }
 
-    /// Gives an input a value; places up to it are left out.
+    /// Gives an input a value; places up to it are omitted.
     pub(super) fn set_input(&mut self, i: usize, value: Option<ValueId>) {
         let inputs = &mut self.n_mut().inputs;
         if inputs.len() <= i {
@@ -347,7 +347,7 @@ impl Site<'_> {
     }
 
     /// Makes an input of an attribute that is a list of integers. Without it, or if it is empty and that is the same, the
-    /// input is left out.
+    /// input is omitted.
     pub(super) fn ints_to_input(&mut self, name: &str, i: usize, empty: Empty) -> Result<Note, String> {
         let Some(attr) = self.attr(name) else { return Ok(None) };
         let value = if let Some(parameter) = attr.reference {

@@ -184,7 +184,7 @@ pub(super) fn gemm_down(s: &mut Site<'_>) -> Result<Note, String> {
     note("a zero is added")
 }
 
-/// An input that may be left out could not be.
+/// An input that may be omitted could not be.
 pub(super) fn has_element_down(s: &mut Site<'_>) -> Result<Note, String> {
     match s.input(0) {
         Some(v) if matches!(s.ty(v), crate::infer::Ty::Optional(_)) => Ok(None),

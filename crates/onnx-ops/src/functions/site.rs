@@ -12,9 +12,9 @@ pub(super) struct Site<'a> {
     /// The version of ai.onnx in force.
     pub(super) version: i64,
     attrs: Attrs<'a>,
-    /// The types of inputs; `None` is one that is left out.
+    /// The types of inputs; `None` is one that is omitted.
     inputs: Vec<Option<Ty>>,
-    /// How many outputs the node has, left-out ones included.
+    /// How many outputs the node has, omitted ones included.
     outputs: usize,
     /// Where nested graphs are, and what is known of the values in them.
     home: Option<Home<'a>>,

@@ -1,4 +1,4 @@
-//! Attention, and what belongs to it.
+//! Attention and related operators.
 
 use super::axes::int_or;
 use super::fit::{Extent, at_least, broadcasts_to, choice, divides, flag, hold, same_shapes};
@@ -16,12 +16,12 @@ pub(super) const ROWS: &[Row] = &[
     Row { domain: "ai.onnx.preview", name: "FlexAttention", since: 1, rule: flex },
 ];
 
-/// Extents that query, key and value share.
+/// Dimensions that query, key and value share.
 struct Heads {
     batch: Extent,
     /// Heads of the query.
     queries: Extent,
-    /// Heads of key and value, of which each serves as many of the query.
+    /// Heads of key and value, each of which serves the same number of query heads.
     keys: Extent,
     /// Length of the query.
     length: Extent,
@@ -94,10 +94,10 @@ impl Heads {
     }
 }
 
-/// The element types in which a softmax is calculated.
+/// The element types of the softmax computation.
 const PRECISIONS: [ElemType; 4] = [ElemType::FLOAT, ElemType::FLOAT16, ElemType::DOUBLE, ElemType::BFLOAT16];
 
-/// Holds that `softmax_precision`, where it is known, is a type of floating-point numbers.
+/// Checks that `softmax_precision`, where it is known, is a type of floating-point numbers.
 fn softmax_precision(cx: &mut NodeCx<'_, '_>) -> Infer {
     match cx.int("softmax_precision") {
         Some(number) if !PRECISIONS.iter().any(|elem| i64::from(elem.0) == number) => {
@@ -108,7 +108,7 @@ fn softmax_precision(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
 }
 
-/// `Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen` to the output, the keys and values so far, and the
+/// `Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen` to the output, the present keys and values, and the
 /// products of queries and keys.
 fn attention(cx: &mut NodeCx<'_, '_>) -> Infer {
     flag(cx, "is_causal")?;
@@ -170,7 +170,7 @@ fn rank_of_all(cx: &mut NodeCx<'_, '_>) -> Option<usize> {
     Some(rank)
 }
 
-/// Inputs of rank 3 need the numbers of heads.
+/// Inputs of rank 3 require the numbers of heads.
 fn packed(cx: &mut NodeCx<'_, '_>) -> Option<Heads> {
     for name in ["q_num_heads", "kv_num_heads"] {
         if !cx.has_attr(name) {
@@ -181,7 +181,7 @@ fn packed(cx: &mut NodeCx<'_, '_>) -> Option<Heads> {
     Heads::of_rank_3(cx)
 }
 
-/// Holds that the mask broadcasts to the products. Its last axis may be shorter: what is behind is masked.
+/// Checks that the mask broadcasts to the products. Its last axis may be shorter: the rest is masked.
 fn mask(cx: &mut NodeCx<'_, '_>, products: &[Dim; 4]) -> Infer {
     let Some(own) = cx.shape(3) else { return Some(()) };
     let mut target = *products;
@@ -239,7 +239,7 @@ fn linear(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Attention with graphs that change the scores and the probabilities, which have the type of the softmax.
+/// Attention with graphs that modify the scores and the probabilities, which have the type of the softmax.
 fn flex(cx: &mut NodeCx<'_, '_>) -> Infer {
     softmax_precision(cx)?;
     let Heads { batch, queries, length, kv_length, value_size, .. } = Heads::of_rank_4(cx)?;
@@ -258,7 +258,7 @@ fn flex(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// A graph that takes one tensor, and gives one of the same type and shape.
+/// Checks a graph from one tensor to a tensor of the same type and shape.
 fn modifier(cx: &mut NodeCx<'_, '_>, name: &str, ty: &Ty) -> Infer {
     let Some(graph) = cx.graph(name) else { return Some(()) };
     let (inputs, outputs) = cx.graph_signature(graph);
@@ -276,7 +276,7 @@ fn modifier(cx: &mut NodeCx<'_, '_>, name: &str, ty: &Ty) -> Infer {
     Some(())
 }
 
-/// `X, cos_cache, sin_cache, position_ids`: the output is like the input.
+/// `X, cos_cache, sin_cache, position_ids`: the output has the shape of the input.
 fn rotary(cx: &mut NodeCx<'_, '_>) -> Infer {
     flag(cx, "interleaved")?;
     at_least(cx, "rotary_embedding_dim", 0)?;
@@ -316,7 +316,7 @@ fn rotary(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Gate and value have one shape, which the output has too.
+/// Gate, value and output have the same shape.
 fn swiglu(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = same_shapes(cx, &[0, 1])?;
     cx.set_shape(0, shape);

@@ -1,12 +1,11 @@
-//! How operands of different shapes go together (Broadcasting.md, and what came before it).
+//! Broadcasting (Broadcasting.md, and the rules of earlier versions).
 
 use super::axes::type_text;
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx, Shape};
 use onnx_ir::diag::{Diagnostic, code};
 
-/// The output has the shape that all inputs broadcast to. So it is since version 7, for variadic operators since
-/// version 8.
+/// The output has the common shape that all inputs broadcast to: since version 7, and version 8 for variadic operators.
 pub(super) fn broadcast(cx: &mut NodeCx<'_, '_>) -> Infer {
     let is_variadic = cx.schema().inputs.len() == 1;
     let shape = if is_variadic && cx.since() < 8 {
@@ -21,7 +20,7 @@ pub(super) fn broadcast(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// All inputs have one shape; where that of one is unknown, the others say it.
+/// The common shape of all inputs, completed from each of them.
 fn all_equal(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
     let known: Vec<(usize, Shape)> = (0..cx.input_count()).filter_map(|i| Some((i, cx.shape(i)?))).collect();
     let mut known = known.into_iter();
@@ -55,8 +54,8 @@ fn equal(cx: &mut NodeCx<'_, '_>, (i, a): (usize, Shape), (j, b): (usize, Shape)
     Some(shape)
 }
 
-/// Before version 7: the output has the shape of the first input. With `broadcast = 1`, the second one lies in it from
-/// `axis` on, else at its end, or has one element; without, both are equal.
+/// Before version 7: the output has the shape of the first input. With `broadcast = 1`, the axes of the second one begin at
+/// `axis`, or end at the last one, or it has one element; otherwise, both shapes are equal.
 fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
     if cx.int("broadcast")? == 0 {
         return all_equal(cx);
@@ -92,7 +91,7 @@ fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
     Some(shape)
 }
 
-/// The second input broadcasts to the shape of the first, which the output has.
+/// The output has the shape of the first input, which the second one broadcasts to.
 pub(super) fn one_sided(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut shape = cx.shape(0)?;
     if let Some(second) = cx.shape(1) {
@@ -109,7 +108,7 @@ pub(super) fn one_sided(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Tells at an input that its shape does not go with that of another.
+/// Reports at an input that its shape conflicts with that of another.
 pub(super) fn conflict(cx: &mut NodeCx<'_, '_>, cause: usize, input: usize, message: String) -> Infer {
     let [first, second] = [cause, input].map(|i| type_text(cx, i));
     let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)

@@ -16,11 +16,11 @@ pub(super) const ROWS: &[Row] = &[
     row("QLinearConv", 10, quantized),
 ];
 
-/// Input and weight of a convolution, of which the shape of one at least is known.
+/// Input and weight of a convolution; the shape of at least one is known.
 pub(super) struct Operands {
     /// The position of the input.
     pub(super) x: usize,
-    /// The shape of the input; all unknown if only the weight's is known.
+    /// The shape of the input; all dimensions are unknown if only the shape of the weight is known.
     pub(super) input: Shape,
     /// The position of the weight.
     pub(super) w: usize,
@@ -54,19 +54,19 @@ impl Operands {
         Some(Operands { x, input, w, weight })
     }
 
-    /// An extent of the weight.
+    /// A dimension of the weight.
     pub(super) fn of_weight(&self, axis: usize) -> Dim {
         self.weight.as_ref().map_or(Dim::Unknown, |shape| shape[axis])
     }
 
-    /// The kernel's extents.
+    /// The dimensions of the kernel.
     pub(super) fn kernel(&self, cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         let spatial = self.weight.as_ref().map(|shape| &shape[2..]);
         kernel(cx, self.w, spatial, self.input.len() - 2)
     }
 }
 
-/// The number of groups, which is at least 1; `None` where a caller decides.
+/// The number of groups, at least 1; `None` if the caller decides.
 pub(super) fn group(cx: &mut NodeCx<'_, '_>) -> Option<Dim> {
     at_least(cx, "group", 1)?;
     Some(int_or(cx, "group", 1).map_or(Dim::Unknown, Dim::Const))
@@ -88,7 +88,7 @@ fn convolve(cx: &mut NodeCx<'_, '_>, x: usize, w: usize) -> Option<Extent> {
     Some(channels)
 }
 
-/// Holds that input and weight have the same channels in each group. Returns the channels of the output.
+/// Checks that input and weight have the same channels in each group. Returns the channels of the output.
 fn in_groups(cx: &mut NodeCx<'_, '_>, operands: &Operands) -> Option<Extent> {
     let Operands { x, w, .. } = *operands;
     let group = group(cx)?;
@@ -125,8 +125,8 @@ pub(super) fn quantized(cx: &mut NodeCx<'_, '_>) -> Infer {
     hold(cx, 8, &mut [&mut channels])
 }
 
-/// `X, W, offset, B, mask`. Offsets have an element for each axis, group and place of the kernel, and each place of
-/// the output.
+/// `X, W, offset, B, mask`. Offsets have an element for each axis, group, kernel position and output
+/// position.
 fn deformable(cx: &mut NodeCx<'_, '_>) -> Infer {
     let operands = Operands::read(cx, 0, 1)?;
     let mut channels = in_groups(cx, &operands)?;
@@ -153,7 +153,7 @@ fn deformable(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `input, weight, bias, past_state` to an output like the input, and the last `k - 1` positions.
+/// `input, weight, bias, past_state` to an output of the input's shape, and the last `k - 1` positions.
 fn causal(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "activation", &["none", "silu", "swish"])?;
     let mut batch = Extent::unknown("batch size");

@@ -12,7 +12,7 @@ use onnx_ir::diag::{Diagnostic, code};
 
 pub(super) const ROWS: &[Row] = &[row("Einsum", 12, einsum)];
 
-/// What an equation says.
+/// A parsed equation.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Equation {
     pub(crate) inputs: Vec<Term>,
@@ -24,7 +24,7 @@ pub(crate) struct Equation {
 pub(crate) struct Term {
     /// A letter for each axis.
     pub(crate) letters: Vec<char>,
-    /// Before which letter there are more axes.
+    /// The position of the ellipsis among the letters.
     pub(crate) ellipsis: Option<usize>,
 }
 
@@ -80,7 +80,7 @@ impl Equation {
         Ok(Equation { inputs, output })
     }
 
-    /// The output where the equation has none: the axes of the ellipsis, and the letters that are there once.
+    /// The implicit output: the axes of the ellipsis, and the letters that occur once.
     fn implicit(inputs: &[Term]) -> Term {
         let mut all: Vec<char> = inputs.iter().flat_map(|t| &t.letters).copied().collect();
         all.sort_unstable();
@@ -90,14 +90,14 @@ impl Equation {
     }
 }
 
-/// An axis of the equation, and the input that says its extent.
+/// A dimension, and the input that it comes from.
 type Axis = (usize, Dim);
 
-/// What the inputs say of the axes of an equation.
+/// The dimensions of the axes of an equation.
 #[derive(Default)]
 struct Axes {
     letters: Vec<(char, Axis)>,
-    /// Those of the ellipsis, if their number is known, with the input that says it.
+    /// The axes of the ellipsis, if their number is known, with the input that they come from.
     ellipsis: Option<(usize, Vec<Axis>)>,
 }
 
@@ -106,7 +106,7 @@ impl Axes {
         self.letters.iter().find(|(l, _)| *l == letter).map(|(_, axis)| *axis)
     }
 
-    /// Takes down what an input of this shape says. An axis that is in a term twice is its diagonal; else, extents of 1
+    /// Adds the shape of an input. An axis that occurs twice in a term is its diagonal; otherwise, dimensions of 1
     /// broadcast.
     fn add(&mut self, cx: &mut NodeCx<'_, '_>, input: usize, term: &Term, shape: &[Dim]) -> Infer {
         let Some(more) = shape.len().checked_sub(term.letters.len()) else {
@@ -191,7 +191,7 @@ fn einsum(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut shape: Shape =
         output.letters.iter().map(|&l| axes.letter(l).map_or(Dim::Unknown, |(_, d)| d)).collect();
     for (input, term) in equation.inputs.iter().enumerate() {
-        // An input that is not known may have any extent where the others have 1.
+        // An unknown input may have any size where the others have 1.
         if cx.rank(input).is_none() {
             for (dim, letter) in shape.iter_mut().zip(&output.letters) {
                 if term.letters.contains(letter) && !is_settled(cx, *dim) {
@@ -217,7 +217,7 @@ fn einsum(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Whether broadcasting with anything leaves an extent as it is.
+/// Whether broadcasting cannot change a dimension.
 fn is_settled(cx: &mut NodeCx<'_, '_>, dim: Dim) -> bool {
     cx.dims().lower_bound(dim).is_some_and(|least| least > 1)
 }

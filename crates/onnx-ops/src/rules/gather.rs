@@ -1,4 +1,4 @@
-//! Operators that take elements by their indices.
+//! Operators that select elements by indices.
 
 use super::broadcast::conflict;
 use super::elementwise::{extent, extents};
@@ -10,7 +10,7 @@ use onnx_ir::diag::code;
 pub(super) const ROWS: &[Row] =
     &[row("Gather", 1, gather), row("GatherElements", 11, gather_elements), row("GatherND", 11, gather_nd)];
 
-/// The position of an index that may count from the end.
+/// The position of an index that may be negative.
 pub(super) fn position(index: Elem, extent: usize) -> Option<usize> {
     let Elem::Int(Dim::Const(n)) = index else { return None };
     let len = i64::try_from(extent).ok()?;
@@ -18,7 +18,7 @@ pub(super) fn position(index: Elem, extent: usize) -> Option<usize> {
     usize::try_from(at).ok().filter(|&at| at < extent)
 }
 
-/// Tells of a constant index that is no position of an axis.
+/// Reports a constant index that is out of range.
 pub(super) fn check_indices(cx: &mut NodeCx<'_, '_>, input: usize, extent: Dim, axis: usize) -> Infer {
     let Dim::Const(len) = extent else { return Some(()) };
     let Some(value) = cx.value(input) else { return Some(()) };
@@ -33,7 +33,7 @@ pub(super) fn check_indices(cx: &mut NodeCx<'_, '_>, input: usize, extent: Dim, 
     }
 }
 
-/// The shape of the indices takes the place of the axis.
+/// The shape of the indices replaces the axis.
 fn gather(cx: &mut NodeCx<'_, '_>) -> Infer {
     let data = cx.shape_of_ranks(0, 1, None)?;
     let axis = cx.int("axis")?;
@@ -88,7 +88,7 @@ fn gather_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Indices that stand for positions in data of the same rank: at all axes but one, they are no more than the data.
+/// Checks indices for data of the same rank: on all axes but one, they must not be larger than the data.
 pub(super) fn within(
     cx: &mut NodeCx<'_, '_>,
     (i, data): (usize, &Shape),
@@ -112,7 +112,7 @@ pub(super) fn within(
     Some(())
 }
 
-/// The last axis of the indices says positions along the first axes of the data, after those of the batch.
+/// The last axis of the indices holds positions along the first axes of the data, after the batch axes.
 fn gather_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     let batch = if cx.since() < 12 { 0 } else { cx.int("batch_dims")? };
     let data = cx.shape_of_ranks(0, 1, None);

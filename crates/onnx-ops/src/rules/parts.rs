@@ -1,4 +1,4 @@
-//! Operators that put tensors together, take them apart, and add or take away at their edges.
+//! Operators that concatenate, split, pad and crop tensors.
 
 use super::axes::{List, Param, int_or, positions, type_text};
 use super::broadcast::conflict;
@@ -17,8 +17,8 @@ pub(super) const ROWS: &[Row] = &[
     row("Split", 1, split),
 ];
 
-/// Extents add up along the axis, which is 1 in the first version if nothing says so. All others are equal: where that
-/// of one input is not known, the others say it.
+/// Sizes add up along the axis, which is 1 by default in the first version. All other axes are equal, and complete each
+/// other.
 fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shapes: Vec<Option<Shape>> = (0..cx.input_count()).map(|i| cx.shape(i)).collect();
     let (first, mut shape) = shapes.iter().enumerate().find_map(|(i, s)| Some((i, s.clone()?)))?;
@@ -26,7 +26,7 @@ fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axis = int_or(cx, "axis", 1)?;
     let axis = cx.axis(axis, shape.len(), place)?;
     let mut sum = if shapes[..first].is_empty() { Dim::Const(0) } else { Dim::Unknown };
-    // Who says the extent of each axis.
+    // The input that determines each dimension.
     let mut says = vec![first; shape.len()];
     for (i, other) in shapes.iter().enumerate().skip(first) {
         let Some(other) = other else {
@@ -82,7 +82,7 @@ fn concat_elements(cx: &mut NodeCx<'_, '_>, axis: usize) -> Infer {
     Some(())
 }
 
-/// The elements of lists one after the other, which end at these positions.
+/// The concatenated elements of lists, which end at these positions.
 fn joined(values: &[Option<Arc<Value>>], ends: &[usize]) -> Elems {
     let mut elems = Elems::new();
     for (value, &end) in values.iter().zip(ends) {
@@ -101,7 +101,7 @@ fn joined(values: &[Option<Arc<Value>>], ends: &[usize]) -> Elems {
 
 const SIZES: Param = Param::new("split", 1);
 
-/// In parts of given sizes, or in equal ones: since version 18 the last one is smaller where that is not possible.
+/// Splits into given sizes, or into equal ones; since version 18, the last one may be smaller.
 fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     let count = cx.output_count();
     let sizes = part_sizes(cx);
@@ -141,7 +141,7 @@ fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The sizes of the parts, as far as they are known; `None` if there are none. The first version takes them both ways.
+/// The sizes of the parts, as far as they are known; `None` if there are none. The first version has an attribute and an input.
 fn part_sizes(cx: &mut NodeCx<'_, '_>) -> Option<Option<Shape>> {
     if cx.has_attr("split") || cx.schema().inputs.len() == 1 {
         return cx.has_attr("split").then(|| SIZES.extents(cx));
@@ -149,7 +149,7 @@ fn part_sizes(cx: &mut NodeCx<'_, '_>) -> Option<Option<Shape>> {
     cx.has_input(1).then(|| cx.extents_of(1))
 }
 
-/// Since version 18, either sizes or the number of outputs are given.
+/// Since version 18, either sizes or the number of outputs must be given.
 fn check_part_count(cx: &mut NodeCx<'_, '_>, count: usize) -> Infer {
     let by_size = cx.has_input(1);
     match cx.int("num_outputs") {
@@ -234,7 +234,7 @@ fn size_differs(size: Dim, last: Dim) -> bool {
     matches!((size, last), (Dim::Const(a), Dim::Const(b)) if a != b)
 }
 
-/// Modes of each version.
+/// Checks the mode, which depends on the version.
 fn check_pad_mode(cx: &mut NodeCx<'_, '_>) -> Infer {
     let modes: &[&'static str] = if cx.since() < 19 {
         &["constant", "reflect", "edge"]
@@ -247,7 +247,7 @@ fn check_pad_mode(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// What is added, or taken away if it is negative, before each axis and then behind each.
+/// The elements that are added (or removed if negative) before each axis and then after each.
 fn pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     check_pad_mode(cx)?;
     let pads = Param::new(if cx.since() == 1 { "paddings" } else { "pads" }, 1);
@@ -298,7 +298,7 @@ fn pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The second input says the extents of all axes, or of those in `axes`.
+/// The second input holds the sizes of all axes, or of those in `axes`.
 fn center_crop_pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     let sizes = super::shape::shape_operand(cx, 1);
     let Some(mut shape) = cx.shape(0) else {

@@ -9,7 +9,7 @@ use onnx_ir::diag::did_you_mean;
 
 pub(super) const ROWS: &[Row] = &[row("GRU", 1, gru), row("LSTM", 1, lstm), row("RNN", 1, rnn)];
 
-/// The activation functions that all three document. Implementations read them in any case.
+/// The activation functions of all three. Implementations ignore case.
 const ACTIVATIONS: &[&str] = &[
     "Affine",
     "Elu",
@@ -36,7 +36,7 @@ fn lstm(cx: &mut NodeCx<'_, '_>) -> Infer {
     layer(cx, 4)
 }
 
-/// [`lstm`] with weights whose rows are the inputs.
+/// [`lstm`] with transposed weights.
 pub(super) fn lstm_transposed(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "direction", &["forward", "reverse", "bidirectional"])?;
     activations(cx)?;
@@ -57,8 +57,8 @@ pub(super) fn lstm_transposed(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `X, W, R, B, sequence_lens, initial_h`, and of the LSTM `initial_c, P`, to all hidden states, the last one, and the
-/// last cell. W and R have rows for each gate.
+/// `X, W, R, B, sequence_lens, initial_h`, and for the LSTM `initial_c, P`, to all hidden states, the last one, and the
+/// last cell state. W and R have rows for each gate.
 fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
     choice(cx, "direction", &["forward", "reverse", "bidirectional"])?;
     flag(cx, "layout")?;
@@ -81,14 +81,14 @@ fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
     let mut length = Extent::unknown("sequence length");
     let mut batch = Extent::unknown("batch size");
     let mut input = Extent::unknown("input size");
-    // Before version 14, the batch is the second axis of all.
+    // Before version 14, the batch is always the second axis.
     let is_batch_first = int_or(cx, "layout", 0).map(|layout| layout == 1);
     match is_batch_first {
         Some(true) => hold(cx, 0, &mut [&mut batch, &mut length, &mut input])?,
         Some(false) => hold(cx, 0, &mut [&mut length, &mut batch, &mut input])?,
         None => hold(cx, 0, &mut [&mut Extent::unknown(""), &mut Extent::unknown(""), &mut input])?,
     }
-    // The recurrence weight says the hidden size where the attribute does not.
+    // The recurrence weight determines the hidden size if the attribute is missing.
     if let Some(shape) = cx.shape(2)
         && let [_, _, size] = shape[..]
     {

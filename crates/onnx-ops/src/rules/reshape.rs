@@ -1,4 +1,4 @@
-//! Operators that see the same elements in another shape.
+//! Operators that change the shape but not the elements.
 
 use super::axes::{List, Param, int_or, positions, type_text};
 use super::elementwise::extents;
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 const TARGET: Param = Param::new("shape", 1);
 const AXES: Param = Param::new("axes", 1);
 
-/// Gives the output the elements of the input in a shape that is known.
+/// Sets the elements of the output to those of the input if the shape is known.
 fn keep_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     let value = cx.value(0)?;
     let value = Value::new(extents(cx, 0)?, value.elems.clone())?;
@@ -26,7 +26,7 @@ fn keep_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// A target of 0 is the extent of the input at that axis unless `allowzero` says otherwise; one of -1 is what remains.
+/// A target of 0 copies the dimension of the input at that axis unless `allowzero` is set; -1 is inferred from the rest.
 ///
 /// ```text
 /// float[N,8,8] to [0, -1]     float[N,64]
@@ -45,17 +45,17 @@ fn reshape(cx: &mut NodeCx<'_, '_>) -> Infer {
     keep_elements(cx)
 }
 
-/// The input that is the target, since version 5.
+/// The target input, since version 5.
 const TARGET_INPUT: usize = 1;
 
-/// A target, taken apart.
+/// A parsed target shape.
 struct Plan {
     shape: Shape,
-    /// The axis that is what remains.
+    /// The axis of -1.
     rest: Option<usize>,
-    /// Axes of which nothing is known.
+    /// Unknown axes.
     holes: SmallVec<[usize; 4]>,
-    /// Axes that are like those of the input.
+    /// Axes copied from the input.
     copied: SmallVec<[usize; 4]>,
 }
 
@@ -108,7 +108,7 @@ fn plan(
 }
 
 impl Plan {
-    /// The shape, which has as many elements as the input.
+    /// The shape with as many elements as the input.
     fn solve(mut self, cx: &mut NodeCx<'_, '_>, input: Option<&[Dim]>) -> Option<Shape> {
         let open: SmallVec<[usize; 4]> = self.holes.iter().copied().chain(self.rest).collect();
         let Some(input) = input else {
@@ -120,7 +120,7 @@ impl Plan {
             }
             return Some(self.shape);
         };
-        // What is copied cancels, also where nothing is known of it.
+        // Copied dimensions cancel, even if they are unknown.
         let of_input = kept(input, &self.copied);
         let of_target: Vec<Dim> = (0..self.shape.len())
             .filter(|axis| !open.contains(axis) && !self.copied.contains(axis))
@@ -150,7 +150,7 @@ impl Plan {
     }
 
     fn check(&mut self, cx: &mut NodeCx<'_, '_>, total: Dim, given: Dim) -> Infer {
-        // Of no elements, the other axes may have any extents.
+        // If there are no elements, the other axes may have any size.
         let is_empty = self.copied.iter().any(|&axis| self.shape[axis] == Dim::Const(0));
         if is_empty
             || total == Dim::Unknown
@@ -168,13 +168,13 @@ impl Plan {
     }
 }
 
-/// The extents at all axes but some.
+/// The dimensions of all axes but some.
 fn kept(shape: &[Dim], without: &[usize]) -> Vec<Dim> {
     let axes = shape.iter().enumerate().filter(|(axis, _)| !without.contains(axis));
     axes.map(|(_, &d)| d).collect()
 }
 
-/// Two axes: all before `axis`, and all from there on. Up to version 9 it does not count from the end.
+/// Two axes: all before `axis`, and all from there on. Up to version 9, the axis cannot be negative.
 fn flatten(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_rank(0, 2);
     let shape = cx.shape(0)?;
@@ -197,8 +197,8 @@ fn flatten(cx: &mut NodeCx<'_, '_>) -> Infer {
     keep_elements(cx)
 }
 
-/// Without axes, all of extent 1 go. Of an empty list of axes that is an input, the reference says that all stay, and
-/// runtimes take it for none.
+/// Without axes, all axes of size 1 are removed. For an empty list of axes as input, the reference keeps all axes, and
+/// runtimes treat it as missing.
 fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape(0)?;
     let list = AXES.list(cx);
@@ -206,7 +206,7 @@ fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axes = match list {
         List::Known(axes) if !axes.is_empty() => axes,
         List::Unknown(count) => {
-            // More than one may be the same one.
+            // Several axes may be the same one.
             let rank = shape.len().checked_sub(count.filter(|&n| n == 1)?)?;
             let shape = cx.fresh_shape(0, rank);
             cx.set_shape(0, shape);
@@ -235,7 +235,7 @@ fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     keep_elements(cx)
 }
 
-/// Axes are those of the output.
+/// Axes refer to the output.
 fn unsqueeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     let input = cx.shape(0)?;
     let axes = match AXES.list(cx) {

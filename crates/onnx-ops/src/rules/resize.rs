@@ -1,4 +1,4 @@
-//! Images: resizing and sampling them, and reading them.
+//! Image operators: resize, sample, decode.
 
 use super::axes::type_text;
 use super::fit::{Extent, choice, flag, hold};
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     row("Upsample", 9, upsample_9),
 ];
 
-/// `extent * scale`, rounded down, as it is calculated: with floats of 32 bits.
+/// `extent * scale`, rounded down, as computed by the operator in 32-bit floats.
 fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
     if scale == 1.0 {
         return Some(extent);
@@ -28,7 +28,7 @@ fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
         let product = (n as f32 * scale).floor();
         return (0.0..=MOST).contains(&product).then_some(Dim::Const(product as i64));
     }
-    // Exact for all extents that an image has, if the scale is a fraction of small numbers.
+    // Exact for all sizes of images, if the scale is a fraction of small numbers.
     let denominator = (0..=6).map(|bits| 1_i64 << bits).find(|&d| (scale * d as f32).fract() == 0.0)?;
     let numerator = scale * denominator as f32;
     if !(1.0..=64.0).contains(&numerator) {
@@ -38,10 +38,10 @@ fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
     Some(dims.floor_div(product, Dim::Const(denominator)))
 }
 
-/// Extents up to here are exact as floats of 64 bits.
+/// Sizes up to this are exact in 64-bit floats.
 const MOST: f32 = 9.0e15;
 
-/// Sets the output to the input, each axis scaled. Where a scale is not known, or what it gives, the extent is
+/// Scales each axis of the input. If a scale or its result is unknown, the dimension is
 /// anonymous.
 fn scale_all(cx: &mut NodeCx<'_, '_>, shape: &[Dim], scales: &[Option<f32>]) {
     let output: Shape = shape
@@ -115,7 +115,7 @@ fn by_scales(cx: &mut NodeCx<'_, '_>, input: usize, least: f32) -> Infer {
     Some(())
 }
 
-/// The rank of the first input, or the length of another one that has an element for each axis.
+/// The rank of the first input, or the length of another input with an element for each axis.
 fn rank_by(cx: &mut NodeCx<'_, '_>, lists: &[usize]) -> Option<usize> {
     if let Some(rank) = cx.rank(0) {
         return Some(rank);
@@ -123,13 +123,13 @@ fn rank_by(cx: &mut NodeCx<'_, '_>, lists: &[usize]) -> Option<usize> {
     lists.iter().find_map(|&input| cx.extents_of(input).map(|list| list.len()).filter(|&len| len > 0))
 }
 
-/// Holds that a list has an element for each axis that is resized.
+/// Checks that a list has an element for each resized axis.
 fn hold_len(cx: &mut NodeCx<'_, '_>, input: usize, axes: usize) -> Infer {
     let count = Dim::Const(i64::try_from(axes).ok()?);
     hold(cx, input, &mut [&mut Extent::of_input("number of axes", 0, count)])
 }
 
-/// The elements of `scales`, which are positive and not below `least`.
+/// The elements of `scales`, which must be positive and at least `least`.
 fn scales(cx: &mut NodeCx<'_, '_>, input: usize, axes: usize, least: f32) -> Option<Vec<Option<f32>>> {
     let Some(value) = cx.value(input) else { return Some(vec![None; axes]) };
     let scales: Vec<Option<f32>> = value.elems.iter().map(|e| e.number().map(|x| x as f32)).collect();
@@ -151,7 +151,7 @@ const COORDINATES: &[&str] = &[
     "tf_crop_and_resize",
 ];
 
-/// `X, roi, scales, sizes`, of which one of the last two is given and not empty, for all axes or for `axes`.
+/// `X, roi, scales, sizes`: one of the last two is given and not empty, for all axes or for `axes`.
 fn resize(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "mode", &["nearest", "linear", "cubic"])?;
     choice(cx, "nearest_mode", &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])?;
@@ -161,7 +161,7 @@ fn resize(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axes = if cx.has_attr("axes") { Some(cx.ints("axes")) } else { None };
     let rank = match (cx.rank(0), &axes) {
         (Some(rank), _) => rank,
-        // Without axes, there is an element for each.
+        // Without `axes`, there is an element for each axis.
         (None, None) => rank_by(cx, &[input])?,
         (None, Some(_)) => return None,
     };
@@ -189,14 +189,14 @@ fn resize(cx: &mut NodeCx<'_, '_>) -> Infer {
     };
     let list = scales(cx, input, axes.len(), 0.0)?;
     for (i, (&axis, scale)) in axes.iter().zip(list).enumerate() {
-        // The documentation counts the region of interest, implementations do not.
+        // The documentation uses the region of interest, implementations do not.
         all[axis] = scale.filter(|_| !is_crop || is_whole(cx, axes.len(), i));
     }
     scale_all(cx, &shape, &all);
     Some(())
 }
 
-/// Of the output, nothing is known but the rank.
+/// Only the rank of the output is known.
 fn same_rank(cx: &mut NodeCx<'_, '_>) -> Infer {
     let rank = cx.rank(0)?;
     let output = cx.fresh_shape(0, rank);
@@ -204,13 +204,13 @@ fn same_rank(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Whether the region of interest is all of an axis.
+/// Whether the region of interest covers a whole axis.
 fn is_whole(cx: &NodeCx<'_, '_>, axes: usize, i: usize) -> bool {
     let number = |i: usize| cx.value(1).and_then(|roi| roi.elems.get(i)?.number());
     number(i) == Some(0.0) && number(i + axes) == Some(1.0)
 }
 
-/// Which of two lists is given and not empty: one must be. `None` inside if that is not known.
+/// The one of two lists that is given and not empty; reports if there is none. `None` inside if that is unknown.
 fn list(cx: &mut NodeCx<'_, '_>, first: usize, second: usize) -> Option<Option<usize>> {
     let is_given = |cx: &mut NodeCx<'_, '_>, input: usize| {
         if !cx.has_input(input) {
@@ -242,7 +242,7 @@ fn list(cx: &mut NodeCx<'_, '_>, first: usize, second: usize) -> Option<Option<u
     }
 }
 
-/// The extents are given, or a bound for them.
+/// The sizes are given, or a bound for them.
 fn by_sizes(cx: &mut NodeCx<'_, '_>, mut shape: Shape, axes: &[usize]) -> Infer {
     let sizes = cx.extents_of(3).filter(|sizes| sizes.len() == axes.len());
     let policy = cx.string("keep_aspect_ratio_policy").map(std::borrow::Cow::into_owned);
@@ -265,7 +265,7 @@ fn by_sizes(cx: &mut NodeCx<'_, '_>, mut shape: Shape, axes: &[usize]) -> Infer 
     Some(())
 }
 
-/// The extents of an output in the proportions of the input, where all are known.
+/// The sizes that keep the proportions of the input, if all are known.
 fn fitted(shape: &[Dim], axes: &[usize], sizes: &[Dim], better: fn(f32, f32) -> f32) -> Option<Shape> {
     let number = |dim: Dim| match dim {
         Dim::Const(n @ 1..=0x00FF_FFFF) => Some(n as f32),
@@ -280,7 +280,7 @@ fn fitted(shape: &[Dim], axes: &[usize], sizes: &[Dim], better: fn(f32, f32) -> 
     axes.iter().map(|&axis| Some(Dim::Const((number(shape[axis])? * scale + 0.5).floor() as i64))).collect()
 }
 
-/// `X` of `N, C, …` and positions in it, to `N, C` and as many positions.
+/// `X` of `N, C, …` and a grid of positions, to `N, C` and the number of positions.
 fn grid_sample(cx: &mut NodeCx<'_, '_>) -> Infer {
     let modes: &[&str] =
         if cx.since() < 20 { &["bilinear", "nearest", "bicubic"] } else { &["linear", "nearest", "cubic"] };
@@ -309,7 +309,7 @@ fn grid_sample(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `theta` of `N, 2, 3` and a size of `N, C, H, W` to `N, H, W, 2`; the same with one more.
+/// `theta` of `N, 2, 3` and a size of `N, C, H, W` to `N, H, W, 2`; likewise with one more axis.
 fn affine_grid(cx: &mut NodeCx<'_, '_>) -> Infer {
     flag(cx, "align_corners")?;
     let size = cx.extents_of(1);
@@ -346,7 +346,7 @@ fn affine_grid(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Height, width and channels are in the file; it may even be none.
+/// Height, width and channels depend on the file.
 fn image_decoder(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "pixel_format", &["RGB", "BGR", "Grayscale"])?;
     if cx.rank(0).is_some() {

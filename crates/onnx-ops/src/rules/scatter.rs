@@ -1,4 +1,4 @@
-//! Operators that write elements to the places that indices say. The output has the shape of the data.
+//! Operators that write elements at indices. The output has the shape of the data.
 
 use super::broadcast::conflict;
 use super::elementwise::{extent, larger, smaller};
@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     row("TensorScatter", 24, tensor_scatter),
 ];
 
-/// How an update goes with what is there; `None` where a caller decides.
+/// The reduction of updates with existing elements; `None` if the caller decides.
 fn reduction(cx: &mut NodeCx<'_, '_>) -> Option<Option<&'static str>> {
     let reductions: &[&'static str] = match cx.schema().attr("reduction") {
         None => return Some(Some("none")),
@@ -95,7 +95,7 @@ fn offset(value: &Value, at: &[usize]) -> Option<i64> {
     i64::try_from(offset).ok()
 }
 
-/// Writes updates to their places, of which all must be known.
+/// Writes updates at their positions, all of which must be known.
 fn write(
     cx: &mut NodeCx<'_, '_>,
     value: &mut Value,
@@ -115,7 +115,7 @@ fn write(
     Some(())
 }
 
-/// The last axis of the indices says positions along the first axes of the data; an update is what lies there.
+/// The last axis of the indices holds positions along the first axes of the data; an update is a slice at such a position.
 fn scatter_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     let reduction = reduction(cx)?;
     let data = cx.shape_of_ranks(0, 1, None)?;
@@ -155,7 +155,7 @@ fn scatter_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     write(cx, &mut value, &places, &updates, reduction?)
 }
 
-/// Updates are like the data but for the axis, of which they have no more.
+/// Updates have the shape of the data except for the axis, where they may be smaller.
 fn tensor_scatter(cx: &mut NodeCx<'_, '_>) -> Infer {
     if cx.string("mode").is_some() {
         cx.one_of("mode", &["linear", "circular"])?;

@@ -1,4 +1,4 @@
-//! Operators that choose elements by what they are. How many there are often depends on the data.
+//! Operators that select elements by value. The number of results often depends on the data.
 
 use super::elementwise::{boolean, extent};
 use super::{Row, row};
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     row("Unique", 11, unique),
 ];
 
-/// As many as there are trues in the condition, along an axis or of all elements.
+/// Selects the elements whose condition is true, along an axis or of all elements.
 fn compress(cx: &mut NodeCx<'_, '_>) -> Infer {
     let has_axis = cx.has_attr("axis");
     if !has_axis {
@@ -29,7 +29,7 @@ fn compress(cx: &mut NodeCx<'_, '_>) -> Infer {
         .and_then(|condition| condition.elems.iter().map(|&e| boolean(e)).collect::<Option<Vec<bool>>>());
     let count = |of: Dim| {
         let chosen = chosen.as_ref()?;
-        // What lies behind the extent is not counted; an extent that is not known may be smaller.
+        // The condition may be longer than the axis; an unknown size may be smaller.
         let end = match of {
             Dim::Const(n) => usize::try_from(n).ok()?.min(chosen.len()),
             Dim::Unknown | Dim::Expr(_) if !chosen.contains(&true) => 0,
@@ -58,7 +58,7 @@ fn compress(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// A column of positions for each element that is not 0.
+/// A column of indices for each nonzero element.
 fn non_zero(cx: &mut NodeCx<'_, '_>) -> Infer {
     let count = cx.fresh(0);
     cx.set_shape(0, [Dim::Unknown, count]);
@@ -93,7 +93,7 @@ fn non_zero(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Values, positions of their first occurrences, which of them each element is, and how often each occurs.
+/// Unique values, indices of their first occurrences, inverse indices, and counts.
 fn unique(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(sorted) = cx.int("sorted")
         && !(0..=1).contains(&sorted)
@@ -172,7 +172,7 @@ fn top_k(cx: &mut NodeCx<'_, '_>) -> Infer {
     top_elements(cx, axis, count)
 }
 
-/// The elements and their positions, for one axis.
+/// The greatest elements and their positions, for rank 1.
 fn top_elements(cx: &mut NodeCx<'_, '_>, axis: usize, count: Dim) -> Infer {
     let value = cx.value(0)?;
     if value.dims.len() != 1 || axis != 0 {
@@ -184,7 +184,7 @@ fn top_elements(cx: &mut NodeCx<'_, '_>, axis: usize, count: Dim) -> Infer {
     }
     let numbers = value.numbers()?;
     let mut order: Vec<usize> = (0..numbers.len()).collect();
-    // Of equal elements, the first one is first.
+    // Equal elements keep their order.
     order.sort_by(|&a, &b| {
         let order = numbers[a].partial_cmp(&numbers[b]).unwrap_or(Ordering::Equal);
         if is_largest { order.reverse() } else { order }
@@ -202,7 +202,7 @@ fn top_elements(cx: &mut NodeCx<'_, '_>, axis: usize, count: Dim) -> Infer {
     Some(())
 }
 
-/// Triples of a batch, a class and a box.
+/// Triples of batch, class and box indices.
 fn non_max_suppression(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(form) = cx.int("center_point_box")
         && !(0..=1).contains(&form)

@@ -1,6 +1,6 @@
 //! Sequences of tensors.
 //!
-//! The type of a sequence says what holds for each element, so an extent in it that is no symbol of the model is
+//! The type of a sequence holds for each element, so a dimension that is not a symbol of the model is
 //! unknown: two elements may differ in it.
 
 use super::control::single;
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
     row("SplitToSequence", 11, split),
 ];
 
-/// What is known of the elements of a sequence.
+/// The common type of the elements of a sequence.
 fn element(cx: &NodeCx<'_, '_>, i: usize) -> Option<Ty> {
     match cx.ty(i) {
         Ty::Sequence(inner) => Some((**inner).clone()),
@@ -34,7 +34,7 @@ fn set_sequence(cx: &mut NodeCx<'_, '_>, element: Ty) -> Infer {
     Some(())
 }
 
-/// What holds for a tensor that is one of two.
+/// The join of two tensor types.
 fn either(cx: &mut NodeCx<'_, '_>, a: Ty, b: Ty) -> Ty {
     cx.either(&Fact::of(a), &Fact::of(b)).ty
 }
@@ -152,7 +152,7 @@ fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     set_sequence(cx, Ty::Tensor(TensorTy { elem, shape: Some(shape) }))
 }
 
-/// The extent that all chunks have, if there is one.
+/// The common size of all chunks, if there is one.
 fn chunk(cx: &mut NodeCx<'_, '_>, whole: Dim) -> Option<Dim> {
     let Some(sizes) = cx.shape_of_ranks(1, 0, Some(1)) else {
         return cx.rank(1).is_none().then_some(Dim::Unknown);

@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
     row("STFT", 17, stft),
 ];
 
-/// The number that a scalar input holds, which is at least `least`; anonymous where it depends on data.
+/// The number in a scalar input, at least `least`; anonymous if it depends on data.
 fn count(cx: &mut NodeCx<'_, '_>, input: usize, least: i64) -> Option<Dim> {
     if cx.rank(input).is_some() {
         cx.shape_of_rank(input, 0)?;
@@ -32,7 +32,7 @@ fn count(cx: &mut NodeCx<'_, '_>, input: usize, least: i64) -> Option<Dim> {
     Some(if known == Dim::Unknown { cx.fresh(0) } else { known })
 }
 
-/// Sets the element type that `output_datatype` names.
+/// Sets the element type in `output_datatype`.
 fn output_datatype(cx: &mut NodeCx<'_, '_>) -> Infer {
     let Some(number) = cx.int("output_datatype") else { return Some(()) };
     let elem = cx.elem_attr("output_datatype");
@@ -67,7 +67,7 @@ fn mel(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Of a transform of real numbers, the frequencies that differ.
+/// The distinct frequencies of a transform of real numbers.
 fn one_sided(cx: &mut NodeCx<'_, '_>, length: Dim) -> Dim {
     let half = cx.dims().floor_div(length, Dim::Const(2));
     cx.dims().add(half, Dim::Const(1))
@@ -91,7 +91,7 @@ fn dft(cx: &mut NodeCx<'_, '_>) -> Infer {
     transform(cx, axis, "axis")
 }
 
-/// `input, dft_length` of which the last axis holds the parts of complex numbers.
+/// `input, dft_length`; the last axis of the input holds real and imaginary parts.
 fn transform(cx: &mut NodeCx<'_, '_>, axis: Option<i64>, name: &str) -> Infer {
     flag(cx, "inverse")?;
     flag(cx, "onesided")?;
@@ -113,7 +113,7 @@ fn transform(cx: &mut NodeCx<'_, '_>, axis: Option<i64>, name: &str) -> Infer {
         None => Dim::Unknown,
     };
     let Some(axis) = axis else {
-        // Nobody knows which axis changes, if one does.
+        // It is unknown which axis changes, if one does.
         if given.is_some() || one_sided_of != Some(0) {
             for dim in &mut output[..rank - 1] {
                 *dim = cx.fresh(0);
@@ -143,7 +143,7 @@ fn transform(cx: &mut NodeCx<'_, '_>, axis: Option<i64>, name: &str) -> Infer {
     Some(())
 }
 
-/// The input is real or complex; one-sided transforms go from one to the other.
+/// The input is real or complex; one-sided transforms convert between the two.
 fn complex_parts(cx: &mut NodeCx<'_, '_>, parts: Dim, inverse: Option<i64>, one_sided: Option<i64>) -> Infer {
     let Some(parts) = cx.dims().as_const(parts) else { return Some(()) };
     let message = match (inverse, one_sided) {
@@ -164,7 +164,7 @@ fn stft(cx: &mut NodeCx<'_, '_>) -> Infer {
     flag(cx, "onesided")?;
     let step = count(cx, 1, 1)?;
     let signal = match cx.rank(0) {
-        // Real signals are taken without the last axis, too.
+        // Real signals may omit the last axis.
         Some(_) => Some(cx.shape_of_ranks(0, 2, Some(3))?),
         None => None,
     };

@@ -1,4 +1,4 @@
-//! Operators that go back from the places of a window to what it slid over.
+//! Inverse window operators: transposed convolution, unpooling, col2im.
 
 use super::axes::type_text;
 use super::conv::{Operands, group};
@@ -34,7 +34,7 @@ fn conv_transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
 }
 
 /// `stride * (extent - 1) + output_padding + span - pads`, or the attribute `output_shape`, or with `auto_pad`
-/// `stride * extent`, if there is that much to cut off.
+/// `stride * extent`, if the result is large enough.
 fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<Shape> {
     let axes = kernel.len();
     let strides = list_of(cx, "strides", axes, 1, 1)?;
@@ -93,13 +93,13 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
     Some(output)
 }
 
-/// The extents that an input holds; those that depend on data are anonymous. `None` if not even their number is known.
+/// The shape in an input; dimensions that depend on data are anonymous. `None` if the rank is unknown.
 fn said(cx: &mut NodeCx<'_, '_>, input: usize) -> Option<Shape> {
     let extents = cx.extents_of(input)?;
     Some(extents.into_iter().map(|d| if d == Dim::Unknown { cx.fresh(0) } else { d }).collect())
 }
 
-/// `X, I, output_shape`: `stride * (extent - 1) + kernel - pads`, or what the third input says.
+/// `X, I, output_shape`: `stride * (extent - 1) + kernel - pads`, or the third input.
 fn max_unpool(cx: &mut NodeCx<'_, '_>) -> Infer {
     let input = same_shapes(cx, &[0, 1]);
     if let Some(input) = &input
@@ -147,7 +147,7 @@ fn max_unpool(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `N, C * product(block_shape), L` to `N, C, image_shape…`, where the block has `L` places in the image.
+/// `N, C * product(block_shape), L` to `N, C, image_shape…`, where the block has `L` positions in the image.
 fn col2im(cx: &mut NodeCx<'_, '_>) -> Infer {
     let input = match cx.rank(0) {
         Some(_) => cx.shape_of_rank(0, 3)?,

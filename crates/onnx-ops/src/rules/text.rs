@@ -1,4 +1,4 @@
-//! Operators on strings.
+//! String operators.
 
 use super::broadcast::broadcast;
 use super::control::counted;
@@ -36,7 +36,7 @@ fn normalize(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The parts of each string, padded to the longest list, and how many each has.
+/// The parts of each string, padded to the longest list, and their number.
 fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape(0)?;
     let parts = cx.fresh(0);
@@ -45,7 +45,7 @@ fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `TfIdfVectorizer`: `[C]` or `[N,C]`; an axis of n-grams takes the place of the last one.
+/// `TfIdfVectorizer`: `[C]` or `[N,C]`; an axis of n-grams replaces the last one.
 fn count_grams(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.one_of("mode", &["TF", "IDF", "TFIDF"])?;
     let shape = cx.shape_of_ranks(0, 1, Some(2));
@@ -84,7 +84,7 @@ fn count_grams(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Holds that the pool has an n-gram for each index: `ngram_counts` says where those of each length begin.
+/// Checks that the pool has an n-gram for each index: `ngram_counts` holds the start of each length.
 fn pool(cx: &mut NodeCx<'_, '_>, indexes: usize, most: i64) -> Infer {
     let (name, len, elem) = match (cx.has_attr("pool_strings"), cx.has_attr("pool_int64s")) {
         (true, false) => ("pool_strings", cx.list_len("pool_strings")?, true),

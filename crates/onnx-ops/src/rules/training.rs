@@ -1,4 +1,4 @@
-//! Steps of optimisers, and gradients (ai.onnx.preview.training).
+//! Optimizer steps and gradients (ai.onnx.preview.training).
 
 use super::Row;
 use super::fit::choice;
@@ -32,8 +32,8 @@ fn momentum(cx: &mut NodeCx<'_, '_>) -> Infer {
     step(cx, &["tensor", "gradient", "momentum"])
 }
 
-/// The rate and the count of updates are scalars; then come as many inputs of each kind. Outputs are all but the
-/// gradients, each of the type of its tensor.
+/// The rate and the update count are scalars; then come the inputs of each kind. Outputs are all but the
+/// gradients, each with the type of its tensor.
 fn step(cx: &mut NodeCx<'_, '_>, kinds: &[&str]) -> Infer {
     const SCALARS: usize = 2;
     let inputs = cx.input_count().checked_sub(SCALARS)?;
@@ -53,7 +53,7 @@ fn step(cx: &mut NodeCx<'_, '_>, kinds: &[&str]) -> Infer {
         let inputs: Vec<Ty> =
             (0..kinds.len()).map(|kind| cx.ty(SCALARS + kind * count + at).clone()).collect();
         let all = inputs.iter().try_fold(Ty::Unknown, |ty, other| cx.meet(&ty, other));
-        // Gradients have no output.
+        // Gradients are not outputs.
         let kept = inputs.iter().enumerate().filter(|(kind, _)| *kind != 1).map(|(_, ty)| ty);
         for (kind, own) in kept.enumerate() {
             cx.set_ty(kind * count + at, all.as_ref().unwrap_or(own).clone());
@@ -62,7 +62,7 @@ fn step(cx: &mut NodeCx<'_, '_>, kinds: &[&str]) -> Infer {
     Some(())
 }
 
-/// An output for each name of `xs`, of the type of the input in its place.
+/// An output for each name of `xs`, with the type of the corresponding input.
 fn gradient(cx: &mut NodeCx<'_, '_>) -> Infer {
     let xs = cx.strings("xs")?;
     let zs = if cx.has_attr("zs") { cx.strings("zs")? } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! Operators that move and repeat elements as a whole.
+//! Operators that rearrange and repeat elements.
 
 use super::axes::{Param, int_or};
 use super::broadcast::conflict;
@@ -61,7 +61,7 @@ fn to_i64(n: usize) -> Option<i64> {
     i64::try_from(n).ok()
 }
 
-/// Both ways: an axis of the target that is 1 leaves that of the input.
+/// Bidirectional: a size of 1 in the target keeps that of the input.
 fn expand(cx: &mut NodeCx<'_, '_>) -> Infer {
     let target = super::shape::shape_operand(cx, 1)?;
     let input = cx.shape(0)?;
@@ -145,7 +145,7 @@ fn tile(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Checks `mode`, where the version has it, and gives the edge of a block.
+/// Checks `mode`, if the version has it, and returns the block size.
 fn block_size(cx: &mut NodeCx<'_, '_>) -> Option<i64> {
     if cx.schema().attr("mode").is_some() && cx.string("mode").is_some() {
         cx.one_of("mode", &["DCR", "CRD"])?;
@@ -157,7 +157,7 @@ fn block_size(cx: &mut NodeCx<'_, '_>) -> Option<i64> {
     Some(size)
 }
 
-/// The quotient of an extent; one that is not divisible is told of.
+/// The quotient of a size; reports one that is not divisible.
 fn blocks(cx: &mut NodeCx<'_, '_>, axis: usize, extent: Dim, size: Dim) -> Option<Dim> {
     if let (Dim::Const(n), Dim::Const(size)) = (extent, size)
         && n % size != 0
@@ -195,7 +195,7 @@ fn space_to_depth(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// One of the first two axes is time, the other one the batch, for each of which there is a length.
+/// One of the first two axes is time, the other one the batch; there is a length for each element of the batch.
 fn reverse_sequence(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (time, batch) = (int_or(cx, "time_axis", 0), int_or(cx, "batch_axis", 1));
     for (name, axis) in [("time_axis", time), ("batch_axis", batch)] {

@@ -140,7 +140,7 @@ pub struct ValueInfoProto {
 /// One application of an operator or of a model-local function.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct NodeProto {
-    /// Names of values. An empty one stands for an optional operand that is left out.
+    /// Names of values. An empty one stands for an optional operand that is omitted.
     #[prost(bytes = "bytes", repeated, tag = "1")]
     pub input: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
     #[prost(bytes = "bytes", repeated, tag = "2")]

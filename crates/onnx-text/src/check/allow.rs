@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A code is said by its id, name or rule; what follows the parenthesis is for people. Errors stay: a model with one is
-//! wrong whatever its author says. What is said and means nothing, or allows what is not there, is told of on the level
+//! wrong whatever its author says. What is said and means nothing, or allows what is not there, is reported on the level
 //! `strict`.
 
 use crate::ast::{self, Node, ValueInfo};

@@ -1,4 +1,4 @@
-//! Spellings of other languages that are recognised, so that each is one mistake with the right spelling as its help.
+//! Spellings of other languages that are recognized, so that each is one mistake with the right spelling as its help.
 //!
 //! Strings in single, curly or back quotes, comments of other languages, `->`, `→`, `;` for `,`, and numbers such as
 //! `.5`, `+1`, `0x10`, `1_000` or `1.5f`.

@@ -176,7 +176,7 @@ impl Cx<'_> {
         Some(self.function(&mut set.model, &function))
     }
 
-    /// Tells of fields that are about something that the operator does not have.
+    /// Reports fields that are about something that the operator does not have.
     fn needless(&mut self, tree: &ast::Operator, header: &List<Field>) {
         for field in &header.items {
             let key = self.text(field.key);

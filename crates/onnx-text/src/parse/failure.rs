@@ -152,13 +152,13 @@ pub(super) enum Problem {
     WrongBracket,
     /// `= >`
     SplitArrow,
-    /// `=>` is left out.
+    /// `=>` is omitted.
     MissingArrow,
     /// Something else stands where `=>` belongs.
     WrongArrow,
-    /// `=` is left out.
+    /// `=` is omitted.
     MissingEquals,
-    /// `:` is left out.
+    /// `:` is omitted.
     MissingColon,
     /// `=` where `:` belongs.
     EqualsForColon,

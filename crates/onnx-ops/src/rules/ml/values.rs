@@ -1,4 +1,4 @@
-//! Operators that prepare values: encode, scale, fill in, and turn maps to tensors and back.
+//! Operators that prepare values: encode, scale, impute, and convert between maps and tensors.
 
 use super::{counted, len, one_attr, same_len};
 use crate::dims::Dim;
@@ -7,12 +7,12 @@ use crate::rules::elementwise::same_shape;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};
 
-/// The output is like the input.
+/// The output has the type and shape of the input.
 pub(super) fn same(cx: &mut NodeCx<'_, '_>) -> Infer {
     same_shape(cx)
 }
 
-/// `ArrayFeatureExtractor`: columns by their numbers. A list counts as one row.
+/// `ArrayFeatureExtractor`: selects columns by index. A tensor of rank 1 is one row.
 pub(super) fn extract(cx: &mut NodeCx<'_, '_>) -> Infer {
     let columns = cx.shape(1).map_or(Dim::Unknown, |shape| cx.dims().product(&shape));
     let mut shape = cx.shape_of_ranks(0, 1, None)?;
@@ -89,7 +89,7 @@ pub(super) fn encode(cx: &mut NodeCx<'_, '_>) -> Infer {
     same_shape(cx)
 }
 
-/// The element type that an attribute of `LabelEncoder` is for.
+/// The element type of an attribute of `LabelEncoder`.
 fn elem_of(cx: &NodeCx<'_, '_>, name: &str) -> Option<ElemType> {
     Some(match name.split_once('_')?.1 {
         "floats" => ElemType::FLOAT,
@@ -116,7 +116,7 @@ pub(super) fn vectorize_map(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `FeatureVectorizer`: columns of all inputs side by side. A list counts as one row.
+/// `FeatureVectorizer`: concatenates the columns of all inputs. A tensor of rank 1 is one row.
 pub(super) fn features(cx: &mut NodeCx<'_, '_>) -> Infer {
     let inputs = cx.input_count();
     let given = if cx.has_attr("inputdimensions") { Some(cx.ints("inputdimensions")?) } else { None };
@@ -153,7 +153,7 @@ pub(super) fn features(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Holds that a list has one element, or one for each column of the input.
+/// Checks that a list has one element, or one for each column of the input.
 fn per_column(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     let count = len(cx, name)?;
     let Some(Dim::Const(columns)) = cx.shape(0).filter(|s| s.len() <= 2).and_then(|s| s.last().copied())
@@ -190,7 +190,7 @@ pub(super) fn normalize(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `OneHotEncoder`: an axis of categories is added.
+/// `OneHotEncoder`: adds an axis of categories.
 pub(super) fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
     let name = one_attr(cx, &["cats_int64s", "cats_strings"])?;
     if let Some(elem) = cx.elem(0)
@@ -215,7 +215,7 @@ pub(super) fn scale(cx: &mut NodeCx<'_, '_>) -> Infer {
     same_shape(cx)
 }
 
-/// `ZipMap`: a map for each row, from labels to the columns.
+/// `ZipMap`: a map for each row, from labels to values.
 pub(super) fn zip(cx: &mut NodeCx<'_, '_>) -> Infer {
     let name = one_attr(cx, &["classlabels_int64s", "classlabels_strings"])?;
     let key = if name == "classlabels_int64s" { ElemType::INT64 } else { ElemType::STRING };
