@@ -344,7 +344,7 @@ mod tests {
             ("{'descr': '<f3', 'fortran_order': False, 'shape': (2,), }", &[], "f3"),
             ("{'descr': '<U0', 'fortran_order': False, 'shape': (99999999999,), }", &[], "more elements"),
             ("{'fortran_order': False, 'shape': (2,), }", &[], "no `descr`"),
-            ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } 7", &[0; 4], "behind"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } 7", &[0; 4], "unexpected text"),
         ] {
             let error = format!("{:#}", read(&file(header, data), None).unwrap_err());
             assert!(error.contains(why), "{error}");

@@ -338,7 +338,7 @@ mod tests {
             calling(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>())
         };
         assert_eq!(findings(&chain(100)), [""; 0]);
-        let expected = ["E0804 a chain of 101 calls begins with function `l.f0`, more than 100"];
+        let expected = ["E0804 function `l.f0` begins a chain of 101 calls: at most 100 are allowed"];
         assert_eq!(findings(&chain(101)), expected);
         assert_eq!(findings(&chain(5000)).len(), 1);
     }

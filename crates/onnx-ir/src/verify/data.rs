@@ -21,7 +21,7 @@ use crate::types::ElemType;
 /// // map() {keys = [1]}
 /// let data = Data::Map(MapData { keys: vec![1], ..MapData::default() });
 /// let found = verify_data(&data, &Names::new(), &VerifyOptions::default());
-/// assert_eq!(found[0].message, "the map does not say the type of its keys");
+/// assert_eq!(found[0].message, "the map has no key type");
 /// ```
 pub fn verify_data(data: &Data, names: &Names, options: &VerifyOptions) -> Vec<Diagnostic> {
     // The rules on tensors are about those of a model.
@@ -213,10 +213,10 @@ mod tests {
         is(FLOATS, vec![Data::Tensor(float())], "");
         is(FLOATS, vec![], "");
         is(Some(DataKind::UNDEFINED), vec![], "");
-        is(None, vec![Data::Tensor(float())], "does not say the kind of its elements");
-        is(Some(DataKind(9)), vec![], "has elements of kind 9, which does not exist");
+        is(None, vec![Data::Tensor(float())], "has no element kind");
+        is(Some(DataKind(9)), vec![], "has the unknown element kind 9");
         let inner = Data::Sequence(sequence(FLOATS, vec![]));
-        is(FLOATS, vec![Data::Tensor(float()), inner], "is a sequence of `tensor` and has a `seq`");
+        is(FLOATS, vec![Data::Tensor(float()), inner], "is a sequence of `tensor`, but holds a `seq`");
     }
 
     #[test]
@@ -239,11 +239,11 @@ mod tests {
         };
         is(ElemType::INT64, &[1, 2], &[], 2, "");
         is(ElemType::STRING, &[], &["a"], 1, "");
-        is(ElemType::INT64, &[1, 2], &[], 1, "has 2 keys and 1 value");
+        is(ElemType::INT64, &[1, 2], &[], 1, "has 2 keys, but 1 value");
         is(ElemType::INT64, &[1], &["a"], 1, "has keys in both `keys` and `string_keys`");
-        is(ElemType::STRING, &[1], &[], 1, "has keys of type `string` in `keys`, not in `string_keys`");
-        is(ElemType::FLOAT, &[1], &[], 1, "has keys of type `float`, neither integers nor strings");
-        is(ElemType::UNDEFINED, &[1], &[], 1, "does not say the type of its keys");
+        is(ElemType::STRING, &[1], &[], 1, "has its `string` keys in `keys`: expected them in `string_keys`");
+        is(ElemType::FLOAT, &[1], &[], 1, "has the key type `float`: expected an integer type or string");
+        is(ElemType::UNDEFINED, &[1], &[], 1, "has no key type");
     }
 
     #[test]
@@ -263,12 +263,12 @@ mod tests {
         is(FLOATS, vec![tensor()], "");
         is(FLOATS, vec![], "");
         is(Some(DataKind::UNDEFINED), vec![], "");
-        is(None, vec![], "does not say the kind of its value");
-        is(Some(DataKind::UNDEFINED), vec![tensor()], "says that it holds nothing and holds a `tensor`");
-        is(Some(DataKind::SEQUENCE), vec![tensor()], "is an optional of `seq` and holds a `tensor`");
-        is(Some(DataKind(9)), vec![], "has a value of kind 9, which does not exist");
+        is(None, vec![], "has no value kind");
+        is(Some(DataKind::UNDEFINED), vec![tensor()], "is marked as empty, but holds a `tensor`");
+        is(Some(DataKind::SEQUENCE), vec![tensor()], "is an optional of `seq`, but holds a `tensor`");
+        is(Some(DataKind(9)), vec![], "has the unknown value kind 9");
         let inner = Data::Sequence(sequence(FLOATS, vec![]));
-        is(FLOATS, vec![tensor(), inner], "holds 2 values");
+        is(FLOATS, vec![tensor(), inner], "holds 2 values: expected at most one");
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         let found = findings(Data::Sequence(sequence(FLOATS, elements)));
         assert_eq!(
             found,
-            ["Entity(Data(2)) E0505 a tensor without a name has 1 value, but `float[2]` takes 2"]
+            ["Entity(Data(2)) E0505 a tensor without a name has 1 value, but `float[2]` needs 2"]
         );
         let sparse = SparseData { dims: [4].as_slice().into(), ..SparseData::default() };
         assert_eq!(

@@ -382,7 +382,7 @@ mod tests {
     fn graphs_nest_up_to_a_limit() {
         let model = |levels: usize| draft(|d| d.graph("g", &["c"], &["c"], |d| nested(d, levels)));
         assert_eq!(findings(&model(MAX_LEVELS - 2)), [""; 0]);
-        assert_eq!(findings(&model(MAX_LEVELS - 1)), ["E0212 graphs nest more than 32 deep"]);
+        assert_eq!(findings(&model(MAX_LEVELS - 1)), ["E0212 graphs nest more than 32 levels deep"]);
         assert_eq!(ids(&model(1000)), ["E0212"]);
     }
 }

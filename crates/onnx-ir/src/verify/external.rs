@@ -288,9 +288,12 @@ mod tests {
         assert_eq!(external(&[location, ("offset", "4096"), ("length", "8"), ("checksum", "0")]), [""; 0]);
         assert_eq!(
             external(&[location, ("offset", "-4")]),
-            ["invalid E0606 offset `-4` of `w`: expected a number of bytes"]
+            ["E0606 invalid offset `-4` of `w`: expected a number of bytes"]
         );
-        assert_eq!(external(&[location, ("length", "")]), ["E0606 length `` of `w` is no number of bytes"]);
+        assert_eq!(
+            external(&[location, ("length", "")]),
+            ["E0606 invalid length `` of `w`: expected a number of bytes"]
+        );
         assert_eq!(
             external(&[location, ("offset", "4")]),
             ["W0609 offset 4 of `w` is not a multiple of 4096"]

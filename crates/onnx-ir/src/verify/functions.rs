@@ -148,7 +148,10 @@ mod tests {
             std::iter::once("f").chain(names[..MOST - 1].iter().map(String::as_str)).collect();
         assert_eq!(findings(&with_functions(&names)), [""; 0]);
         let names: Vec<&str> = names.into_iter().chain(["more"]).collect();
-        assert_eq!(findings(&with_functions(&names)), ["E0804 model has 10001 functions, more than 10000"]);
+        assert_eq!(
+            findings(&with_functions(&names)),
+            ["E0804 model has 10001 functions: at most 10000 are allowed"]
+        );
     }
 
     #[test]

@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn versions_lie_in_what_is_published() {
         for (ir, message) in
-            [(99, "newest that is known is 14"), (0, "first version is 1"), (-1, "first version is 1")]
+            [(99, "newest known version is 14"), (0, "first version is 1"), (-1, "first version is 1")]
         {
             let mut model = relu();
             model.header.ir_version = Some(ir);
@@ -309,6 +309,6 @@ mod tests {
         model.main = None;
         model.header.model_version = Some(-5);
         assert_eq!(findings(&model), ["E0303 model has no graph", "W0324 negative `model_version` -5"]);
-        assert!(at_level(&relu(), super::super::Level::Strict)[0].starts_with("W0304 header does not state"));
+        assert!(at_level(&relu(), super::super::Level::Strict)[0].starts_with("W0304 header has no"));
     }
 }

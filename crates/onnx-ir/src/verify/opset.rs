@@ -21,7 +21,7 @@ mod signature;
 /// use onnx_ir::{OperatorSet, Signatures, VerifyOptions, verify_operator_set};
 ///
 /// let found = verify_operator_set(&OperatorSet::new(), &Signatures::default(), &VerifyOptions::default());
-/// assert_eq!(found[0].message, "the set does not begin with the magic `ONNXOPSET`");
+/// assert_eq!(found[0].message, "operator set does not begin with the magic `ONNXOPSET`");
 /// ```
 pub fn verify_operator_set(
     set: &OperatorSet,
@@ -210,7 +210,7 @@ mod tests {
         let found = verify_operator_set(&OperatorSet::new(), &Signatures::default(), &options);
         let messages: Vec<_> = found.iter().map(|d| d.message.as_str()).collect();
         let expected = [
-            "the set does not begin with the magic `ONNXOPSET`",
+            "operator set does not begin with the magic `ONNXOPSET`",
             "operator set has no `ir_version`",
             "operator set has no `opset_version`",
         ];

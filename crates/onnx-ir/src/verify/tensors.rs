@@ -359,17 +359,17 @@ mod tests {
 
     #[test]
     fn sizes_are_exact() {
-        assert_eq!(tensor(FLOAT, &[2], [raw(b"1234567")]), ["E0505 `w` has 7 bytes, but `float[2]` takes 8"]);
+        assert_eq!(tensor(FLOAT, &[2], [raw(b"1234567")]), ["E0505 `w` has 7 bytes, but `float[2]` needs 8"]);
         assert_eq!(
             tensor(FLOAT, &[1], [raw(b"12345678")]),
-            ["E0506 `w` has 8 bytes, but `float[1]` takes 4"]
+            ["E0506 `w` has 8 bytes, but `float[1]` needs 4"]
         );
         let complex = Payload::floats(vec![0.0; 5]);
-        let expected = ["E0505 `w` has 5 values, but `complex64[3]` takes 6"];
+        let expected = ["E0505 `w` has 5 values, but `complex64[3]` needs 6"];
         assert_eq!(tensor(ElemType::COMPLEX64.0, &[3], [complex]), expected);
         assert_eq!(
             tensor(ElemType::INT4.0, &[3], [raw(b"1")]),
-            ["E0505 `w` has 1 byte, but `int4[3]` takes 2"]
+            ["E0505 `w` has 1 byte, but `int4[3]` needs 2"]
         );
         assert_eq!(tensor(ElemType::INT4.0, &[3], [Payload::int32s(vec![1, 2])]), [""; 0]);
         let expected = ["E0507 `w` has 3 values, but `int4[3]` packs them into 2"];

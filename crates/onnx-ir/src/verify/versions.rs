@@ -230,7 +230,7 @@ mod tests {
                 });
             })
         };
-        let expected = ["IR version 10 is required for E0333 `int4`, but the model has 9"];
+        let expected = ["E0333 IR version 10 is required for `int4`, but the model has 9"];
         assert_eq!(old(model(ElemType::INT4), 9, 19), expected);
         assert_eq!(old(model(ElemType::INT4), 10, 21), [""; 0]);
         assert_eq!(old(model(ElemType::BFLOAT16), 3, 8).len(), 1);
@@ -250,12 +250,12 @@ mod tests {
         let optional = |t| TypeKind::Optional(Some(t));
         assert_eq!(
             old(model(optional), 7, 12),
-            ["IR version 8 is required for W0334 optional type, but the model has 7"]
+            ["W0334 IR version 8 is required for optional type, but the model has 7"]
         );
         let sequence = |t| TypeKind::Sequence(Some(t));
         assert_eq!(
             old(model(sequence), 5, 10),
-            ["IR version 6 is required for W0334 sequence type, but the model has 5"]
+            ["W0334 IR version 6 is required for sequence type, but the model has 5"]
         );
         let mut with_ml = model(sequence);
         with_ml.header.opset_imports[1].domain = Some(with_ml.names.intern("ai.onnx.ml"));
@@ -271,13 +271,13 @@ mod tests {
         opset(&mut model, 12);
         assert_eq!(
             old(model.clone(), 7, 12),
-            ["IR version 8 is required for W0335 functions, but the model has 7"]
+            ["W0335 IR version 8 is required for functions, but the model has 7"]
         );
         let name = model.names.intern("alpha");
         model.functions[f].attribute_defaults.push(crate::Attr::new(name, AttrValue::Float(1.0)));
         assert_eq!(
             old(model, 8, 12),
-            ["IR version 9 is required for W0335 `attribute_proto` of functions, but the model has 8"]
+            ["W0335 IR version 9 is required for `attribute_proto` of functions, but the model has 8"]
         );
     }
 
@@ -300,11 +300,11 @@ mod tests {
             .quantization
             .push(QuantizationAnnotation { tensor_name: Some(x), parameters: vec![] });
         let expected = [
-            "IR version 10 is required for W0336 `metadata_props` of graphs, but the model has 4",
-            "IR version 5 is required for W0336 `quantization_annotation`, but the model has 4",
-            "IR version 10 is required for W0336 `metadata_props` of nodes, but the model has 4",
-            "IR version 11 is required for W0336 `configuration`, but the model has 4",
-            "IR version 7 is required for W0336 `training_info`, but the model has 4",
+            "W0336 IR version 10 is required for `metadata_props` of graphs, but the model has 4",
+            "W0336 IR version 5 is required for `quantization_annotation`, but the model has 4",
+            "W0336 IR version 10 is required for `metadata_props` of nodes, but the model has 4",
+            "W0336 IR version 11 is required for `configuration`, but the model has 4",
+            "W0336 IR version 7 is required for `training_info`, but the model has 4",
         ];
         assert_eq!(old(model, 4, 9), expected);
     }
@@ -326,7 +326,7 @@ mod tests {
             });
         });
         let expected =
-            ["IR version 6 is required for W0336 `sparse_tensor` of attributes, but the model has 5"];
+            ["W0336 IR version 6 is required for `sparse_tensor` of attributes, but the model has 5"];
         assert_eq!(old(model, 5, 10), expected);
     }
 }

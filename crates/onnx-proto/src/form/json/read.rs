@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(error(r#"{"dims": [1, "x"]}"#), (Some(13), "`x` is not an integer".to_owned()));
         assert_eq!(
             error(r#"{"nme": "x"}"#),
-            (Some(1), "TensorProto has no field `nme`, but `name`".to_owned())
+            (Some(1), "TensorProto has no field `nme`; did you mean `name`?".to_owned())
         );
         assert_eq!(error("{\n \"dims\": 1}").0, Some(11));
         assert_eq!(error(r#"{"name": "x", "name": "y"}"#), (Some(14), "`name` occurs twice".to_owned()));

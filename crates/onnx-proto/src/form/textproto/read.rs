@@ -305,7 +305,7 @@ mod tests {
         let error = |text: &str| {
             tensor(text).map_err(|error| (error.offset.unwrap_or(0), error.message)).unwrap_err()
         };
-        assert_eq!(error("nme: 1"), (0, "TensorProto has no field `nme`, but `name`".to_owned()));
+        assert_eq!(error("nme: 1"), (0, "TensorProto has no field `nme`; did you mean `name`?".to_owned()));
         assert_eq!(error("name: 1"), (6, "expected a string, found `1`".to_owned()));
         assert_eq!(error("name \"x\""), (5, "expected `:`, found `\"`".to_owned()));
         assert_eq!(error("data_type: 1 data_type: 2"), (13, "`data_type` occurs twice".to_owned()));
