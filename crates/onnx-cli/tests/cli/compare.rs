@@ -60,7 +60,7 @@ fn the_first_difference_is_found() {
         "first difference: `b`, which `Add` (node `twice`) computes\n  \
          element [0] is 2 and 1: 1e0 absolute, 1e0 relative, 8388608 ULP; 2 of 2 elements differ\n  \
          cosine 0.983382, differences: median 8.0e0, p90 8.0e0, p99 8.0e0, max 8.0e0\n\
-         1 of 3 results are the same as those of far.onnxtxt\n"
+         1 of 3 results agree with far.onnxtxt\n"
     );
     let near = compare(&["near.onnxtxt", "--rtol", "0", "--atol", "0"], 1);
     assert!(

@@ -55,7 +55,7 @@ fn random_inputs_are_the_same_for_the_same_seed() {
     assert_eq!(done.code, 2);
     assert!(done.stderr.contains("input types have `N` of unknown size: add -D N=1"), "{}", done.stderr);
     let done = folder.run(&["run", "m.onnxtxt", "--random", "-D", "M=1"]);
-    assert!(done.stderr.contains("no input has the symbol `M`"), "{}", done.stderr);
+    assert!(done.stderr.contains("no input type contains the dimension `M`"), "{}", done.stderr);
 }
 
 /// The one finding of a run, as `place: error[…]: message`.
@@ -350,7 +350,7 @@ fn extents_are_solved_and_contradictions_refused() {
     let wrong = said(&["-D", "B=2", "-D", "B*2=5"], 2);
     assert!(wrong.contains("-D B*2=5 contradicts -D B=2: `B*2` is 4"), "{wrong}");
     assert!(said(&["-D", "B=1", "-D", "B=2"], 2).contains("contradicts"));
-    assert!(said(&["--shape", "q=4,3"], 2).contains("has 3 where the type of the input has 2"));
+    assert!(said(&["--shape", "q=4,3"], 2).contains("has size 3, but the type of the input has 2"));
     assert!(said(&["--shape", "x=2,3", "-D", "B=3"], 2).contains("contradicts"));
     // What is contradicted is what says something of the same symbols, once; a shape may not be given twice.
     let wrong = said(&["-D", "M=1", "--shape", "q=4,2", "-D", "B=2", "--shape", "z=5,1"], 2);
@@ -392,5 +392,5 @@ fn an_output_that_is_dumped_is_given_once() {
     let names: Vec<&str> = all.text().lines().filter_map(|line| line.split(' ').nth(1)).collect();
     assert_eq!(names, ["t", "y"], "{}", all.text());
     let wrong = folder.run(&["run", "m.onnxtxt", "--random", "-D", "N=2", "--dump", "t*"]).expect(2);
-    assert!(wrong.stderr.contains("a glob is between slashes, `/t*/`"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("write a glob between slashes, `/t*/`"), "{}", wrong.stderr);
 }

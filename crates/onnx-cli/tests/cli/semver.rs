@@ -83,7 +83,7 @@ fn the_version_says_enough_or_not() {
     let at = |version: &str| wider.replace("281483566645248", version);
     assert_eq!(
         compared(&at("281483566645249"), 1).1,
-        "model_version 1.2.0 to 1.2.1: MINOR has changed, which the version does not say: 1.3.0 would"
+        "model_version 1.2.0 to 1.2.1: this is a MINOR change: raise `model_version` to 1.3.0"
     );
     assert_eq!(
         compared(&at("281487861612544"), 0).1,
@@ -91,7 +91,7 @@ fn the_version_says_enough_or_not() {
     );
     assert_eq!(
         compared(&at("7"), 1).1,
-        "model_version 1.2.0 to 7: MINOR has changed, which the version does not say: 1.3.0 would"
+        "model_version 1.2.0 to 7: this is a MINOR change: raise `model_version` to 1.3.0"
     );
     let negative = OLD.replace("281483566645248", "-4");
     let folder = Folder::new(&[("a", OLD.as_bytes()), ("b", negative.as_bytes()), ("c", b"float x = {1}")]);

@@ -26,18 +26,18 @@ fn a_derivation_goes_back_to_inputs_and_stored_tensors() {
     let expected = "\
 y: float[N,6]
   m.onnxtxt:6:5: computed by ai.onnx.Reshape, version 21
-  element type: the type variable T, which `t` has
+  element type: the type variable T, bound by `t`
   shape: the rule of the operator, from the shape of `t`, `six`; the elements of `six`; allowzero = 0
   from `t` float[N,2,3], `six` int64[2] {0, 6}
   declared float[M,6] at m.onnxtxt:2:44, which agrees
-  `N` is an extent of the input `x`, m.onnxtxt:2:4
+  `N` is a dimension of the input `x`, m.onnxtxt:2:4
 
 t: float[N,2,3]
   m.onnxtxt:5:5: computed by ai.onnx.Add, version 14
-  element type: the type variable T, which `x` has
+  element type: the type variable T, bound by `x`
   shape: the rule of the operator: its inputs broadcast
   from `x` float[N,2,3], `b` float[3]
-  `N` is an extent of the input `x`, m.onnxtxt:2:4
+  `N` is a dimension of the input `x`, m.onnxtxt:2:4
 
 six: int64[2] {0, 6}
   m.onnxtxt:3:2: a stored tensor
@@ -60,7 +60,7 @@ fn calls_branches_and_data_are_followed() {
     let call = why("j");
     for part in [
         "j: int64[i,3]\n  m.onnxtxt:8:5: the result of a call of the function l.f\n",
-        "  from `i` int64[3,i], `r` int64[i,3]\n  `i` comes with `i`, m.onnxtxt:7:5: it depends on data\n",
+        "  from `i` int64[3,i], `r` int64[i,3]\n  `i` is introduced by `i`, m.onnxtxt:7:5: it depends on data\n",
         "  element type: tensor(int64), always\n",
         "  m.onnxtxt:14:4: an input of the function f, the common type of all calls\n",
     ] {
