@@ -1,5 +1,5 @@
 //! Memory: what an operator takes is what it is charged. Each is run with large inputs; what the allocator has handed out at
-//! most is held against what the run says, and with half of that the run ends in a finding.
+//! most is compared with what the run says, and with half of that the run ends in a finding.
 
 mod grown;
 

@@ -1,4 +1,4 @@
-//! What commands have in common that edit a model: where the result goes, `--dry-run`, and that it is as sound as before.
+//! Shared code of commands that edit a model: output, `--dry-run`, and the check that no errors are added.
 
 use crate::change::open;
 use crate::cmd::fmt::diff;
@@ -16,7 +16,7 @@ use onnxtxt::{Text, Weights};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What every command that edits takes.
+/// Arguments of every command that edits.
 #[derive(clap::Args)]
 pub(crate) struct EditArgs {
     /// The model; - is stdin
@@ -26,20 +26,20 @@ pub(crate) struct EditArgs {
     pub(crate) out: EditOut,
 }
 
-/// Where the result goes.
+/// Where the result is written.
 #[derive(clap::Args)]
 pub(crate) struct EditOut {
-    /// Write nothing, and show what would change in the text
+    /// Write nothing; show the changes as a diff of the text
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     out: OutFile,
 }
 
-/// Elements of a tensor that a diff shows.
+/// Elements per tensor in a diff.
 const SHOWN: usize = 8;
 
-/// Reads a model, edits it, and writes it unless it has errors that it did not have before.
+/// Reads a model, edits it, and writes it unless the edit adds errors.
 pub(crate) fn edit(
     file: &Path,
     out: &EditOut,
@@ -81,7 +81,7 @@ pub(crate) fn edit_to(
     if !new.is_empty() {
         locate::report(session, &became, &new);
         session.note(&format!(
-            "{name}: nothing is written, because the result would have errors that {} does not have",
+            "{name}: nothing written, because the result would have errors that {} does not have",
             input.name
         ));
         return Ok(Status::Findings);
@@ -119,7 +119,7 @@ fn new_errors(old: &Model, new: &Model) -> Vec<Diagnostic> {
     found
 }
 
-/// What changes in the text of a model.
+/// The diff of the text of a model.
 fn changes(input: &Input, old: &Loaded, new: &Loaded) -> String {
     let elide = (input.form != Form::Text).then_some(SHOWN);
     let options = RaiseOptions { elide, visible: true, ..RaiseOptions::default() };

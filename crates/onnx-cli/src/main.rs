@@ -1,4 +1,4 @@
-//! The `onnxtxt` program: one file per command in `cmd`, and what commands share beside it.
+//! The `onnxtxt` program: one file per command in `cmd`, and shared code beside it.
 //!
 //! Exit codes: 0 done and nothing found, 1 findings, 2 usage or I/O, 101 a bug. Data goes to stdout, and so do the findings of
 //! `check`; everything else goes to stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Ok(Status::Clean) => ExitCode::SUCCESS,
         Ok(Status::Findings) => ExitCode::from(1),
         Ok(Status::Unread) => ExitCode::from(2),
-        // Whoever read our output has seen enough.
+        // The reader of our output has closed the pipe.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             session.error(&error);
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
     if matches!(session.format(), Format::Markdown | Format::Html) && !matches!(command, Command::Diff(_)) {
-        anyhow::bail!("`--format markdown` and `--format html` are forms of `onnxtxt diff` only");
+        anyhow::bail!("`--format markdown` and `--format html` are supported only by `onnxtxt diff`");
     }
     match command {
         Command::Info(args) => cmd::info::run(args, session),

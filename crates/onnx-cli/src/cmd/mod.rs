@@ -1,4 +1,4 @@
-//! The commands: a file each, with its `Args` and its `run`.
+//! The commands: one file each, with its `Args` and its `run`.
 
 pub(crate) mod backend_test;
 pub(crate) mod bench;

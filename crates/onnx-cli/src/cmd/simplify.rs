@@ -1,4 +1,4 @@
-//! `onnxtxt simplify`: the passes that make a model smaller, until none of them changes it.
+//! `onnxtxt simplify`: runs the passes that make a model smaller until none of them changes it.
 
 use crate::close::{Precision, ToleranceArgs, difference};
 use crate::edit::{EditArgs, edit};

@@ -50,7 +50,7 @@ fn out_of_range(elem: ElemType, field: Field, bytes: &[u8], subject: &dyn Fn() -
     let code = if elem.bits() == Some(6) { &code::FLOAT6_PACKING } else { &code::VALUE_RANGE };
     let what = if field == Field::Raw { "byte" } else { "value" };
     let name = elem.name().unwrap_or("unknown");
-    Some((code, format!("{what} {i} of {} is {entry}, which is no `{name}`", subject())))
+    Some((code, format!("{what} {i} of {} is {entry}, which does not fit `{name}`", subject())))
 }
 
 /// Bits beyond the last element, which should be zero.
@@ -132,14 +132,14 @@ mod tests {
         ] {
             assert_eq!(values(elem, 1, Payload::int32s(vec![good])), None);
             let name = elem.name().expect("a known type");
-            let expected = format!("E0509 value 1 of `w` is {bad}, which is no `{name}`");
+            let expected = format!("E0509 value 1 of `w` is {bad}, which does not fit `{name}`");
             assert_eq!(values(elem, 2, Payload::int32s(vec![good, bad])), Some(expected));
         }
         assert_eq!(values(E::INT32, 1, Payload::int32s(vec![i32::MIN])), None);
-        let expected = "E0509 value 0 of `w` is 4294967296, which is no `uint32`";
+        let expected = "E0509 value 0 of `w` is 4294967296, which does not fit `uint32`";
         assert_eq!(values(E::UINT32, 1, Payload::uint64s(vec![1 << 32])).as_deref(), Some(expected));
         assert_eq!(values(E::UINT64, 1, Payload::uint64s(vec![u64::MAX])), None);
-        let expected = "E0509 byte 1 of `w` is 7, which is no `bool`";
+        let expected = "E0509 byte 1 of `w` is 7, which does not fit `bool`";
         assert_eq!(values(E::BOOL, 2, raw(&[1, 7])).as_deref(), Some(expected));
     }
 
@@ -158,7 +158,7 @@ mod tests {
         let expected = "E0508 bits after the last element of `w` are not zero";
         assert_eq!(values(ElemType::FLOAT6E2M3, 1, raw(&[0x3f])), None);
         assert_eq!(values(ElemType::FLOAT6E2M3, 1, raw(&[0x40])).as_deref(), Some(expected));
-        let expected = "E0508 value 0 of `w` is 64, which is no `float6e3m2`";
+        let expected = "E0508 value 0 of `w` is 64, which does not fit `float6e3m2`";
         assert_eq!(values(ElemType::FLOAT6E3M2, 1, Payload::int32s(vec![64])).as_deref(), Some(expected));
     }
 

@@ -30,7 +30,7 @@ pub(super) fn reduce_down(s: &mut Site<'_>) -> Result<Note, String> {
     let is_noop = s.attrs().int("noop_with_empty_axes")?.unwrap_or(0) != 0;
     let axes = s.ints_of(1, "axes")?;
     if is_noop && axes.is_none_or(|list| list.is_empty()) {
-        return Err("it reduces nothing (`noop_with_empty_axes`)".to_owned());
+        return Err("it does not reduce (`noop_with_empty_axes`)".to_owned());
     }
     s.drop_attr("noop_with_empty_axes");
     s.input_to_ints(1, "axes", Empty::IsNone)
@@ -45,7 +45,7 @@ pub(super) fn slice_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 pub(super) fn slice_down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.ints_of(4, "steps")?.is_some_and(|steps| steps.iter().any(|step| *step != 1)) {
-        return Err("its steps are not 1".to_owned());
+        return Err("its `steps` are not 1".to_owned());
     }
     s.set_input(4, None);
     for (i, name) in [(3, "axes"), (2, "ends"), (1, "starts")] {
@@ -63,7 +63,7 @@ pub(super) fn top_k_up(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn top_k_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(&[k]) = s.ints_of(1, "K")?.as_deref() else { return Err("`K` is no single number".to_owned()) };
+    let Some(&[k]) = s.ints_of(1, "K")?.as_deref() else { return Err("`K` is not a scalar".to_owned()) };
     s.set_input(1, None);
     s.set("k", AttrValue::Int(k));
     note("`K` becomes an attribute")
@@ -86,7 +86,7 @@ pub(super) fn clip_up(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn clip_down(s: &mut Site<'_>) -> Result<Note, String> {
     for (i, name) in [(2, "max"), (1, "min")] {
         let Some(list) = s.numbers_of(i, name)? else { continue };
-        let &[x] = &list[..] else { return Err(format!("`{name}` is no single number")) };
+        let &[x] = &list[..] else { return Err(format!("`{name}` is not a scalar")) };
         s.set(name, AttrValue::Float(single(x, name)?));
         s.set_input(i, None);
     }
@@ -96,7 +96,7 @@ pub(super) fn clip_down(s: &mut Site<'_>) -> Result<Note, String> {
 /// A number as a float, if it is one.
 fn single(x: f64, name: &str) -> Result<f32, String> {
     let short = x as f32;
-    if f64::from(short) == x || x.is_nan() { Ok(short) } else { Err(format!("`{name}` is no float: {x}")) }
+    if f64::from(short) == x || x.is_nan() { Ok(short) } else { Err(format!("`{name}` is not a float: {x}")) }
 }
 
 pub(super) fn pad_up(s: &mut Site<'_>) -> Result<Note, String> {
@@ -113,7 +113,7 @@ pub(super) fn pad_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 pub(super) fn pad_down(s: &mut Site<'_>) -> Result<Note, String> {
     if let Some(list) = s.numbers_of(2, "constant_value")? {
-        let &[x] = &list[..] else { return Err("`constant_value` is no single number".to_owned()) };
+        let &[x] = &list[..] else { return Err("`constant_value` is not a scalar".to_owned()) };
         s.set("value", AttrValue::Float(single(x, "constant_value")?));
         s.set_input(2, None);
     }
@@ -141,7 +141,7 @@ pub(super) fn pad_axes_down(s: &mut Site<'_>) -> Result<Note, String> {
     let all = s.int_list("pads", all);
     s.set_input(1, Some(all));
     s.set_input(3, None);
-    note("`pads` has all axes")
+    note("`pads` covers all axes")
 }
 
 pub(super) fn dropout_up(s: &mut Site<'_>) -> Result<Note, String> {
@@ -154,12 +154,12 @@ pub(super) fn dropout_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 pub(super) fn dropout_down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.ints_of(2, "training_mode")?.is_some_and(|list| list != [0]) {
-        return Err("it is in training mode".to_owned());
+        return Err("the node is in training mode".to_owned());
     }
     s.set_input(2, None);
     s.drop_attr("seed"); // of no use without training
     if let Some(list) = s.numbers_of(1, "ratio")? {
-        let &[x] = &list[..] else { return Err("`ratio` is no single number".to_owned()) };
+        let &[x] = &list[..] else { return Err("`ratio` is not a scalar".to_owned()) };
         s.set("ratio", AttrValue::Float(x as f32)); // of no use either
         s.set_input(1, None);
     }
@@ -199,7 +199,7 @@ pub(super) fn split_count_up(s: &mut Site<'_>) -> Result<Note, String> {
     }
     let count = i64::try_from(s.n().outputs.len()).unwrap_or(i64::MAX);
     s.set("num_outputs", AttrValue::Int(count));
-    note("`num_outputs` says how many parts there are")
+    note("`num_outputs` is added")
 }
 
 /// Parts need not be equal with `num_outputs`; before, their sizes have to be said then.
@@ -207,7 +207,7 @@ pub(super) fn split_count_down(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(count) = s.attrs().int("num_outputs")? else { return Ok(None) };
     let axis = s.attrs().int("axis")?.unwrap_or(0);
     let extent =
-        s.extent(0, axis).ok_or("the extent of the axis is not known, so that parts may not be equal")?;
+        s.extent(0, axis).ok_or("the size of the axis is unknown, so the parts may have different sizes")?;
     if count <= 0 {
         return Err("`num_outputs` is not positive".to_owned());
     }
@@ -218,7 +218,7 @@ pub(super) fn split_count_down(s: &mut Site<'_>) -> Result<Note, String> {
         let sizes = s.int_list("split", sizes);
         s.set_input(1, Some(sizes));
     }
-    note("`num_outputs` is not said")
+    note("`num_outputs` is removed")
 }
 
 pub(super) fn dft_up(s: &mut Site<'_>) -> Result<Note, String> {
@@ -233,7 +233,7 @@ pub(super) fn dft_down(s: &mut Site<'_>) -> Result<Note, String> {
     let axis = match s.ints_of(2, "axis")?.as_deref() {
         None => -2,
         Some(&[axis]) => axis,
-        Some(_) => return Err("`axis` is no single number".to_owned()),
+        Some(_) => return Err("`axis` is not a scalar".to_owned()),
     };
     let axis = if axis < 0 { axis + s.rank(0)? } else { axis };
     s.set_input(2, None);

@@ -19,7 +19,7 @@ pub(super) fn from_upsample(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn to_upsample(s: &mut Site<'_>) -> Result<Note, String> {
     let scales = s.numbers_of(1, "scales")?.unwrap_or_default();
     if scales.iter().any(|scale| *scale < 1.0) {
-        return Err("it shrinks an axis, which Upsample does not".to_owned());
+        return Err("it shrinks an axis, which `Upsample` does not support".to_owned());
     }
     s.rename_op("Upsample");
     Ok(Some("Resize becomes Upsample".to_owned()))
@@ -43,7 +43,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
         let scales = s.numbers_of(1, "scales").unwrap_or_default().unwrap_or_default();
         let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
         if shrinks && grows {
-            return Err("it enlarges one axis and shrinks another, and rounds both ways".to_owned());
+            return Err("it enlarges one axis and shrinks another".to_owned());
         }
         s.set("nearest_mode", if shrinks { "ceil" } else { "floor" });
     }
@@ -52,12 +52,12 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     let none = s.float_list("roi", Vec::new());
     s.set_input(1, Some(none));
     s.set_input(2, scales);
-    Ok(Some("`coordinate_transformation_mode` says what version 10 means, and there is a `roi`".to_owned()))
+    Ok(Some("`coordinate_transformation_mode` of version 10 and an empty `roi` are added".to_owned()))
 }
 
 pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.input(3).is_some() {
-        return Err("it is told sizes, not scales".to_owned());
+        return Err("it has `sizes` instead of `scales`".to_owned());
     }
     let mode = s.attrs().string("mode")?.unwrap_or("nearest".into());
     if mode == "cubic" || s.attrs().string("coordinate_transformation_mode")?.as_deref() != Some("asymmetric")
@@ -74,7 +74,7 @@ pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
             Some(_) | None => !shrinks && !grows,
         };
         if !fits {
-            return Err("it rounds other than version 10 does".to_owned());
+            return Err("its rounding differs from version 10".to_owned());
         }
     }
     for name in ["coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a"] {
@@ -83,7 +83,7 @@ pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     let scales = s.input(2);
     s.set_input(2, None);
     s.set_input(1, scales);
-    Ok(Some("`roi` and the coordinates are not said".to_owned()))
+    Ok(Some("`roi` and the coordinate attributes are removed".to_owned()))
 }
 
 /// `roi` and `scales` could not be left out.
@@ -96,5 +96,5 @@ pub(super) fn fill_down(s: &mut Site<'_>) -> Result<Note, String> {
             is_filled = true;
         }
     }
-    Ok(is_filled.then(|| "what is left out becomes an empty list".to_owned()))
+    Ok(is_filled.then(|| "omitted inputs become empty tensors".to_owned()))
 }

@@ -62,13 +62,13 @@ impl Site<'_> {
     /// The element type of an input.
     pub(super) fn elem(&self, i: usize) -> Result<ElemType, String> {
         let elem = self.input(i).and_then(|v| self.ty(v).elem());
-        elem.ok_or_else(|| format!("the element type of input {i} is not known"))
+        elem.ok_or_else(|| format!("the element type of input {i} is unknown"))
     }
 
     /// The rank of an input.
     pub(super) fn rank(&self, i: usize) -> Result<i64, String> {
         let rank = self.input(i).and_then(|v| Some(self.ty(v).shape()?.len()));
-        rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is not known"))
+        rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is unknown"))
     }
 
     /// The extent of an axis of an input, if that is a number.
@@ -85,24 +85,22 @@ impl Site<'_> {
         self.facts.get(self.body, self.input(i)?).value.as_deref()
     }
 
-    /// The elements of an input that is a list of integers, `None` if it is left out.
+    /// The elements of an input that is a list of integers, `None` if it is omitted.
     pub(super) fn ints_of(&self, i: usize, name: &str) -> Result<Option<Vec<i64>>, String> {
         if self.input(i).is_none() {
             return Ok(None);
         }
         let known = self.known(i).and_then(Known::ints);
-        known
-            .map(|list| Some(list.into_vec()))
-            .ok_or_else(|| format!("`{name}` is not known before the model runs"))
+        known.map(|list| Some(list.into_vec())).ok_or_else(|| format!("`{name}` is not constant"))
     }
 
-    /// The elements of an input that is a list of numbers, `None` if it is left out.
+    /// The elements of an input that is a list of numbers, `None` if it is omitted.
     pub(super) fn numbers_of(&self, i: usize, name: &str) -> Result<Option<Vec<f64>>, String> {
         if self.input(i).is_none() {
             return Ok(None);
         }
         let known = self.known(i).and_then(Known::numbers);
-        known.map(Some).ok_or_else(|| format!("`{name}` is not known before the model runs"))
+        known.map(Some).ok_or_else(|| format!("`{name}` is not constant"))
     }
 
     /// The attributes of the node.
@@ -135,7 +133,7 @@ impl Site<'_> {
         self.n_mut().op = Some(op);
     }
 
-    /// Gives an input a value; places up to it are left out.
+    /// Gives an input a value; places up to it are omitted.
     pub(super) fn set_input(&mut self, i: usize, value: Option<ValueId>) {
         let inputs = &mut self.n_mut().inputs;
         if inputs.len() <= i {
@@ -219,12 +217,12 @@ impl Site<'_> {
 
     /// Makes an initializer of a node that gives a tensor.
     pub(super) fn become_initializer(&mut self, tensor: TensorId) -> Result<(), String> {
-        let Some(value) = self.output(0) else { return Err("it has no result".to_owned()) };
+        let Some(value) = self.output(0) else { return Err("the node has no output".to_owned()) };
         if self.model.functions.values().any(|f| f.body == self.body) {
-            return Err("a function has no initializers".to_owned());
+            return Err("a function cannot have initializers".to_owned());
         }
         if self.model.header.ir_version.is_none_or(|v| v < 4) {
-            return Err("initializers are inputs before IR version 4".to_owned());
+            return Err("before IR version 4, initializers are inputs".to_owned());
         }
         let (graph, body) = (self.graph, &mut self.model.bodies[self.body]);
         body.tensors[tensor].name = Some(body.values[value].name);
@@ -260,21 +258,23 @@ impl Site<'_> {
             ElemType::DOUBLE => Payload::doubles(vec![x.into()]),
             ElemType::FLOAT16 => Payload::int32s(vec![half::f16::from_f32(x).to_bits().into()]),
             ElemType::BFLOAT16 => Payload::int32s(vec![half::bf16::from_f32(x).to_bits().into()]),
-            _ => return Err(format!("{x} cannot be an element of {}", crate::infer::elem_text(elem))),
+            _ => return Err(format!("{x} is out of range for {}", crate::infer::elem_text(elem))),
         };
         Ok(self.constant(stem, elem, &[], Some(payload)))
     }
 
     /// Makes an input of an attribute that is a list of integers. Without it, or if it is empty and that is the same, the
-    /// input is left out.
+    /// input is omitted.
     pub(super) fn ints_to_input(&mut self, name: &str, i: usize, empty: Empty) -> Result<Note, String> {
         let Some(attr) = self.attrs().find(name) else { return Ok(None) };
         let value = if let Some(parameter) = attr.reference {
             if self.version < 12 {
-                return Err(format!("`{name}` is a parameter of the function, which no Constant can be yet"));
+                return Err(format!(
+                    "`{name}` is a parameter of the function, and this version of `Constant` cannot refer to it"
+                ));
             }
             if self.is_left_out(parameter) {
-                return Err(format!("`{name}` is a parameter of the function that a call leaves out"));
+                return Err(format!("`{name}` is a parameter of the function that a call omits"));
             }
             let value = self.insert(name, "Constant", &[], Vec::new());
             let ValueDef::Output(constant, _) = self.body().values[value].def else { return Ok(None) };

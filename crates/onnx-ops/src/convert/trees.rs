@@ -34,7 +34,7 @@ pub(super) fn labels_down(s: &mut Site<'_>) -> Result<Note, String> {
     let Some((one, other, classes, _)) =
         lists.filter(|(.., numbers)| numbers.iter().copied().eq(0..numbers.len() as i64))
     else {
-        return Err("its keys and values are no strings and their positions".to_owned());
+        return Err("its keys and values are not strings with their positions".to_owned());
     };
     let classes = classes.to_vec();
     s.drop_attr(one);

@@ -10,7 +10,7 @@ fn note(text: &str) -> Result<Note, String> {
 /// What a framework once needed for computing in place.
 pub(super) fn consumed(s: &mut Site<'_>) -> Result<Note, String> {
     let is_said = s.drop_attr("consumed_inputs");
-    Ok(is_said.then(|| "`consumed_inputs` is not said".to_owned()))
+    Ok(is_said.then(|| "`consumed_inputs` is removed".to_owned()))
 }
 
 pub(super) fn output_sequence(s: &mut Site<'_>) -> Result<Note, String> {
@@ -32,7 +32,7 @@ pub(super) fn selu_up(s: &mut Site<'_>) -> Result<Note, String> {
             s.set(name, AttrValue::Float(old));
         }
     }
-    note("`alpha` and `gamma` say what version 1 means")
+    note("`alpha` and `gamma` get the defaults of version 1")
 }
 
 pub(super) fn concat_up(s: &mut Site<'_>) -> Result<Note, String> {
@@ -40,19 +40,19 @@ pub(super) fn concat_up(s: &mut Site<'_>) -> Result<Note, String> {
         return Ok(None);
     }
     s.set("axis", AttrValue::Int(1));
-    note("`axis = 1` is said")
+    note("`axis = 1` is added")
 }
 
 pub(super) fn paddings_up(s: &mut Site<'_>) -> Result<Note, String> {
     s.rename_attr("paddings", "pads");
-    note("`paddings` is called `pads`")
+    note("`paddings` is renamed to `pads`")
 }
 
 /// A power that became an integer.
 pub(super) fn p_up(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(p) = s.attrs().float("p")? else { return Ok(None) };
     if p.fract() != 0.0 || p.abs() > 1e6 {
-        return Err(format!("`p` is {p}, which is no integer"));
+        return Err(format!("`p` is {p}: expected an integer"));
     }
     s.set("p", AttrValue::Int(p as i64));
     note("`p` becomes an integer")
@@ -63,7 +63,7 @@ pub(super) fn cast_up(s: &mut Site<'_>) -> Result<Note, String> {
     let to = s.attrs().string("to")?.ok_or("`to` is missing")?;
     let elem = ElemType::from_name(&to.to_ascii_lowercase()).ok_or(format!("`{to}` is no element type"))?;
     s.set("to", AttrValue::Int(elem.0.into()));
-    note("`to` becomes a number")
+    note("`to` becomes an integer")
 }
 
 /// A dilation of 1 is none.
@@ -73,7 +73,7 @@ pub(super) fn dilations_down(s: &mut Site<'_>) -> Result<Note, String> {
         return Err("it has dilations".to_owned());
     }
     s.drop_attr("dilations");
-    note("dilations of 1 are not said")
+    note("dilations of 1 are removed")
 }
 
 pub(super) fn grid_up(s: &mut Site<'_>) -> Result<Note, String> {
@@ -88,7 +88,7 @@ pub(super) fn grid_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 pub(super) fn grid_down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.rank(0)? != 4 {
-        return Err("the input is no image of rank 4".to_owned());
+        return Err("the input is not an image of rank 4".to_owned());
     }
     let old = match s.attrs().string("mode")?.as_deref() {
         Some("linear") => "bilinear",
@@ -110,7 +110,7 @@ pub(super) fn roi_down(s: &mut Site<'_>) -> Result<Note, String> {
         return Err("its coordinates are not `output_half_pixel`".to_owned());
     }
     s.drop_attr("coordinate_transformation_mode");
-    note("the coordinates are not said")
+    note("the coordinate attribute is removed")
 }
 
 pub(super) fn to_scatter_elements(s: &mut Site<'_>) -> Result<Note, String> {
@@ -183,11 +183,11 @@ pub(super) fn gemm_down(s: &mut Site<'_>) -> Result<Note, String> {
     note("a zero is added")
 }
 
-/// An input that may be left out could not be.
+/// An input that may be omitted could not be.
 pub(super) fn has_element_down(s: &mut Site<'_>) -> Result<Note, String> {
     match s.input(0) {
         Some(v) if matches!(s.ty(v), crate::infer::Ty::Optional(_)) => Ok(None),
-        Some(_) => Err("its input is no optional".to_owned()),
-        None => Err("its input is left out".to_owned()),
+        Some(_) => Err("its input is not an optional".to_owned()),
+        None => Err("its input is omitted".to_owned()),
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Site<'a> {
     attrs: ResolvedAttrs<'a>,
     /// The types of inputs; `None` is one that is left out.
     inputs: Vec<Option<Ty>>,
-    /// How many outputs the node has, left-out ones included.
+    /// How many outputs the node has, omitted ones included.
     outputs: usize,
     /// Where nested graphs are, and what is known of the values in them.
     home: Option<Home<'a>>,

@@ -1,5 +1,5 @@
-//! The attributes of a node, wherever their values come from: the node, the call of the function around it, the
-//! default of that function, or that of the schema.
+//! The attributes of a node, whether their values come from the node, the call of the function around it, the default of that
+//! function, or the default of the schema.
 
 use crate::schema::{self, Schema};
 use bytes::Bytes;
@@ -12,20 +12,20 @@ use std::rc::Rc;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Bindings(pub(crate) Vec<(String, Bound)>);
 
-/// A value that a call gives to an attribute parameter.
+/// The value that a call passes to an attribute parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Bound {
     value: AttrValue,
-    /// The tensor, where the value is one: it belongs to the body of the call.
+    /// The tensor, if the value is one: it belongs to the body of the call.
     tensor: Option<Tensor>,
 }
 
 /// The value of an attribute.
 pub(crate) enum Given<'a> {
-    /// With the body that tensors and graphs belong to.
+    /// A value and the body that its tensors and graphs belong to.
     Value(&'a AttrValue, &'a Body),
     Bound(&'a Bound),
-    /// The parameter that it refers to has no value that is known.
+    /// A reference to a parameter with an unknown value.
     Unknown,
 }
 
@@ -47,18 +47,18 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Where a node's attributes get their values.
+/// The scope that resolves the attributes of a node.
 pub(crate) struct Scope<'a> {
     pub(crate) names: &'a Names,
     pub(crate) body: &'a Body,
     pub(crate) function: Option<&'a Function>,
     pub(crate) bindings: &'a Bindings,
-    /// The body that the function's defaults belong to.
+    /// Whether the function is inferred for a call.
     pub(crate) is_called: bool,
 }
 
 impl<'a> Scope<'a> {
-    /// The value of the attribute of this name, `None` if the node does not have it.
+    /// The value of an attribute, `None` if the node does not have it.
     pub(crate) fn get(&self, node: &'a Node, name: &str) -> Option<Given<'a>> {
         self.resolve(Attrs::of(node, self.names).find(name)?)
     }
@@ -75,13 +75,13 @@ impl<'a> Scope<'a> {
         let default = function.attribute_defaults.iter().find(|a| a.name == Some(parameter));
         match default.and_then(Attr::value) {
             Some(value) => Some(Given::Value(value, self.body)),
-            // A call that leaves the parameter out leaves the attribute out; without a call nobody knows.
+            // A call that omits the parameter omits the attribute; without a call, the value is unknown.
             None if self.is_called => None,
             None => Some(Given::Unknown),
         }
     }
 
-    /// What a node passes to the attribute parameters of the function that it calls.
+    /// The values that a node passes to the attribute parameters of its callee.
     pub(crate) fn bind(&self, node: &'a Node) -> Rc<Bindings> {
         let bound = node.attrs.iter().filter_map(|attr| {
             let name = self.names[attr.name?].to_owned();
@@ -99,10 +99,10 @@ pub(crate) struct ResolvedAttrs<'a> {
     schema: &'a Schema,
 }
 
-/// Where the value of an attribute was found.
+/// The value of an attribute that was found.
 enum Found<'a> {
     Value(&'a AttrValue),
-    /// A list without elements, which no field holds.
+    /// An empty list, which no field stores.
     EmptyList,
     Default(&'a schema::Default),
 }
@@ -112,7 +112,7 @@ impl<'a> ResolvedAttrs<'a> {
         ResolvedAttrs { scope, node, schema }
     }
 
-    /// The value that the node gives, or nobody knows; `None` if the node does not have the attribute.
+    /// The value on the node, which may be unknown; `None` if the node does not have the attribute.
     pub(crate) fn given(&self, name: &str) -> Option<Given<'a>> {
         self.scope.get(self.node, name)
     }
@@ -127,7 +127,7 @@ impl<'a> ResolvedAttrs<'a> {
         }
     }
 
-    /// Whether the node itself has the attribute with an empty list.
+    /// Whether the attribute is an empty list on the node.
     fn is_empty_list(&self, name: &str) -> bool {
         let attr = Attrs::of(self.node, self.scope.names).find(name);
         attr.is_some_and(|a| a.reference.is_none() && a.ty.is_some_and(AttrType::is_list))
@@ -169,17 +169,17 @@ impl<'a> ResolvedAttrs<'a> {
         Some(self.each_string(name)?.map(|s| String::from_utf8_lossy(s).into_owned()).collect())
     }
 
-    /// The integers of a list one after the other, for lists that may be long.
+    /// Iterates over the integers of a list that may be long.
     pub(crate) fn each_int(&self, name: &str) -> Option<Elements<'a, i64>> {
         self.read(name)
     }
 
-    /// The strings of a list as they are stored, likewise; `None` too if the list is a default.
+    /// Iterates over the strings of a list as they are stored; `None` also if the list is a default.
     pub(crate) fn each_string(&self, name: &str) -> Option<Elements<'a, Bytes>> {
         self.read(name)
     }
 
-    /// How many elements a list has.
+    /// Length of a list.
     pub(crate) fn len(&self, name: &str) -> Option<usize> {
         match self.find(name)? {
             Found::Value(AttrValue::Ints(list)) => Some(list.len()),

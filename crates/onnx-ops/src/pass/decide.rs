@@ -127,7 +127,7 @@ impl Decide<'_> {
         let mut nodes = taken.nodes;
         let outputs = std::mem::take(&mut body.nodes[node].outputs);
         let origin = body.origins[node];
-        // The domain of ai.onnx may be left out or empty: the nodes are like the one that they come from.
+        // The domain of ai.onnx may be omitted or empty: the nodes are like the one that they come from.
         let domain = body.nodes[node].domain;
         for (output, port) in outputs.into_iter().zip(&taken.outputs) {
             let Some(output) = output else { continue };

@@ -131,7 +131,7 @@ static OPS: &[OpsPass] = &[
     },
     OpsPass {
         name: "remove-no-ops",
-        summary: "Remove nodes that give what they were given",
+        summary: "Remove nodes that return their input",
         function: remove_no_ops,
     },
 ];
@@ -144,7 +144,7 @@ pub fn list() -> Vec<(&'static str, &'static str)> {
     list.extend(OPS.iter().map(|pass| (pass.name, pass.summary)));
     list.push((
         "convert-opset=[DOMAIN:]N",
-        "Bring the model to version N of an operator set, ai.onnx if no other is named",
+        "Convert the model to version N of an operator set (of ai.onnx by default)",
     ));
     list.sort_unstable();
     list
@@ -157,14 +157,14 @@ impl Pass {
         let known = OPS.iter().find(|pass| pass.name == name).map(Pass::Ops);
         match (pass::find(name).map(Pass::Ir).or(known), name == CONVERT_OPSET, argument) {
             (Some(pass), _, None) => Ok(pass),
-            (Some(_), ..) => Err(format!("`{name}` takes no argument")),
+            (Some(_), ..) => Err(format!("pass `{name}` does not accept an argument")),
             (None, true, argument) => conversion(argument.unwrap_or_default()),
             (None, false, _) => {
                 let names = pass::ALL.iter().map(|pass| pass.name).chain(OPS.iter().map(|pass| pass.name));
                 let names = names.chain([CONVERT_OPSET]);
                 Err(match did_you_mean(name, names) {
-                    Some(like) => format!("there is no pass `{name}`: did you mean `{like}`?"),
-                    None => format!("there is no pass `{name}`"),
+                    Some(like) => format!("unknown pass `{name}`: did you mean `{like}`?"),
+                    None => format!("unknown pass `{name}`"),
                 })
             }
         }
@@ -209,8 +209,8 @@ fn conversion(argument: &str) -> Result<Pass, String> {
     let domain = domains.into_iter().find(|known| *known == domain);
     match (domain, version.parse()) {
         (Some(domain), Ok(version)) => Ok(Pass::ConvertOpset { domain, version }),
-        (None, _) => Err(format!("`{CONVERT_OPSET}` knows the versions of ai.onnx and ai.onnx.ml alone")),
-        (_, Err(_)) => Err(format!("`{CONVERT_OPSET}` takes a version: `{CONVERT_OPSET}=21`")),
+        (None, _) => Err(format!("`{CONVERT_OPSET}` supports only ai.onnx and ai.onnx.ml")),
+        (_, Err(_)) => Err(format!("`{CONVERT_OPSET}` requires a version, as in `{CONVERT_OPSET}=21`")),
     }
 }
 

@@ -185,7 +185,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether an input that switches something on is left out, or known to be off.
+    /// Whether an input that switches something on is omitted, or known to be off.
     fn is_off(&self, i: usize) -> bool {
         self.input(i).is_none_or(|v| {
             let value = self.facts.get(self.body, v).value.as_ref();
