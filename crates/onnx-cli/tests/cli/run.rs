@@ -362,7 +362,7 @@ fn extents_are_solved_and_contradictions_refused() {
     assert!(said(&["--shape", "q=4"], 2).contains("--shape q=4 has 1 size, but the type of the input has 2"));
     folder.write("m.onnxtxt", text.replace("B*2", "B-1").as_bytes());
     let wrong = said(&["-D", "B=0", "-D", "M=1", "--shape", "q=4,2"], 2);
-    assert!(wrong.starts_with("error: -D B=0 is not possible: `B-1`, a size of the input `z`"), "{wrong}");
+    assert!(wrong.starts_with("error: -D B=0 is impossible: dimension `B-1` of input `z`"), "{wrong}");
 }
 
 #[test]
