@@ -98,7 +98,7 @@ fn strings(model: &Model, body: BodyId, node: NodeId, name: &str) -> Vec<String>
     let attr = model.names.find(name).and_then(|name| model.bodies[body].nodes[node].attr(name)?.value());
     match attr {
         Some(AttrValue::Strings(list)) => {
-            list.iter().map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
+            list.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
         }
         _ => Vec::new(),
     }

@@ -102,7 +102,8 @@ pub(crate) fn by_position(cell: &mut Cell<'_>, operands: &[&str], attrs: &str) -
     let positions = positions(cell);
     let mut all = vec![positions.as_str()];
     all.extend_from_slice(operands);
-    let picked = cell.op_with(&cell.operator().to_owned(), attrs, &all);
+    let operator = cell.operator().to_owned();
+    let picked = cell.op_with(&operator, attrs, &all);
     let back = add_at(cell, &picked)?;
     cell.give(0, back);
     Ok(())

@@ -252,7 +252,7 @@ impl<'m> Site<'m> {
         let domain = self.node(reader).domain;
         let (op, attr) = (self.model.names.intern("Constant"), self.model.names.intern("value"));
         let body = &mut self.model.bodies[self.body];
-        let value = match home {
+        match home {
             Some(graph) => {
                 let value = body.values.push(Value { name, def: ValueDef::Initializer(graph) });
                 let tensor = body.tensors.push(Tensor { name: Some(name), ..tensor });
@@ -271,8 +271,7 @@ impl<'m> Site<'m> {
                 self.tensors[value] = Some(tensor);
                 value
             }
-        };
-        value
+        }
     }
 
     /// A constant list of integers for a node to read.
