@@ -28,7 +28,6 @@ mod image;
 mod kind;
 mod known;
 mod multiply;
-mod order;
 mod pack;
 mod patch;
 mod read;
