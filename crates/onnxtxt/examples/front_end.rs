@@ -91,7 +91,7 @@ pub(crate) fn example() -> Program {
 }
 
 /// The model of a program.
-pub(crate) fn compile(program: &Program) -> Result<Model, Diagnostic> {
+pub(crate) fn compile(program: &Program) -> Result<Model, Box<Diagnostic>> {
     let mut model = Model::of_opset(21);
     let mut b = GraphBuilder::main(&mut model, "program");
     let mut names = HashMap::new();
@@ -121,8 +121,8 @@ fn lower(
     b: &mut GraphBuilder<'_>,
     names: &HashMap<&str, ValueId>,
     expr: &Expr,
-) -> Result<ValueId, Diagnostic> {
-    let unknown = |what: &str| Err(Diagnostic::new(&UNKNOWN, Place::Nowhere, what));
+) -> Result<ValueId, Box<Diagnostic>> {
+    let unknown = |what: &str| Err(Box::new(Diagnostic::new(&UNKNOWN, Place::Nowhere, what)));
     Ok(match expr {
         Expr::Name(name) => match names.get(name) {
             Some(value) => *value,

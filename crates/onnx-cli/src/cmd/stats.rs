@@ -71,10 +71,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let mut model = ready.loaded.model.clone();
     let registry = ready.registry();
     let sizes = args.feed.sizes()?;
-    if !sizes.sizes.is_empty() || !sizes.shapes.is_empty() {
-        if let Err(found) = set_shape(&mut model, registry, &sizes) {
-            return Ok(ready.report(session, &found));
-        }
+    if (!sizes.sizes.is_empty() || !sizes.shapes.is_empty())
+        && let Err(found) = set_shape(&mut model, registry, &sizes)
+    {
+        return Ok(ready.report(session, &found));
     }
     inline(&mut model, registry, Inline::default());
     compact(&mut model);

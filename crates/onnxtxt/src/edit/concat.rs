@@ -72,7 +72,7 @@ fn is_called(model: &Model, name: Option<onnx_ir::Name>) -> bool {
 }
 
 /// Declarations of the main graph by name.
-fn ports<'m>(model: &'m Model, list: fn(&onnx_ir::Graph) -> &Vec<Port>) -> Vec<(&'m str, &'m Port)> {
+fn ports(model: &Model, list: fn(&onnx_ir::Graph) -> &Vec<Port>) -> Vec<(&str, &Port)> {
     let Some((id, graph)) = main_graph(model) else { return Vec::new() };
     list(&model.bodies[id].graphs[graph]).iter().map(|port| (model.text(port.name), port)).collect()
 }
