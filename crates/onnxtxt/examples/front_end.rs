@@ -168,7 +168,7 @@ fn lower(
                 .graph("then_branch", "then", |b| branch(b, then))
                 .graph("else_branch", "else", |b| branch(b, other))
                 .value();
-            results.into_iter().collect::<Result<Vec<ValueId>, Diagnostic>>()?;
+            results.into_iter().collect::<Result<Vec<ValueId>, Box<Diagnostic>>>()?;
             value
         }
     })

@@ -46,7 +46,7 @@
 //! `# CHECK:` lines are compared with the output of the directive above them, instead of its snapshot (`checks`).
 //! A line `#--- NAME` begins a case of its own; what stands above the first one belongs to every case (`split`).
 //!
-//! [`run`] itself reads and writes no files: a [`Host`] compares snapshots and reads what lies beside a test. [`folder`] is the host
+//! [`run()`] itself reads and writes no files: a [`Host`] compares snapshots and reads what lies beside a test. [`folder`] is the host
 //! for tests in files.
 
 mod checks;
