@@ -37,7 +37,7 @@ pub struct Cursor<'m> {
     following: Option<VecDeque<GraphId>>,
     /// The graphs of inserted nodes.
     pub(super) homes: SecondaryMap<NodeId, Option<GraphId>>,
-    /// The places that read a value since [`replace_uses`](Cursor::replace_uses) gave it to them: no [`Uses`] lists these.
+    /// The places that read a value since [`replace_uses`](Cursor::replace_uses) gave it to them: no [`Uses`](super::Uses) lists these.
     pub(super) moved: HashMap<ValueId, Vec<Use>, RandomState>,
     /// Whether values have become undefined.
     pub(super) has_removed: bool,

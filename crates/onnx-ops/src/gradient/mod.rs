@@ -11,8 +11,8 @@
 //!          }
 //! ```
 //!
-//! The derivative of each operator is a row of [`table`]: lines of ONNX text, a function that puts such lines together for a node,
-//! a body of simpler operators that is differentiated in its place, or the reason why there is none. [`reverse`] goes through the
+//! The derivative of each operator is a row of `table`: lines of ONNX text, a function that puts such lines together for a node,
+//! a body of simpler operators that is differentiated in its place, or the reason why there is none. `reverse` goes through the
 //! nodes between `xs` and `y` backwards and puts a call for each derivative behind the graph; then the calls are inlined as bodies
 //! of functions are, and what is computed twice or not needed goes.
 //!
