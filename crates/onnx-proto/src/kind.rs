@@ -312,7 +312,10 @@ mod tests {
     #[test]
     fn files_that_are_taken_for_models_are_known() {
         for (bytes, what) in [
-            (&b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n"[..], "a Git LFS pointer"),
+            (
+                &b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n"[..],
+                "a Git LFS pointer",
+            ),
             (b"\n<!DOCTYPE html>\n<html>", "an HTML page"),
             (b"<HTML><body>", "an HTML page"),
             (b"<?xml version=\"1.0\"?><Error>", "an XML document"),
