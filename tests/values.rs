@@ -223,7 +223,7 @@ map(int64) scores = {  # keys
 #[test]
 fn mistakes_are_told() {
     for (source, message) in [
-        ("seq(float[2]) s = [float[2] {1, 2}]", "unknown kind of value `float[2]`"),
+        ("seq(float[2]) s = [float[2] {1, 2}]", "unknown value kind `float[2]`"),
         ("seq(tensor) s = [1, 2]", "expected `[`"),
         ("float[2] x", "expected the elements of the tensor or `=`, found the end of the file"),
         ("float[2]", "expected a name, the elements of the tensor or `=`, found the end of the file"),

@@ -1,4 +1,4 @@
-//! What inference says of the values of a model, held against what is computed.
+//! What inference says of the values of a model, compared with what is computed.
 
 use crate::results::run;
 use onnx_exec::{RunOptions, Tensor, Value};

@@ -1,4 +1,4 @@
-//! What the whole project promises, held against everything that can be had: ONNX's own test models, real models, the
+//! What the whole project promises, compared with everything that can be had: ONNX's own test models, real models, the
 //! reference implementation, random models, and damaged files. The tests are in `tests/`; here is what they share.
 //!
 //! - [`corpus`]: the models that `cargo xtask corpus` has fetched, and how a test says what it left out.
@@ -9,8 +9,8 @@
 //! - [`formulas`]: nodes evaluated by their formulas.
 //! - [`graphs`]: models of many nodes, regular and random.
 //! - [`images`]: random networks over images.
-//! - [`inferred`]: what inference says, held against what is computed.
-//! - [`results`]: what models compute, held against each other.
+//! - [`inferred`]: what inference says, compared with what is computed.
+//! - [`results`]: what models compute, compared with each other.
 //! - [`rewrites`]: models that are tidied and converted.
 //! - [`bodies`]: function bodies in place of nodes.
 //! - [`chains`]: random nodes in a row.

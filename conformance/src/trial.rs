@@ -22,7 +22,7 @@ const SLOW: &[&str] = &[
     "test_MaxPool1d_stride_padding_dilation",
 ];
 
-/// Larger models are left out: their tests have large inputs too.
+/// Larger models are omitted: their tests have large inputs too.
 const LARGEST: u64 = 1 << 20;
 
 /// A model on its way through passes.

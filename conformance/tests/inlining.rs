@@ -1,5 +1,5 @@
 //! Inlining and outlining keep what models compute: parts of ONNX's own test models, real models with functions, and random
-//! functions, held against the reference evaluator, its inliner, and ONNX Runtime.
+//! functions, compared with the reference evaluator, its inliner, and ONNX Runtime.
 #![allow(clippy::print_stderr, reason = "a count, for who wants to see it")]
 
 mod program;
@@ -105,7 +105,7 @@ fn models_with_functions_keep_their_results() {
     assert_eq!(judged, trials.len(), "models with functions that can be run");
 }
 
-/// Random functions: attributes with and without defaults, inputs that are left out, branches, calls of calls, results that
+/// Random functions: attributes with and without defaults, inputs that are omitted, branches, calls of calls, results that
 /// are arguments.
 #[test]
 fn random_functions_keep_their_results() {

@@ -233,7 +233,7 @@ fn rows_give_what_formulas_say() {
     }
 }
 
-/// Runs a graph by its loops, each of which is held against its formula.
+/// Runs a graph by its loops, each of which is compared with its formula.
 fn run_both_ways(graph: &str, inputs: &[(&[usize], Vec<f32>)]) {
     let text = format!("<ir_version: 10, opset_import: [\"\": 22]>\nwindows {graph}\n");
     let model = read_text(&text).unwrap_or_else(|why| panic!("{graph}: {why}"));

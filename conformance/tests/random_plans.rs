@@ -1,5 +1,5 @@
 //! Random graphs of nodes, deep, shared, with branches and loops: their plans compute what the nodes compute one by one, whose
-//! loops are held against the formulas, element by element.
+//! loops are compared with the formulas, element by element.
 //!
 //! `ONNXTXT_PLANS=N` draws N models (a few otherwise).
 

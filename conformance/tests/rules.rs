@@ -38,7 +38,7 @@ struct Shown {
 }
 
 /// The models of a folder of `tests/suite`; files that are no text of a model, or of which too much is lost to make
-/// one, are left out.
+/// one, are omitted.
 fn shown(folder: &Path) -> Vec<Shown> {
     let mut paths: Vec<_> = std::fs::read_dir(folder)
         .expect("the suite is there")

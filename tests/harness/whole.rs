@@ -26,6 +26,8 @@ const NOT_IN_TEXT: &[(&str, &str)] = &[
     ("E1509", "about commands that edit: crates/onnx-cli/tests/cli/edits_extract.rs"),
     ("E1510", "about commands that edit: crates/onnx-cli/tests/cli/edits_rename.rs"),
     ("E1511", "about commands that edit: crates/onnx-cli/tests/cli/edits_shapes.rs"),
+    ("E1513", "about commands that edit: crates/onnx-cli/tests/cli/edits_weights.rs"),
+    ("E1514", "about commands that edit: crates/onnx-cli/tests/cli/edits_concat.rs"),
     ("E1512", "about commands that edit: crates/onnx-cli/tests/cli/edits_shapes.rs"),
     ("E1601", "about running a model: crates/onnx-cli/tests/cli/run.rs"),
     ("E1602", "about running a model: crates/onnx-cli/tests/cli/run.rs"),

@@ -1,11 +1,11 @@
 //! `cargo xtask test`: everything that the project checks, in one command.
 //!
 //! Each step is announced and timed. A failing step does not keep the others from running: one run shows every
-//! problem. What the machine does not allow (no Python, no network, no C++ compiler) is left out and listed at the end
+//! problem. What the machine does not allow (no Python, no network, no C++ compiler) is omitted and listed at the end
 //! with its reason; a test that leaves something out appends a line to the file that `ONNXTXT_LEFT_OUT` names.
 //!
 //! With `--all`, the whole corpus is fetched and the fuzz targets run under libFuzzer. Otherwise, and in CI, what takes most of an hour
-//! is left out and listed: the small part of the corpus has to do, with what an earlier run has fetched, and the tests run
+//! is omitted and listed: the small part of the corpus has to do, with what an earlier run has fetched, and the tests run
 //! the fuzz targets on seeds and fixed changes of them. A change of the executor asks for `--all` once.
 
 mod binaries;

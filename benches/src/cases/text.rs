@@ -47,7 +47,7 @@ pub(super) fn nodes_format(bench: &mut Bench) -> Result<Row> {
     bench.pairs("format", &[path], text.len(), || time(formatted).0)
 }
 
-/// The peer's refusals are left out on both sides.
+/// The peer's refusals are omitted on both sides.
 fn understood(bench: &mut Bench, kind: Kind) -> Result<Vec<Structure>> {
     let mut models = structures(&bench.corpus, &bench.folder, kind)?;
     let paths: Vec<PathBuf> = models.iter().map(|model| model.text.0.clone()).collect();

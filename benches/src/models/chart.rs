@@ -1,6 +1,6 @@
 //! Bars as a picture: how many times as fast we are, on a logarithmic scale.
 
-/// A bar: what it is of, which colour it has, and how many times as fast.
+/// A bar: what it is of, which color it has, and how many times as fast.
 pub(super) struct Bar {
     pub(super) label: String,
     pub(super) colour: usize,
@@ -23,7 +23,7 @@ const LINE: f64 = 17.0;
 /// The scale goes from 1/16 to 16.
 const OCTAVES: f64 = 4.0;
 
-/// An SVG document of panels, each colour with its meaning.
+/// An SVG document of panels, each color with its meaning.
 pub(super) fn svg(title: &str, legend: &[&str], panels: &[Panel]) -> String {
     let lines: usize = panels.iter().map(|panel| panel.bars.len() + 3).sum();
     let height = 70.0 + lines as f64 * LINE;

@@ -1,7 +1,7 @@
 //! Which kernels are slower fused than their nodes are one by one: `cargo xtask bench fusion`.
 //!
 //! Each model is run by its plans and node by node, by turns. Kernels that stand for the same nodes, such as a convolution and the copy
-//! to another layout before it, are one: their time together is held against that of their nodes together. Views take no kernel in a
+//! to another layout before it, are one: their time together is compared with that of their nodes together. Views take no kernel in a
 //! plan, and what is computed when a plan is made is in no kernel: neither counts on the other side.
 
 use super::serve::{failure, inputs, outputs, read};

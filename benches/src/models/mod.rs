@@ -1,7 +1,7 @@
 //! Whole models, and single operators, ours and other runtimes by turns: `cargo xtask bench models`.
 //!
 //! `models.py` writes the models and their inputs. Each side is a process of its own that answers the requests of
-//! `peers/src/lib.rs`, ours too ([`serve`]). All have the same inputs; a peer whose outputs are not ours is told of and not timed.
+//! `peers/src/lib.rs`, ours too ([`serve`]). All have the same inputs; a peer whose outputs are not ours is reported and not timed.
 //!
 //! The sides run by turns, each as often as makes up a turn, so that whatever else the machine does meanwhile slows all; the time of a
 //! turn is the median of its runs. What is measured is kept in files, so that a table can be put together of several calls.

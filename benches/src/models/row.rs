@@ -42,7 +42,7 @@ pub(crate) struct Figures {
     pub(crate) turns: Vec<f64>,
 }
 
-/// A kernel, held against the peaks of the machine.
+/// A kernel, compared with the peaks of the machine.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct KernelRow {
     pub(crate) op: String,
@@ -109,7 +109,7 @@ impl Row {
     }
 }
 
-/// The kernels of an answer, held against a machine, the longest first.
+/// The kernels of an answer, compared with a machine, the longest first.
 pub(crate) fn kernels(answer: &serde_json::Value, machine: &Machine) -> Vec<KernelRow> {
     let constants = answer["constants"].as_u64().unwrap_or(0);
     let list = answer["kernels"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -38,7 +38,7 @@ impl Stored {
         json!({"name": self.name, "type": self.elem.name(), "dims": self.dims, "file": self.file})
     }
 
-    /// Writes a tensor, whose name is left out.
+    /// Writes a tensor, whose name is omitted.
     pub(crate) fn write(tensor: &Tensor, file: PathBuf) -> Result<Stored> {
         std::fs::write(&file, tensor.bytes()).with_context(|| file.display().to_string())?;
         Ok(Stored { name: String::new(), elem: tensor.elem(), dims: tensor.dims().to_vec(), file })

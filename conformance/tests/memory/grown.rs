@@ -1,6 +1,6 @@
 //! The examples of all operators with large inputs: whatever grows with its inputs must charge what it takes.
 
-use crate::{BESIDE, Outcome, run};
+use crate::{BESIDE, Outcome, alone, run};
 use conformance::convert::read_text;
 use conformance::corpus::workspace;
 use onnx_ir::{DimValue, Model, TypeKind};
@@ -121,6 +121,7 @@ fn largest(text: &str, choice: &[(usize, usize)]) -> Option<(Outcome, i64)> {
 
 #[test]
 fn examples_of_operators_take_what_they_are_charged_however_large() {
+    let _alone = alone();
     let mut faults = Vec::new();
     let mut fixed = Vec::new();
     for folder in ["ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"] {

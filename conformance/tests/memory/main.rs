@@ -1,5 +1,5 @@
 //! Memory: what an operator takes is what it is charged. Each is run with large inputs; what the allocator has handed out at
-//! most is held against what the run says, and with half of that the run ends in a finding.
+//! most is compared with what the run says, and with half of that the run ends in a finding.
 
 mod grown;
 
@@ -10,9 +10,17 @@ use onnx_ir::{DimValue, ElemType, Model, TypeKind};
 use onnx_ops::opset::registry_of;
 use peak_alloc::PeakAlloc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
+
+/// Held for the whole of each test: the allocator counts for the process, so that two tests side by side would be charged
+/// for one another.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What a program takes beside what grows with data: plans, threads, tables.
 const BESIDE: usize = 6 << 20;
@@ -263,6 +271,7 @@ fn run(model: &Model, most: usize, fuel: u64) -> Outcome {
 
 #[test]
 fn what_operators_take_is_what_they_are_charged() {
+    let _alone = alone();
     let mut faults = Vec::new();
     for (values, given, nodes) in CASES {
         let model = model(values, given, nodes);

@@ -21,7 +21,7 @@ pub(crate) struct Program {
 /// What is known of a function that can be called.
 struct Signature {
     inputs: usize,
-    /// The last input may be left out.
+    /// The last input may be omitted.
     has_optional: bool,
     outputs: usize,
     attributes: usize,

@@ -107,7 +107,7 @@ impl Draw {
         self.operands.push(Operand { name, tensor, is_stored, are_symbols });
     }
 
-    /// The next operand is left out.
+    /// The next operand is omitted.
     pub(crate) fn omit(&mut self) {
         self.inputs.push(String::new());
     }

@@ -155,7 +155,7 @@ fn sample(mut d: Draw) -> Case {
     };
     let mode = d.pick(modes);
     d.text("mode", mode);
-    // With cubic neighbours, ONNX Runtime bounds each of them, the reference evaluator and we the position.
+    // With cubic neighbors, ONNX Runtime bounds each of them, the reference evaluator and we the position.
     let paddings: &[&str] =
         if mode.ends_with("cubic") { &["zeros", "reflection"] } else { &["zeros", "border", "reflection"] };
     let padding = d.pick(paddings);
@@ -213,7 +213,7 @@ fn regions(mut d: Draw) -> Case {
     let indices: Vec<i64> = (0..count).map(|_| d.below(n) as i64).collect();
     d.tensor(integers(ElemType::INT64, &[count], &indices));
     let version = d.pick(&[10, 16, 22]);
-    // ONNX Runtime takes the greatest of weighted neighbours, and not of what is interpolated.
+    // ONNX Runtime takes the greatest of weighted neighbors, and not of what is interpolated.
     d.maybe(2, "mode", "\"avg\"");
     let (height, width) = (1 + d.below(4), 1 + d.below(4));
     d.maybe(2, "output_height", height);

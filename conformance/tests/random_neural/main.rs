@@ -30,7 +30,7 @@ use std::path::Path;
 /// How many nodes of each family, unless `ONNXTXT_NEURAL` says so.
 const NODES: u64 = 150;
 
-/// What is told of a panic.
+/// The text of a panic report.
 const PANIC: &str = "panicked: ";
 
 /// The results, or why there are none.

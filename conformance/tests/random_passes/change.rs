@@ -87,7 +87,7 @@ impl At<'_> {
         }
     }
 
-    /// An input or output is left out, or the last ones.
+    /// An input or output is omitted, or the last ones.
     fn leave_out(&mut self, node: NodeId) {
         let (way, place) = (self.random.below(4), self.random.below(4));
         let node = self.node_mut(node);

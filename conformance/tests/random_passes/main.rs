@@ -43,7 +43,7 @@ fn passes_in_any_order_break_nothing() {
 fn errors(model: &Model, level: Level) -> Vec<Diagnostic> {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let mut found = onnx_ops::check::check(model, Registry::builtin(), &options);
-    // What inference finds before it reaches its limit depends on all that it does: such models are left out.
+    // What inference finds before it reaches its limit depends on all that it does: such models are omitted.
     found.retain(|d| d.is_error() || d.code.id == code::INFERENCE_LIMIT.id);
     found
 }

@@ -36,7 +36,7 @@ const TIME_FACTOR: f64 = 3.0;
 /// What no machine takes for the sizes here unless something is quadratic.
 const TIME_BASE: Duration = Duration::from_millis(15);
 
-/// No neighbour makes a machine so slow: no second try.
+/// No neighbor makes a machine so slow: no second try.
 const TIME_SURE: Duration = Duration::from_secs(30);
 
 struct Cost {

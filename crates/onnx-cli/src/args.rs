@@ -1,11 +1,11 @@
-//! What the command line may say to every command. The arguments of one command are in its file.
+//! The global options and the list of commands. The arguments of one command are in its file.
 
 use crate::cmd;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 /// Text for ONNX models: print, convert, format and check them.
 ///
-/// Every command takes text and binary models alike; what a file is is seen from its content, then from its name:
+/// Every command accepts text and binary models alike; the format is detected from the content, then from the file name:
 /// .onnx .pb · .onnxtxt .onnxtext · .json · .txtpb .textproto. `-` is stdin or stdout.
 #[derive(Parser)]
 #[command(
@@ -34,47 +34,47 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What every command understands.
+/// Options of every command.
 #[derive(Args)]
 pub(crate) struct Global {
-    /// Form of findings; `json` also of what a command shows, where it has such a form
+    /// Output format of findings; `json` also for the results of commands that have a JSON form
     #[arg(long, global = true, value_enum, value_name = "FORM", default_value = "human")]
     #[arg(help_heading = "Global options")]
     pub(crate) format: Format,
-    /// Whether to use colours; auto looks at the terminal and at NO_COLOR
+    /// When to use colors; auto checks the terminal and NO_COLOR
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     #[arg(help_heading = "Global options")]
     pub(crate) color: Color,
-    /// Findings only: no notes, no summary, no progress
+    /// Print findings only: no notes, no summary, no progress
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Global options")]
     pub(crate) quiet: bool,
-    /// Say more about what is done
+    /// Print more about what is done
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global options")]
     pub(crate) verbose: u8,
 }
 
-/// Form of findings.
+/// Output format of findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Format {
-    /// With the lines they are about
+    /// With the source lines
     Human,
     /// `file:line:column: error[E0203]: message`
     Short,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// One SARIF 2.1.0 document
     Sarif,
-    /// Annotations of a GitHub workflow
+    /// Annotations for a GitHub workflow
     Github,
     /// Markdown: `diff` only
     #[value(hide = true)]
     Markdown,
-    /// A page: `diff` only
+    /// HTML page: `diff` only
     #[value(hide = true)]
     Html,
 }
 
-/// When to use colours.
+/// When to use colors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Color {
     Auto,
@@ -82,7 +82,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// The commands, in the order that help lists them.
+/// The commands, in the order of the help.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Info(cmd::info::Args),
@@ -95,12 +95,15 @@ pub(crate) enum Command {
     Outline(cmd::outline::Args),
     Pass(cmd::pass::Args),
     Extract(cmd::extract::Args),
+    Concat(cmd::concat::Args),
     Rename(cmd::rename::Args),
     SetShape(cmd::set_shape::Args),
     SetOpset(cmd::set_opset::Args),
     SetMetadata(cmd::set_metadata::Args),
     Simplify(cmd::simplify::Args),
     Strip(cmd::strip::Args),
+    Stats(cmd::stats::Args),
+    Weights(cmd::weights::Args),
     Run(cmd::run::Args),
     Bench(cmd::bench::Args),
     Lower(cmd::lower::Args),

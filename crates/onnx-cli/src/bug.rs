@@ -1,15 +1,15 @@
-//! What is said of a panic, which is always a bug: the version, the command, and where it was.
+//! The report of a panic, which is always a bug: version, command, and place.
 
 use crate::session;
 use std::ffi::OsString;
 use std::panic::{self, PanicHookInfo};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Asks for a report, once, in the place of what Rust would print: it has no backtrace, whatever the environment says.
+/// Replaces the panic message of Rust by a request for a bug report, printed once and without a backtrace.
 pub(crate) fn report_panics() {
     static IS_REPORTED: AtomicBool = AtomicBool::new(false);
     panic::set_hook(Box::new(|info| {
-        // Where a thread of several panics, so does the one that waits for it.
+        // If one of several threads panics, the thread that joins it panics too.
         if !IS_REPORTED.swap(true, Ordering::SeqCst) {
             let place =
                 info.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
@@ -28,7 +28,7 @@ fn what(info: &PanicHookInfo<'_>) -> String {
     text.unwrap_or("a panic").to_owned()
 }
 
-/// What people are asked for.
+/// The text of the bug report.
 fn report(what: &str, command: impl Iterator<Item = OsString>) -> String {
     let command: Vec<String> = command.map(|part| shown(&part.to_string_lossy())).collect();
     format!(
@@ -39,7 +39,7 @@ fn report(what: &str, command: impl Iterator<Item = OsString>) -> String {
     )
 }
 
-/// A part of a command, in quotes where a shell would divide it; what a terminal would obey is escaped.
+/// A command-line argument, quoted where a shell would split it, with control characters escaped.
 fn shown(part: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !part.is_empty() && part.chars().all(is_plain) { part.to_owned() } else { format!("{part:?}") }

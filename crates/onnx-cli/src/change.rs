@@ -1,4 +1,4 @@
-//! What commands have in common that change a model.
+//! Shared code of commands that change a model.
 
 use crate::deliver::{OutArgs, deliver};
 use crate::input::{Input, Loaded};
@@ -13,33 +13,29 @@ use std::path::Path;
 
 /// One change of a model.
 pub(crate) struct Step<'s> {
-    /// What it is called.
+    /// Its name, for messages.
     pub(crate) name: &'s str,
-    /// Does it. `None`: the model is not to be written.
+    /// Applies the change. `None`: the model must not be written.
     pub(crate) run: &'s dyn Fn(&mut Model) -> Made,
 }
 
-/// What a change has come to.
+/// The result of a change.
 pub(crate) struct Made {
     pub(crate) report: Report,
-    /// Whether it was done, so that there is something to write.
+    /// Whether it was applied, so that there is something to write.
     pub(crate) is_done: bool,
 }
 
-/// Reads a model that is to be changed, and says what is wrong with the file. `None`: a part of it is lost.
+/// Reads a model that is to be changed, and reports problems of the file. `None`: a part of it is lost.
 pub(crate) fn open(file: &Path, session: &mut Session) -> anyhow::Result<Option<(Input, Loaded)>> {
     let input = Input::open(file)?;
-    ensure!(
-        input.kind == FileKind::Model && input.value().is_none(),
-        "{} is no model: there is nothing to change in it",
-        input.name
-    );
+    ensure!(input.kind == FileKind::Model && input.value().is_none(), "{} is not a model", input.name);
     let loaded = input.load();
     locate::report(session, &loaded, &loaded.diagnostics);
     Ok((!loaded.is_partial()).then_some((input, loaded)))
 }
 
-/// Reads a model, changes it step by step, and writes it.
+/// Reads a model, applies changes step by step, and writes it.
 pub(crate) fn change<'s>(
     file: &Path,
     out: &OutArgs,
@@ -52,7 +48,7 @@ pub(crate) fn change<'s>(
     let mut status = Status::Clean;
     for step in steps(&loaded.model)? {
         work.now(step.name.to_owned());
-        // What is found has its place in the model as it was.
+        // Findings refer to places in the original model.
         let mut model = loaded.model.clone();
         let Made { report, is_done } = (step.run)(&mut model);
         locate::report(session, &loaded, &report.diagnostics);

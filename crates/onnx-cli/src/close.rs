@@ -1,4 +1,4 @@
-//! Whether two values are close enough.
+//! Tolerances, and whether two values are close enough.
 
 use crate::reads::Unreadable;
 use crate::spread::Spread;
@@ -9,52 +9,52 @@ use onnx_text::number_text;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// How far apart numbers may be.
+/// The allowed difference of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Tolerance {
-    /// Of the expected number.
+    /// Relative to the expected number.
     pub(crate) relative: f64,
     pub(crate) absolute: f64,
-    /// Of the expected number, where it is a bfloat16 and this is more.
+    /// Relative to the expected number for bfloat16, if greater.
     pub(crate) of_bfloat16: f64,
-    /// Whether the numbers are random, so that only their type and shape count.
+    /// Whether the numbers are random, so that only type and shape are compared.
     pub(crate) is_random: bool,
-    /// The share of elements that may be farther apart.
+    /// The share of elements that may differ by more.
     pub(crate) differing: f64,
-    /// The cosine similarity from which on all elements may be farther apart.
+    /// The cosine similarity from which on all elements may differ by more.
     pub(crate) cosine: Option<f64>,
-    /// What the command line leaves open, which the types of numbers decide.
+    /// Differences that the command line leaves open: element types decide.
     pub(crate) open: Open,
 }
 
-/// The differences that the command line leaves open, and what the models compute with.
+/// Differences that the command line leaves open, and the precision of the models.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Open {
     relative: bool,
     absolute: bool,
     precision: Precision,
-    /// Each element has to be close, whatever the precision.
+    /// Each element has to be close, whatever the precision is.
     is_by_element: bool,
 }
 
-/// Results of narrow numbers are close as a whole from this cosine similarity on,
+/// Results of low precision are close as a whole from this cosine similarity on,
 const ALIKE: f64 = 0.999;
-/// and up to differences that are this part of the largest number.
+/// and up to differences of this fraction of the largest number.
 const NEAR: f64 = 0.1;
 
-/// The coarsest numbers that models compute with.
+/// The lowest precision that models compute with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) enum Precision {
     #[default]
     Full,
     /// float16 or bfloat16.
     Half,
-    /// Integers of few bits that stand for real numbers.
+    /// Integers of few bits that represent real numbers.
     Quantized,
 }
 
 impl Precision {
-    /// What a model computes with: its weights, inputs and operators tell.
+    /// The precision of a model, from its weights, inputs and operators.
     pub(crate) fn of(model: &Model) -> Precision {
         let nodes = model.bodies.values().flat_map(|body| body.nodes.values());
         let is_quantized = |op: &str| {
@@ -77,19 +77,19 @@ impl Precision {
     }
 }
 
-/// What ONNX's own runner allows for results of bfloat16, whatever a test says: two steps between such numbers.
+/// The tolerance of ONNX's own runner for bfloat16 results: two steps between such numbers.
 pub(crate) const TWO_STEPS_OF_BFLOAT16: f64 = 1.0 / 64.0;
 
 impl Tolerance {
-    /// That of numbers of a type.
+    /// The tolerance for an element type.
     fn of(&self, elem: ElemType) -> Tolerance {
         use ElemType as E;
         let least = if elem == E::BFLOAT16 { self.of_bfloat16 } else { 0.0 };
         let mut tolerance = Tolerance { relative: self.relative.max(least), ..self.clone() };
         let precision = self.open.precision;
-        // About ten steps of numbers of the type, relative and where they are small.
+        // About ten steps between numbers of the type, relative and absolute.
         let (relative, absolute): (f64, f64) = match elem {
-            // A number that was rounded the other way.
+            // One rounding in the other direction.
             E::INT8 | E::UINT8 | E::INT4 | E::UINT4 | E::INT2 | E::UINT2
                 if precision == Precision::Quantized =>
             {
@@ -112,10 +112,10 @@ impl Tolerance {
         tolerance
     }
 
-    /// The same for results of models that compute with numbers of this precision.
+    /// The same for results of models of this precision.
     pub(crate) fn for_precision(mut self, precision: Precision) -> Tolerance {
         self.open.precision = precision;
-        // Single elements are rounded to another step here and there, and the error of one goes on to others.
+        // Single elements are rounded to another step, and the error of one propagates to others.
         if precision == Precision::Quantized
             && self.open.relative
             && self.open.absolute
@@ -126,7 +126,7 @@ impl Tolerance {
         self
     }
 
-    /// The same where each element has to be close, if results may be close as a whole because the command line leaves it open.
+    /// The same with every element compared, if the command line leaves open whether results may be close as a whole.
     fn of_elements(&self) -> Option<Tolerance> {
         let elements =
             Tolerance { differing: 0.0, open: Open { is_by_element: true, ..self.open }, ..self.clone() };
@@ -134,7 +134,7 @@ impl Tolerance {
         (is_open && self.open.precision > Precision::Full).then_some(elements)
     }
 
-    /// What results have to be that are close only as a whole, in words.
+    /// The criterion for results that are close only as a whole, in words.
     pub(crate) fn as_a_whole_in_words(&self) -> String {
         let share = match self.differing {
             0.0 => String::new(),
@@ -164,11 +164,11 @@ struct Row {
     random: bool,
 }
 
-/// The tolerances of an index.
+/// Reads the tolerances of an index file.
 pub(crate) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)>> {
     let text = std::fs::read_to_string(path).with_context(|| Unreadable::new(path))?;
     let rows: Vec<Row> =
-        serde_json::from_str(&text).with_context(|| format!("{} is no index", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is not an index", path.display()))?;
     let tolerance = |row: Row| Tolerance {
         relative: row.rtol,
         absolute: row.atol,
@@ -182,14 +182,14 @@ pub(crate) fn read_index(path: &Path) -> anyhow::Result<Vec<(PathBuf, Tolerance)
 }
 
 impl Tolerance {
-    /// That of a type, by its numbers.
+    /// The tolerance for an element type.
     pub(crate) fn of_type(&self, elem: ElemType) -> Tolerance {
         self.of(elem)
     }
 
-    /// From which cosine similarity on, and up to which difference as a part of the largest number, numbers are close as a whole:
-    /// rounding of narrow numbers adds up from node to node. Not where the command line says what is close, and not for
-    /// integers of 64 bits, which are indices.
+    /// Returns the cosine similarity, and the largest difference as a fraction of the largest number, from which on results are
+    /// close as a whole: rounding errors of low precision accumulate from node to node. `None` if the command line gives a
+    /// tolerance, and for 64-bit integers, which are indices.
     fn as_a_whole(&self, elem: ElemType) -> Option<(f64, f64)> {
         use ElemType as E;
         let is_open = self.open.relative && self.open.absolute && self.cosine.is_none();
@@ -206,7 +206,7 @@ impl Tolerance {
         }
     }
 
-    /// Whether numbers of a type are close enough as a whole though some are not.
+    /// Whether numbers of a type are close enough as a whole although some are not.
     fn allows_all(&self, elem: ElemType, xs: &[f64], ys: &[f64]) -> bool {
         let far = xs.iter().zip(ys).filter(|(x, y)| !self.allows(**x, **y)).count();
         #[allow(clippy::cast_precision_loss, reason = "a share of a count")]
@@ -221,18 +221,18 @@ impl Tolerance {
     }
 }
 
-/// Whether two values that do not differ are close only as a whole: single elements are not.
+/// Whether two values without a difference are close only as a whole.
 pub(crate) fn is_close_as_a_whole(result: &Value, expected: &Value, tolerance: &Tolerance) -> bool {
     tolerance.of_elements().is_some_and(|elements| difference(result, expected, &elements).is_some())
 }
 
-/// How two values differ, if they do.
+/// Describes how two values differ, if they do.
 pub(crate) fn difference(result: &Value, expected: &Value, tolerance: &Tolerance) -> Option<String> {
     match (result, expected) {
         (Value::Tensor(a), Value::Tensor(b)) => tensors(a, b, tolerance),
         (Value::Sequence(a), Value::Sequence(b)) => {
             if a.len() != b.len() {
-                return Some(format!("{} elements, expected are {}", a.len(), b.len()));
+                return Some(format!("{} elements, expected {}", a.len(), b.len()));
             }
             a.iter().zip(b.iter()).find_map(|(a, b)| difference(a, b, tolerance))
         }
@@ -243,25 +243,25 @@ pub(crate) fn difference(result: &Value, expected: &Value, tolerance: &Tolerance
         (Value::Optional(Some(a)), Value::Optional(Some(b))) => difference(a, b, tolerance),
         (Value::Optional(None), Value::Optional(None)) => None,
         (a, Value::Optional(Some(b))) => difference(a, b, tolerance),
-        (a, b) => Some(format!("{}, expected is {}", a.kind(), b.kind())),
+        (a, b) => Some(format!("{}, expected {}", a.kind(), b.kind())),
     }
 }
 
 fn tensors(a: &Tensor, b: &Tensor, tolerance: &Tolerance) -> Option<String> {
     let name = |t: &Tensor| t.elem().name().unwrap_or("?");
     if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
-        return Some(format!("{}{:?}, expected is {}{:?}", name(a), a.dims(), name(b), b.dims()));
+        return Some(format!("{}{:?}, expected {}{:?}", name(a), a.dims(), name(b), b.dims()));
     }
     if tolerance.is_random {
         return None;
     }
     if let (Ok(a), Ok(b)) = (a.string_slice(), b.string_slice()) {
         let at = (0..a.len()).find(|&i| a[i] != b[i])?;
-        return Some(format!("element {at} is {:?}, expected is {:?}", a[at], b[at]));
+        return Some(format!("element {at} is {:?}, expected {:?}", a[at], b[at]));
     }
     let (Ok(xs), Ok(ys)) = (a.floats(), b.floats()) else {
         let at = a.bytes().iter().zip(b.bytes()).position(|(a, b)| a != b)?;
-        return Some(format!("byte {at} is {:#04x}, expected is {:#04x}", a.bytes()[at], b.bytes()[at]));
+        return Some(format!("byte {at} is {:#04x}, expected {:#04x}", a.bytes()[at], b.bytes()[at]));
     };
     let tolerance = tolerance.of(b.elem());
     let at = (0..xs.len()).find(|&i| !tolerance.allows(xs[i], ys[i]))?;
@@ -270,23 +270,23 @@ fn tensors(a: &Tensor, b: &Tensor, tolerance: &Tolerance) -> Option<String> {
     }
     let worst = xs.iter().zip(&ys).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     let (x, y) = (number_text(a.elem(), xs[at]), number_text(b.elem(), ys[at]));
-    Some(format!("element {at} is {x}, expected is {y}; the largest difference is {worst:e}"))
+    Some(format!("element {at} is {x}, expected {y}; the largest difference is {worst:e}"))
 }
 
-/// The differences that commands allow between what two models compute.
+/// The allowed differences between the results of two models.
 #[derive(clap::Args)]
 pub(crate) struct ToleranceArgs {
-    /// Relative difference that is allowed; default: 1e-3, and more for float16, bfloat16, float8 and quantized models
+    /// Allowed relative difference; default: 1e-3, and more for float16, bfloat16, float8 and quantized models
     #[arg(long, value_name = "X")]
     rtol: Option<f64>,
-    /// Absolute difference that is allowed; default: 1e-5, and more for float16, bfloat16 and quantized models
+    /// Allowed absolute difference; default: 1e-5, and more for float16, bfloat16 and quantized models
     #[arg(long, value_name = "X")]
     atol: Option<f64>,
-    /// The share of elements that may differ more, such as 0.01; default: 0, and 0.01 for quantized models
+    /// Share of elements that may differ by more, such as 0.01; default: 0, and 0.01 for quantized models
     #[arg(long, value_name = "SHARE", value_parser = share)]
     max_differing: Option<f64>,
-    /// Results with at least this cosine similarity are close, however far single elements are apart; default: none, and for
-    /// float16, bfloat16 and quantized models 0.999, where no difference is above a tenth of the largest number
+    /// Accept results with at least this cosine similarity, whatever single elements are; default: none, and 0.999 for
+    /// float16, bfloat16 and quantized models if no difference exceeds a tenth of the largest number
     #[arg(long, value_name = "X", value_parser = share)]
     min_cosine: Option<f64>,
 }
@@ -337,12 +337,12 @@ mod tests {
         assert!(near(ElemType::FLOAT16, &tolerance()) && near(ElemType::BFLOAT16, &tolerance()));
         assert!(!near(ElemType::FLOAT, &tolerance()));
         assert!(near(ElemType::FLOAT, &tolerance().for_precision(Precision::Half)));
-        // What the command line says counts.
+        // Tolerances of the command line take precedence.
         let exact = ToleranceArgs { rtol: Some(0.0), atol: Some(0.0), max_differing: None, min_cosine: None };
         assert!(!near(ElemType::FLOAT16, &exact.tolerance().for_precision(Precision::Quantized)));
     }
 
-    /// Rounding of narrow numbers adds up, but a number in the wrong place is none of it.
+    /// Rounding errors of low precision accumulate, but a number in the wrong place is an error.
     #[test]
     fn results_of_narrow_numbers_may_be_close_as_a_whole() {
         let expected: Vec<f64> = (0..200).map(|i| f64::from(i % 20) / 20.0).collect();
@@ -363,7 +363,7 @@ mod tests {
         assert!(!near_ints(&half) && near_ints(&half.clone().for_precision(Precision::Quantized)));
     }
 
-    /// Whether sums of products of quantized numbers are close that one rounding changes.
+    /// Whether integer results that differ by one rounding are close.
     fn near_ints(tolerance: &Tolerance) -> bool {
         let ints = |numbers: &[i32]| -> Value { Tensor::of(&[numbers.len()], numbers).unwrap().into() };
         difference(&ints(&[-6680, 9000, 40]), &ints(&[-6639, 9000, 20]), tolerance).is_none()

@@ -1,4 +1,4 @@
-//! A model that a command has made or changed, on its way to where the user wants it.
+//! Writes a model that a command has made or changed.
 
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
@@ -15,9 +15,9 @@ use onnxtxt::{Error, SaveOptions, Saved, Weights};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// What a text with extended forms is like.
+/// The note about extended forms in a text.
 pub(crate) const EXTENDED: &str =
-    "the text has forms that the reference implementation refuses, for what its grammar cannot say";
+    "the text uses extended syntax, which the reference implementation does not accept";
 
 /// Where and how a model is written.
 pub(crate) struct Delivery {
@@ -28,20 +28,20 @@ pub(crate) struct Delivery {
     pub(crate) verify_checksums: bool,
 }
 
-/// What commands that change a model take.
+/// Output options of commands that change a model.
 #[derive(clap::Args)]
 pub(crate) struct OutArgs {
     #[command(flatten)]
     file: OutFile,
-    /// The form to write, where the name of OUT does not say it
+    /// Format of the output, if the name of OUT does not determine it
     #[arg(long, value_enum, value_name = "FORM")]
     to: Option<Form>,
 }
 
-/// The same without a form, which is what the name says.
+/// The same without `--to`: the file name determines the format.
 #[derive(clap::Args)]
 pub(crate) struct OutFile {
-    /// Where to write, in the form that the name says; default: as text to stdout
+    /// Where to write; the format follows from the name; default: text on stdout
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Replace the input
@@ -53,19 +53,19 @@ pub(crate) struct OutFile {
 }
 
 impl OutArgs {
-    /// Whether the command line says where to write.
+    /// Whether the command line names an output.
     pub(crate) fn is_given(&self) -> bool {
         self.file.output.is_some() || self.file.in_place
     }
 
-    /// Where and how the model of `input` is written.
+    /// Where and how to write the model of `input`.
     pub(crate) fn delivery(&self, input: &Path) -> anyhow::Result<Delivery> {
         self.file.delivery(input, self.to)
     }
 }
 
 impl OutFile {
-    /// Where and how the model of `input` is written; `to` in place of the form that the name says.
+    /// Where and how to write the model of `input`, in the format `to` if given.
     pub(crate) fn delivery(&self, input: &Path, to: Option<Form>) -> anyhow::Result<Delivery> {
         let target = match &self.output {
             Some(path) => Target::new(path),
@@ -76,20 +76,23 @@ impl OutFile {
         let to = match to.or(named) {
             Some(form) => form,
             None if target == Target::Stdout => Form::Text,
-            None => bail!("the name of {} does not say which form to write: use --to", target.name()),
+            None => bail!("output format of {} unknown: add `--to FORMAT`", target.name()),
         };
         ensure!(
             self.in_place || input == Path::new("-") || !target.is(input),
-            "{} is the input: say --in-place to replace it",
+            "{} is the input: add `--in-place` to replace it",
             target.name()
         );
         let is_shown = target == Target::Stdout && to == Form::Binary && output::is_terminal();
-        ensure!(!is_shown || self.force, "binary data is not written to a terminal: use --force, or -o FILE");
+        ensure!(
+            !is_shown || self.force,
+            "refusing to write binary data to a terminal: add `-o FILE` or `--force`"
+        );
         Ok(Delivery { target, to, weights: None, profile: ProfileArg::Onnx, verify_checksums: false })
     }
 }
 
-/// Moves the weights of a model to where they are wanted, and writes it.
+/// Moves the weights of a model as requested, and writes the model.
 pub(crate) fn deliver(
     delivery: &Delivery,
     input: &Input,
@@ -129,12 +132,12 @@ pub(crate) fn deliver(
     if let [(first, _), ..] = beside.as_slice() {
         let place = if beside.len() == 1 { first.clone() } else { count(beside.len(), "file") };
         let size = beside.iter().map(|(_, size)| size).sum();
-        session.note(&format!("{} of weights are in {place} beside {}", bytes(size), target.name()));
+        session.note(&format!("{} of weights written to {place} beside {}", bytes(size), target.name()));
     }
     Ok(Status::of(is_written && !losses.iter().any(Diagnostic::is_error)))
 }
 
-/// Says that the result needs files that are not beside it.
+/// Notes that the result needs files that are not beside it.
 fn still_elsewhere(session: &Session, model: &Model, input: &Input, target: &Target) {
     let (Some(from), Target::File(to)) = (&input.path, target) else { return };
     let (Ok(from), Ok(to)) = (resolve(from), resolve(to)) else { return };
@@ -154,7 +157,7 @@ fn still_elsewhere(session: &Session, model: &Model, input: &Input, target: &Tar
         let more =
             if rest.is_empty() { String::new() } else { format!(" and {}", count(rest.len(), "other file")) };
         session.note(&format!(
-            "the weights stay in {first}{more} beside {}: copy them, or use --weights inline",
+            "the weights are still in {first}{more} beside {}: copy them, or use `--weights inline`",
             input.name
         ));
     }

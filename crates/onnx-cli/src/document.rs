@@ -1,4 +1,4 @@
-//! Files that hold no model: values and operator sets. What commands do with either.
+//! Files that are not models: values and operator sets, and what commands do with both.
 
 use crate::input::{Form, Input};
 use crate::opset::SetFile;
@@ -8,16 +8,16 @@ use onnx_ir::{Diagnostic, VerifyOptions};
 use onnx_proto::FileKind;
 use onnx_text::RaiseOptions;
 
-/// A file that holds no model.
+/// A file that is not a model.
 pub(crate) enum Document {
-    /// The input or output of a test, for instance.
+    /// A value, such as the input or output of a test.
     Value(Value),
     /// A list of operators.
     OperatorSet(SetFile),
 }
 
 impl Input {
-    /// What the file holds, if it is a value or an operator set.
+    /// The content of the file, if it is a value or an operator set.
     pub(crate) fn document(&self) -> Option<Document> {
         if self.is_document_of_model() {
             return None;
@@ -26,7 +26,7 @@ impl Input {
         value.or_else(|| self.operator_set().map(Document::OperatorSet))
     }
 
-    /// Whether the file is JSON or textproto that fits a model.
+    /// Whether the file is JSON or textproto of a model.
     pub(crate) fn is_document_of_model(&self) -> bool {
         match self.form {
             Form::Json => onnx_proto::json::from_json(&self.bytes, FileKind::Model).is_ok(),
@@ -37,7 +37,7 @@ impl Input {
 }
 
 impl Document {
-    /// What is wrong with the file.
+    /// The problems of the file.
     pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Document::Value(value) => &value.diagnostics,
@@ -45,7 +45,7 @@ impl Document {
         }
     }
 
-    /// Whether it is not what the file says.
+    /// Whether parts of the file are lost.
     pub(crate) fn is_partial(&self) -> bool {
         match self {
             Document::Value(value) => value.is_partial(),
@@ -53,7 +53,7 @@ impl Document {
         }
     }
 
-    /// Everything that is wrong with the file and what it holds, in the order of the text.
+    /// All problems of the file and its content, in the order of the text.
     pub(crate) fn check(&self, input: &Input, options: &VerifyOptions) -> Vec<Diagnostic> {
         match self {
             Document::Value(value) => value.check(input, options),
@@ -61,7 +61,7 @@ impl Document {
         }
     }
 
-    /// Shows what is wrong with the file.
+    /// Prints the problems of the file.
     pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
         match self {
             Document::Value(value) => value.report(session, input, diagnostics),
@@ -69,7 +69,7 @@ impl Document {
         }
     }
 
-    /// It as text; empty if nothing could be read.
+    /// The content as text; empty if nothing could be read.
     pub(crate) fn text(&self, options: &RaiseOptions) -> String {
         match self {
             Document::Value(value) => value.text(options),
@@ -77,7 +77,7 @@ impl Document {
         }
     }
 
-    /// The file that holds it in another form.
+    /// The file converted to another format.
     pub(crate) fn write(
         &self,
         to: Form,

@@ -1,8 +1,8 @@
-//! What commands have in common that edit a model: where the result goes, `--dry-run`, and that it is as sound as before.
+//! Shared code of commands that edit a model: output, `--dry-run`, and the check that no errors are added.
 
 use crate::change::open;
 use crate::cmd::fmt::diff;
-use crate::deliver::{OutFile, deliver};
+use crate::deliver::{Delivery, OutFile, deliver};
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
 use crate::output;
@@ -11,12 +11,12 @@ use crate::session::{Session, Status};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::opset::registry_of;
 use onnx_text::RaiseOptions;
-use onnxtxt::Text;
 use onnxtxt::edit::Edited;
+use onnxtxt::{Text, Weights};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What every command that edits takes.
+/// Arguments of every command that edits.
 #[derive(clap::Args)]
 pub(crate) struct EditArgs {
     /// The model; - is stdin
@@ -26,20 +26,20 @@ pub(crate) struct EditArgs {
     pub(crate) out: EditOut,
 }
 
-/// Where the result goes.
+/// Where the result is written.
 #[derive(clap::Args)]
 pub(crate) struct EditOut {
-    /// Write nothing, and show what would change in the text
+    /// Write nothing; show the changes as a diff of the text
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     out: OutFile,
 }
 
-/// Elements of a tensor that a diff shows.
+/// Elements per tensor in a diff.
 const SHOWN: usize = 8;
 
-/// Reads a model, edits it, and writes it unless it has errors that it did not have before.
+/// Reads a model, edits it, and writes it unless the edit adds errors.
 pub(crate) fn edit(
     file: &Path,
     out: &EditOut,
@@ -47,7 +47,19 @@ pub(crate) fn edit(
     name: &str,
     run: impl FnOnce(&mut Model) -> anyhow::Result<Edited>,
 ) -> anyhow::Result<Status> {
-    let delivery = out.out.delivery(file, None)?;
+    edit_to(file, out, None, session, name, run)
+}
+
+/// The same, with the weights where they are wanted.
+pub(crate) fn edit_to(
+    file: &Path,
+    out: &EditOut,
+    weights: Option<Weights>,
+    session: &mut Session,
+    name: &str,
+    run: impl FnOnce(&mut Model) -> anyhow::Result<Edited>,
+) -> anyhow::Result<Status> {
+    let delivery = Delivery { weights, ..out.out.delivery(file, None)? };
     let work = Work::begin(session, format!("reading {}", file.display()));
     let Some((input, loaded)) = open(file, session)? else { return Ok(Status::Findings) };
     work.now(name.to_owned());
@@ -69,7 +81,7 @@ pub(crate) fn edit(
     if !new.is_empty() {
         locate::report(session, &became, &new);
         session.note(&format!(
-            "{name}: nothing is written, because the result would have errors that {} does not have",
+            "{name}: nothing written, because the result would have errors that {} does not have",
             input.name
         ));
         return Ok(Status::Findings);
@@ -107,7 +119,7 @@ fn new_errors(old: &Model, new: &Model) -> Vec<Diagnostic> {
     found
 }
 
-/// What changes in the text of a model.
+/// The diff of the text of a model.
 fn changes(input: &Input, old: &Loaded, new: &Loaded) -> String {
     let elide = (input.form != Form::Text).then_some(SHOWN);
     let options = RaiseOptions { elide, visible: true, ..RaiseOptions::default() };

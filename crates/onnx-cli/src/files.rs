@@ -6,18 +6,18 @@ use std::fs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-/// Refuses to wait for a person to type a model: without files, stdin is read if something is on it.
+/// Fails instead of waiting for input on a terminal; without files, stdin is read.
 pub(crate) fn ensure_given(paths: &[PathBuf]) -> anyhow::Result<()> {
     let reads_stdin = paths.iter().any(|path| path == Path::new("-"));
     anyhow::ensure!(
         !reads_stdin || !std::io::stdin().is_terminal(),
-        "no file is given, and stdin is a terminal: name a file, or pipe one in"
+        "no file given, and stdin is a terminal: name a file or pipe one in"
     );
     Ok(())
 }
 
-/// Every file that `paths` name, folders by the files with one of these extensions in them, sorted. Hidden entries and
-/// links to folders are passed over.
+/// All files named by `paths`, sorted, with folders replaced by the files in them that have one of these extensions. Skips
+/// hidden entries and links to folders.
 pub(crate) fn expand(paths: &[PathBuf], extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {

@@ -1,4 +1,4 @@
-//! `--schedule FILE`: a model is run as a schedule says that somebody has written or changed.
+//! `--schedule FILE`: runs a model by a given schedule.
 
 use crate::ready::Ready;
 use crate::session::{Session, Status};
@@ -10,21 +10,21 @@ use onnx_text::render::{Of, Source};
 use std::fs;
 use std::path::PathBuf;
 
-/// Findings that have their places in the schedule, not in the model.
+/// Findings with places in the schedule, not in the model.
 const OF_SCHEDULES: [&Code; 4] =
     [&code::SCHEDULE_SYNTAX, &code::SCHEDULE_ILLEGAL, &code::SCHEDULE_MISMATCH, &code::SCHEDULE_RESULTS];
 
-/// The schedule that a model is run by.
+/// The schedule to run a model by.
 #[derive(clap::Args)]
 pub(crate) struct ScheduleArgs {
-    /// Run the kernels of this schedule, as `lower` writes it; it is verified first
+    /// Run the kernels of this schedule, in the format of `lower`; it is verified first
     #[arg(long, value_name = "FILE")]
     schedule: Option<PathBuf>,
 }
 
 impl ScheduleArgs {
-    /// Lets runs with such inputs follow the schedule, if one is given. `Err` of a status: it is not legal, which has been
-    /// reported.
+    /// Makes runs with such inputs follow the schedule, if one is given. `Err` with a status: the schedule is illegal, which has
+    /// been reported.
     pub(crate) fn follow(
         &self,
         ready: &Ready,

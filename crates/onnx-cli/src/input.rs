@@ -1,4 +1,4 @@
-//! A file that the user named, and what it is.
+//! An input file and its format.
 
 use crate::reads::{self, Unreadable};
 use anyhow::{Context as _, bail};
@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What stdin is called.
+/// The display name of stdin.
 pub(crate) const STDIN: &str = "<stdin>";
 
 /// A file that has been opened.
@@ -31,7 +31,7 @@ impl Input {
             static IS_READ: AtomicBool = AtomicBool::new(false);
             let unreadable = |message: &str| Unreadable::because(STDIN, message.to_owned());
             if IS_READ.swap(true, Ordering::SeqCst) {
-                bail!(unreadable("stdin can be read once, and `-` names it again"));
+                bail!(unreadable("stdin can be read only once, but `-` is given twice"));
             }
             let mut content = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut content);
@@ -48,7 +48,7 @@ impl Input {
         }
     }
 
-    /// Puts other content in its place.
+    /// Replaces the content.
     pub(crate) fn replace(&mut self, bytes: Bytes) {
         self.0.bytes = bytes;
     }

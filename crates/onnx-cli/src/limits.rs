@@ -1,35 +1,35 @@
-//! How much a run may take.
+//! Limits of a run.
 
 use anyhow::{Context as _, bail};
 use onnx_exec::{CompileOptions, Memory, RunOptions};
 use onnx_ir::{Model, Payload};
 
-/// What commands that run models take.
+/// Limit options of commands that run models.
 #[derive(clap::Args)]
 pub(crate) struct LimitArgs {
-    /// The most memory that tensors may take, such as 512M or 2G; default: 4G and twice what the model's weights take,
-    /// but at most three quarters of what the system has to spare
+    /// Maximum memory for tensors, such as 512M or 2G; default: 4G plus twice the size of the weights, but at most three
+    /// quarters of the available memory
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_memory: Option<usize>,
-    /// The most nodes that may be run, each iteration of a loop counted as eight, and a million steps of each on average
+    /// Maximum number of nodes to run (an iteration of a loop counts as eight), and a million steps for each on average
     #[arg(long, value_name = "N", default_value_t = RunOptions::default().fuel)]
     fuel: u64,
-    /// The threads that compute; default: one for each core. Results do not depend on it
+    /// Number of threads; default: one per core. Results do not depend on it
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Round after every node, as the operators are defined; otherwise float16 and bfloat16 are kept in single precision
-    /// between nodes where nobody sees them, and convolutions may be computed with fewer products
+    /// Round after every node, as the operators are defined; otherwise, float16 and bfloat16 intermediates are kept in single
+    /// precision and convolutions may use Winograd's algorithm
     #[arg(long)]
     exact: bool,
 }
 
 impl LimitArgs {
-    /// How a model is prepared.
+    /// The options to prepare a model with.
     pub(crate) fn compile_options(&self) -> CompileOptions {
         CompileOptions { exact: self.exact, ..CompileOptions::default() }
     }
 
-    /// How this model is run within these.
+    /// The options to run this model with.
     pub(crate) fn options(&self, seed: u64, model: &Model) -> RunOptions<'static> {
         let most = self.max_memory.unwrap_or_else(|| usual(stored(model)).min(spare().unwrap_or(usize::MAX)));
         let threads = self.threads.map_or_else(|| RunOptions::default().threads, usize::from);
@@ -41,7 +41,7 @@ impl LimitArgs {
 /// `4096`, `512M`, `2GiB`
 fn size(text: &str) -> anyhow::Result<usize> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: usize = text[..end].parse().with_context(|| format!("`{text}` is no size"))?;
+    let number: usize = text[..end].parse().with_context(|| format!("invalid size `{text}`"))?;
     let unit = text[end..].trim().to_ascii_lowercase();
     let shift = match unit.trim_end_matches('b').trim_end_matches('i') {
         "" => 0,
@@ -49,18 +49,18 @@ fn size(text: &str) -> anyhow::Result<usize> {
         "m" => 20,
         "g" => 30,
         "t" => 40,
-        _ => bail!("`{unit}` is no unit of memory: K, M, G, T"),
+        _ => bail!("unknown unit `{unit}`: expected K, M, G or T"),
     };
     number.checked_mul(1 << shift).with_context(|| format!("`{text}` is too large"))
 }
 
-/// The default memory budget in bytes for a model with this many bytes of weights. A loop whose values grow reaches it within
-/// seconds on any machine, and weights may be converted and packed.
+/// The default memory limit in bytes for a model with this many bytes of weights. A loop with growing values reaches it within
+/// seconds on any machine; weights may be converted and packed.
 fn usual(stored: usize) -> usize {
     (4usize << 30).saturating_add(stored.saturating_mul(2))
 }
 
-/// The bytes of all tensors that a model has.
+/// The bytes of all tensors of a model.
 fn stored(model: &Model) -> usize {
     let tensors = model.bodies.values().flat_map(|body| body.tensors.values());
     let bytes = tensors.flat_map(|tensor| &tensor.data).map(|data| match data {
@@ -70,7 +70,7 @@ fn stored(model: &Model) -> usize {
     bytes.fold(0, usize::saturating_add)
 }
 
-/// Three quarters of the memory that the system says is there, where it says so: allocators and other programs need some.
+/// Three quarters of the available memory, if the system reports it: allocators and other programs need the rest.
 fn spare() -> Option<usize> {
     let least = [available(), of_group()].into_iter().flatten().min()?;
     Some(least / 4 * 3)
@@ -83,7 +83,7 @@ fn available() -> Option<usize> {
     kibibytes.checked_mul(1024)
 }
 
-/// What the control group of a container leaves, if there is one with a limit.
+/// The memory that the control group of a container leaves, if it has a limit.
 fn of_group() -> Option<usize> {
     let number = |name: &str| -> Option<usize> {
         std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok()

@@ -1,10 +1,10 @@
-//! Findings about a file, at places in its text.
+//! Findings about a file, with places in its text.
 
 use crate::session::Session;
 use onnx_ir::Diagnostic;
 use onnxtxt::{Loaded, has_entity};
 
-/// Shows findings about a file.
+/// Prints findings about a file.
 pub(crate) fn report(session: &mut Session, loaded: &Loaded, diagnostics: &[Diagnostic]) {
     if diagnostics.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The `onnxtxt` program: one file per command in `cmd`, and what commands share beside it.
+//! The `onnxtxt` program: one file per command in `cmd`, and shared code beside it.
 //!
 //! Exit codes: 0 done and nothing found, 1 findings, 2 usage or I/O, 101 a bug. Data goes to stdout, and so do the findings of
 //! `check`; everything else goes to stderr. This crate is the only one that touches files (but for mapping them), terminals and the environment.
@@ -8,7 +8,9 @@ mod bug;
 mod change;
 mod close;
 mod cmd;
+mod columns;
 mod deliver;
+mod distribution;
 mod document;
 mod edit;
 mod feed;
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
         Ok(Status::Clean) => ExitCode::SUCCESS,
         Ok(Status::Findings) => ExitCode::from(1),
         Ok(Status::Unread) => ExitCode::from(2),
-        // Whoever read our output has seen enough.
+        // The reader of our output has closed the pipe.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             session.error(&error);
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
     if matches!(session.format(), Format::Markdown | Format::Html) && !matches!(command, Command::Diff(_)) {
-        anyhow::bail!("`--format markdown` and `--format html` are forms of `onnxtxt diff` only");
+        anyhow::bail!("`--format markdown` and `--format html` are supported only by `onnxtxt diff`");
     }
     match command {
         Command::Info(args) => cmd::info::run(args, session),
@@ -69,12 +71,15 @@ fn run(command: &Command, session: &mut Session) -> anyhow::Result<Status> {
         Command::Outline(args) => cmd::outline::run(args, session),
         Command::Pass(args) => cmd::pass::run(args, session),
         Command::Extract(args) => cmd::extract::run(args, session),
+        Command::Concat(args) => cmd::concat::run(args, session),
         Command::Rename(args) => cmd::rename::run(args, session),
         Command::SetShape(args) => cmd::set_shape::run(args, session),
         Command::SetOpset(args) => cmd::set_opset::run(args, session),
         Command::SetMetadata(args) => cmd::set_metadata::run(args, session),
         Command::Simplify(args) => cmd::simplify::run(args, session),
         Command::Strip(args) => cmd::strip::run(args, session),
+        Command::Stats(args) => cmd::stats::run(args, session),
+        Command::Weights(args) => cmd::weights::run(args, session),
         Command::Run(args) => cmd::run::run(args, session),
         Command::Bench(args) => cmd::bench::run(args, session),
         Command::Lower(args) => cmd::lower::run(args, session),

@@ -1,4 +1,4 @@
-//! `--opset FILE`: operators that the program does not know by itself.
+//! `--opset FILE`: additional operators.
 
 use crate::input::Input;
 use crate::session::{Session, Status};
@@ -9,34 +9,34 @@ use onnx_ops::schema::{Registry, Schema};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Where operators are described.
+/// Where additional operators are described.
 #[derive(clap::Args)]
 pub(crate) struct OpsetArgs {
-    /// An operator set, in any form: what its operators take and give, and the functions that define them; may be repeated
+    /// Operator set in any format, with signatures and functions of its operators; may be repeated
     #[arg(long = "opset", value_name = "FILE")]
     sets: Vec<PathBuf>,
 }
 
-/// The operators that are known.
+/// The known operators.
 pub(crate) enum Operators {
-    /// Those that the program has.
+    /// The built-in ones.
     BuiltIn,
-    /// With those of documents.
+    /// The built-in ones and those of operator-set files.
     Loaded {
-        /// All of them.
+        /// All operators.
         registry: Box<Registry>,
-        /// Domain and name of those of the documents.
+        /// Domain and name of those of operator-set files.
         ours: HashSet<(String, String)>,
     },
 }
 
 impl OpsetArgs {
-    /// Whether there is a document.
+    /// Whether an operator set is given.
     pub(crate) fn is_given(&self) -> bool {
         !self.sets.is_empty()
     }
 
-    /// Reads the documents. `Err` of a status: one of them has errors, which have been reported.
+    /// Reads the operator sets. `Err` with a status: one of them has errors, which have been reported.
     pub(crate) fn load(&self, session: &mut Session) -> anyhow::Result<Result<Operators, Status>> {
         if self.sets.is_empty() {
             return Ok(Ok(Operators::BuiltIn));
@@ -44,7 +44,7 @@ impl OpsetArgs {
         let mut sets = Vec::new();
         for path in &self.sets {
             let input = Input::open(path)?;
-            let Some(file) = input.operator_set() else { bail!("{} is no operator set", input.name) };
+            let Some(file) = input.operator_set() else { bail!("{} is not an operator set", input.name) };
             let options = VerifyOptions { level: Level::Spec, payloads: true };
             let mut found = file.check(&input, &options);
             found.retain(Diagnostic::is_error);
@@ -61,7 +61,7 @@ impl OpsetArgs {
 }
 
 impl Operators {
-    /// The operators that a model is about.
+    /// The operators for a model.
     pub(crate) fn of(&self, model: &Model) -> &Registry {
         match self {
             Operators::BuiltIn => opset::registry_of(model),
@@ -69,7 +69,7 @@ impl Operators {
         }
     }
 
-    /// Whether an operator is one of a document.
+    /// Whether an operator is from an operator-set file.
     pub(crate) fn is_ours(&self, schema: &Schema) -> bool {
         match self {
             Operators::BuiltIn => false,
@@ -77,7 +77,7 @@ impl Operators {
         }
     }
 
-    /// All of them.
+    /// All operators.
     pub(crate) fn all(&self) -> &Registry {
         match self {
             Operators::BuiltIn => opset::whole_registry(),

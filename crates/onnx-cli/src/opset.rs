@@ -1,4 +1,4 @@
-//! Operator sets in files of their own, in every form.
+//! Operator-set files, in every format.
 
 use crate::input::{Form, Input, undecodable};
 use crate::session::{Session, count};
@@ -10,14 +10,14 @@ use onnx_text::{OpsetMap, RaiseOptions, TextKind, check_operator_set, print_oper
 
 /// An operator set that was read from a file.
 pub(crate) struct SetFile {
-    /// The set, as much of it as could be read.
+    /// The set, as far as it could be read.
     pub(crate) set: OperatorSet,
-    /// What is wrong with the file.
+    /// The problems of the file.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Input {
-    /// The operator set that the file holds, if it holds one.
+    /// The operator set in the file, if there is one.
     pub(crate) fn operator_set(&self) -> Option<SetFile> {
         match self.form {
             Form::Text => self.is_text_of_set().then(|| {
@@ -37,7 +37,7 @@ impl Input {
             && sniff_text(self.text()) == TextKind::OperatorSet
     }
 
-    /// A document does not say which message it is: it is a set if it fits one and no model.
+    /// JSON and textproto do not name their message type: the file is a set if it fits one and not a model.
     fn set_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<SetFile> {
         if self.is_document_of_model() {
             return None;
@@ -52,12 +52,12 @@ impl SetFile {
         SetFile { set, diagnostics }
     }
 
-    /// Whether it is not what the file says.
+    /// Whether parts of the file are lost.
     pub(crate) fn is_partial(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Everything that is wrong with the file and the set, in the order of the text.
+    /// All problems of the file and the set, in the order of the text.
     pub(crate) fn check(&self, input: &Input, options: &VerifyOptions) -> Vec<Diagnostic> {
         if input.form == Form::Text {
             return check_operator_set(input.text(), options).diagnostics;
@@ -71,7 +71,7 @@ impl SetFile {
         found
     }
 
-    /// Shows what is wrong with the file. What is wrong with a set that is no text has its place in the printed one.
+    /// Prints the problems of the file. Those of a set that is not text have places in its printed text.
     pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
         if input.form == Form::Text {
             return session.report(&Source::new(&input.name, input.text(), Of::Text), diagnostics);
@@ -90,7 +90,7 @@ impl SetFile {
         print_operator_set(&self.set, options)
     }
 
-    /// The file that holds the set in another form.
+    /// The file converted to another format.
     pub(crate) fn write(
         &self,
         to: Form,
@@ -110,7 +110,7 @@ impl SetFile {
         Ok(document.map_err(|error| undecodable(to, &error)))
     }
 
-    /// What is in the set, a title and a text for each row.
+    /// The content of the set: a title and a text for each row.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let set = &self.set;
         let number = |number: Option<i64>| number.map_or("none".to_owned(), |number| number.to_string());

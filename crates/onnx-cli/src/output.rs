@@ -1,4 +1,4 @@
-//! Where results go: stdout, or files that are replaced as a whole or not at all.
+//! Output to stdout, or to files that are replaced atomically.
 
 use crate::reads;
 use anyhow::Context as _;
@@ -7,7 +7,7 @@ use onnxtxt::files::{self, Guard};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a result goes.
+/// Where a result is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     Stdout,
@@ -15,13 +15,13 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// `-` is stdout, and so is its device: a file that stdout was sent to must not be replaced under it.
+    /// `-` is stdout, and so is its device: the file that stdout is redirected to must not be replaced.
     pub(crate) fn new(path: &Path) -> Target {
         let is_stdout = path == Path::new("-") || path == Path::new("/dev/stdout");
         if is_stdout { Target::Stdout } else { Target::File(path.to_owned()) }
     }
 
-    /// Whether it is where `input` was read from.
+    /// Whether it is the file that `input` was read from.
     pub(crate) fn is(&self, input: &Path) -> bool {
         let Target::File(path) = self else { return false };
         let is_same_path = match (path.canonicalize(), input.canonicalize()) {
@@ -32,7 +32,7 @@ impl Target {
         is_same_path || id(path).is_some_and(|file| Some(file) == id(input))
     }
 
-    /// The name to show.
+    /// The display name.
     pub(crate) fn name(&self) -> String {
         match self {
             Target::Stdout => "stdout".to_owned(),
@@ -52,17 +52,17 @@ pub(crate) fn json(value: &serde_json::Value) -> anyhow::Result<()> {
     to_people(&format!("{value:#}\n"))
 }
 
-/// Writes to stdout what people read: no name or text of a model does anything to their terminal.
+/// Writes text for people to stdout: escapes control sequences in names and texts of a model.
 pub(crate) fn to_people(text: &str) -> anyhow::Result<()> {
     to_stdout(|out| out.write_all(visible(text).as_bytes()))
 }
 
-/// Whether stdout is a terminal, where binary data does harm.
+/// Whether stdout is a terminal, where binary data would do harm.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Writes a file, as a whole or not at all.
+/// Writes a file atomically.
 pub(crate) fn to_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -70,7 +70,7 @@ pub(crate) fn to_file(
     Ok(files::write(path, Guard::new(&reads::all()), write)?)
 }
 
-/// Writes a file that was read, as a whole or not at all.
+/// Writes a file that was read, atomically.
 pub(crate) fn rewrite(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -78,7 +78,7 @@ pub(crate) fn rewrite(
     Ok(files::write(path, Guard::new(&reads::all()).even_read(), write)?)
 }
 
-/// Writes a small result that was made of `input` to where it is wanted.
+/// Writes a small result made from `input`.
 pub(crate) fn put(target: &Target, input: Option<&Path>, content: &[u8]) -> anyhow::Result<()> {
     match target {
         Target::Stdout => to_stdout(|out| out.write_all(content)),
@@ -89,7 +89,7 @@ pub(crate) fn put(target: &Target, input: Option<&Path>, content: &[u8]) -> anyh
     }
 }
 
-/// Whether the reader of our output has gone.
+/// Whether the reader of our output has closed the pipe.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref().is_some_and(closed))

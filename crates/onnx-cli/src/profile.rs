@@ -1,15 +1,15 @@
-//! `--profile`: which forms a text may have.
+//! `--profile`: the syntax that a text may use.
 
 use onnx_text::Profile;
 
 /// `--profile`
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum ProfileArg {
-    /// What the reference parser accepts, annotations in comments, and extended forms where nothing else will do
+    /// The reference grammar, annotations in comments, and extended syntax where nothing else can express the model
     Onnx,
-    /// The same, but numbers of float16, bfloat16 and other narrow floats are values, which the reference parser refuses
+    /// The same, but numbers of float16, bfloat16 and other narrow floats are written as values, which the reference rejects
     Extended,
-    /// What the reference parser accepts and nothing else; losses are listed
+    /// The reference grammar and nothing else; losses are listed
     Reference,
     /// For reviews (`print` only): weights as digests, types and element types inline, no names that follow from results
     Review,

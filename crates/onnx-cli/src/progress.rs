@@ -1,4 +1,4 @@
-//! Shows that work goes on: on a terminal, and only if it takes more than half a second.
+//! Progress messages: on a terminal, and only for work that takes more than half a second.
 
 use crate::session::Session;
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -7,13 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Work in progress; what is shown of it vanishes with this value.
+/// Work in progress; its message disappears when this value is dropped.
 pub(crate) struct Work(Option<(Sender<String>, JoinHandle<()>)>);
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Work {
-    /// Begins to watch.
+    /// Starts the timer.
     pub(crate) fn begin(session: &Session, what: impl Into<String>) -> Work {
         if !session.is_watched() {
             return Work(None);
@@ -40,7 +40,7 @@ impl Work {
         Work(Some((send, thread::spawn(watch))))
     }
 
-    /// Says what is being done now.
+    /// Sets the message.
     pub(crate) fn now(&self, what: impl Into<String>) {
         if let Some((send, _)) = &self.0 {
             _ = send.send(what.into());

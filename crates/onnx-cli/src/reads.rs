@@ -1,4 +1,4 @@
-//! What this run has read: files that it must not replace in passing.
+//! The files that this run has read, which it must not replace without being asked.
 
 use onnx_ir::Model;
 use onnx_proto::external::Folder;
@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// The context of an error: which file cannot be read. In forms for programs it is a finding about the file.
+/// The context of an error: which file cannot be read. In machine-readable formats it becomes a finding about the file.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
     pub(crate) file: String,
@@ -21,7 +21,7 @@ impl Unreadable {
         Unreadable { message: format!("cannot read {file}"), file }
     }
 
-    /// The same for another reason.
+    /// The same with another message.
     pub(crate) fn because(file: &str, message: String) -> Unreadable {
         Unreadable { file: file.to_owned(), message }
     }
@@ -41,22 +41,22 @@ fn reads() -> MutexGuard<'static, Reads> {
     READS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Everything that was read so far.
+/// All files read so far.
 pub(crate) fn all() -> Reads {
     reads().clone()
 }
 
-/// Remembers a file that is read.
+/// Records a file that is read.
 pub(crate) fn note(path: &Path) {
     reads().note(path);
 }
 
-/// Remembers the files that a model names, whether or not they have to be read.
+/// Records the files that a model refers to, whether or not they are read.
 pub(crate) fn note_external(model: &Model, path: &Path) {
     reads().note_external(model, path);
 }
 
-/// Remembers who may read the files beside a model that were read.
+/// Records the external data files that were read.
 pub(crate) fn note_read(folder: &Folder) {
     reads().note_read(folder);
 }

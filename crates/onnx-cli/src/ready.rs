@@ -1,4 +1,4 @@
-//! A model that is about to be run: read, with the weights that lie beside it, and prepared.
+//! A model to run: read with its external weights, and prepared.
 
 use crate::input::{Form, Input, Loaded};
 use crate::locate;
@@ -8,6 +8,7 @@ use crate::session::{Session, Status};
 use anyhow::{bail, ensure};
 use onnx_exec::{CompileOptions, Executable, compile};
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
+use onnx_ops::schema::Registry;
 use onnx_proto::FileKind;
 use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use std::path::Path;
@@ -16,13 +17,13 @@ use std::path::Path;
 pub(crate) struct Ready {
     pub(crate) input: Input,
     pub(crate) loaded: Loaded,
-    /// The model before its weights were read, if there are any beside it.
+    /// The model before its external weights were read, if it has any.
     without_weights: Option<Model>,
     operators: Operators,
 }
 
 impl Ready {
-    /// Reads a model and the files beside it. `Err` of a status: something is wrong with them, which has been reported.
+    /// Reads a model and its external weights. `Err` with a status: problems, which have been reported.
     pub(crate) fn open(
         path: &Path,
         opset: &OpsetArgs,
@@ -34,7 +35,7 @@ impl Ready {
         };
         let input = Input::open(path)?;
         let is_model = input.kind == FileKind::Model && input.document().is_none();
-        ensure!(is_model, "{} is no model", input.name);
+        ensure!(is_model, "{} is not a model", input.name);
         let mut loaded = input.load();
         if loaded.is_partial() {
             locate::report(session, &loaded, &loaded.diagnostics);
@@ -42,10 +43,10 @@ impl Ready {
         }
         let mut without_weights = None;
         if is_stored_outside(&loaded.model) {
-            // Only names and nodes: what tensors hold is shared.
+            // Copies only names and nodes: tensor data is shared.
             without_weights = Some(loaded.model.clone());
             let Some(path) = &input.path else {
-                bail!("weights are in files beside the model, and stdin has none")
+                bail!("the model has external weights, which cannot be found for stdin")
             };
             reads::note_external(&loaded.model, path);
             let is_summed = input.form == Form::Text;
@@ -62,11 +63,16 @@ impl Ready {
         Ok(Ok(Ready { input, loaded, without_weights, operators }))
     }
 
-    /// The model, prepared, or everything that stands in the way.
+    /// The prepared model, or everything that prevents running it.
     pub(crate) fn executable(&self, options: &CompileOptions) -> Result<Executable<'_>, Vec<Diagnostic>> {
         let model = &self.loaded.model;
         let options = CompileOptions { release: Some(onnx_proto::file::release), ..options.clone() };
         compile(model, self.operators.of(model), &options)
+    }
+
+    /// The operators that the model is about.
+    pub(crate) fn registry(&self) -> &Registry {
+        self.operators.of(&self.loaded.model)
     }
 
     /// What `check` calls errors.
@@ -74,7 +80,7 @@ impl Ready {
         let options = VerifyOptions { level: Level::Types, ..VerifyOptions::default() };
         let judge = |model: &Model| onnx_ops::check::check(model, self.operators.of(model), &options);
         let mut found = match self.input.form {
-            // Comments of a text may allow what would be an error.
+            // Comments of a text may allow warnings.
             Form::Text => onnx_text::check_with(self.input.text(), Level::Types, judge).diagnostics,
             Form::Binary | Form::Json | Form::Textproto => {
                 judge(self.without_weights.as_ref().unwrap_or(&self.loaded.model))
@@ -82,6 +88,18 @@ impl Ready {
         };
         found.retain(Diagnostic::is_error);
         found
+    }
+
+    /// Reads the weights beside this file into a model that was made of it.
+    pub(crate) fn load_weights(&self, model: &mut Model) -> Vec<Diagnostic> {
+        let Some(path) = self.input.path.as_deref().filter(|_| is_stored_outside(model)) else {
+            return Vec::new();
+        };
+        let mut folder = Folder::of(path);
+        let is_summed = self.input.form == Form::Text;
+        internalize(model, Which::All, &mut |model, tensor, entity| {
+            folder.load(model, tensor, entity, is_summed)
+        })
     }
 
     /// Shows what stands in the way at its places in the file.

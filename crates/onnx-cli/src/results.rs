@@ -1,4 +1,4 @@
-//! What a model has computed, on its way to where the user wants it: an archive of arrays, files of values, or stdout.
+//! The results of a run: written as an archive of arrays, as files of values, or to stdout.
 
 use crate::feed::{npy, tensor_type};
 use crate::output::{self, Target};
@@ -9,7 +9,7 @@ use onnx_text::{Profile, RaiseOptions, number_text, print_value, visible};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
-/// Values with their names.
+/// Named values.
 pub(crate) type Results = Vec<(String, Value)>;
 
 /// How much of large tensors is printed.
@@ -17,13 +17,13 @@ pub(crate) type Results = Vec<(String, Value)>;
 pub(crate) enum Shown {
     /// All elements.
     Full,
-    /// The first so many.
+    /// The first N elements.
     First(usize),
-    /// The ends of each axis, if there are more than [`MANY`].
+    /// The ends of each axis, for tensors of more than [`MANY`] elements.
     Summary,
 }
 
-/// Elements beyond which a tensor is summarised, as NumPy does.
+/// Number of elements from which on a tensor is summarized, as in NumPy.
 const MANY: usize = 1000;
 
 /// Prints values as text.
@@ -70,7 +70,7 @@ pub(crate) fn print_json(results: &Results) -> anyhow::Result<()> {
     })
 }
 
-/// A value with all its elements: numbers as they are shown, those that JSON does not have as strings.
+/// A value with all its elements: numbers as they are printed; NaN and infinity as strings.
 fn to_json(value: &Value) -> Json {
     match value {
         Value::Tensor(tensor) => {
@@ -110,7 +110,7 @@ fn elements(tensor: &Tensor) -> Json {
             let words = tensor.bytes().chunks_exact(4).filter_map(|word| word.try_into().ok());
             words.map(f32::from_le_bytes).map(|x| number(ElemType::FLOAT, x.into())).collect()
         }
-        // Real and imaginary parts by turns.
+        // Real and imaginary parts alternate.
         (_, Err(_), Err(_)) => {
             let words = tensor.bytes().chunks_exact(8).filter_map(|word| word.try_into().ok());
             words.map(f64::from_le_bytes).map(|x| number(ElemType::DOUBLE, x)).collect()
@@ -128,7 +128,7 @@ pub(crate) fn to_archive(path: &Path, results: &Results, is_forced: bool) -> any
         Target::Stdout => {
             ensure!(
                 is_forced || !output::is_terminal(),
-                "binary data is not written to a terminal: use -o FILE.npz"
+                "refusing to write binary data to a terminal: add `-o FILE.npz` or `--force`"
             );
             output::to_stdout(|out| npy::write_all(&arrays, out))
         }
@@ -139,7 +139,7 @@ pub(crate) fn to_archive(path: &Path, results: &Results, is_forced: bool) -> any
     }
 }
 
-/// A value as arrays: elements of a sequence are numbered, a map has its keys and its values.
+/// A value as arrays: elements of a sequence are numbered, a map becomes its keys and its values.
 fn spread(name: &str, value: &Value, arrays: &mut Vec<(String, Tensor)>) {
     match value {
         Value::Tensor(tensor) => arrays.push((name.to_owned(), tensor.clone())),
@@ -156,9 +156,9 @@ fn spread(name: &str, value: &Value, arrays: &mut Vec<(String, Tensor)>) {
     }
 }
 
-/// Writes a file for each value, `output_0.pb` and so on, as in tests of ONNX.
+/// Writes a file for each value, `output_0.pb` and so on, as in ONNX test data.
 pub(crate) fn to_folder(folder: &Path, results: &Results) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make folder {}", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create folder {}", folder.display()))?;
     for (i, (name, value)) in results.iter().enumerate() {
         let mut names = Names::new();
         let bytes = onnx_proto::write_data(&named(value, name, &mut names)?, &names)?;
@@ -167,7 +167,7 @@ pub(crate) fn to_folder(folder: &Path, results: &Results) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// A value as files hold it, with its name.
+/// A value as stored in a file, with its name.
 fn named(value: &Value, name: &str, names: &mut Names) -> anyhow::Result<Data> {
     let mut data = value.to_stored().with_context(|| format!("output `{name}`"))?;
     let name = Some(names.intern(name));

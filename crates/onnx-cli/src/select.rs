@@ -5,15 +5,15 @@
 //! | `name` | the one of this name, and the one that computes the value of this name |
 //! | `#17` | number 17 in the order of the text, from 0; a node comes before those nested in it |
 //! | `op:Conv` | those of this operator; `op:com.acme.Conv` of another domain than ai.onnx |
-//! | `/glob*/` | those whose name, or the name of one of whose results, is like the glob: `*` any characters, `?` one. A slash at the front of a name need not be doubled |
+//! | `/glob*/` | those whose name, or the name of one of whose results, matches the glob: `*` any characters, `?` one. A slash at the start of a name need not be doubled |
 //! | `/enc/*` | the same for names that begin with a slash: all of it is the glob, unless a node has this very name |
 
 use anyhow::{bail, ensure};
 use onnx_ir::diag::did_you_mean;
-use onnx_ir::{Body, GraphId, Model, Name, NodeId, ValueId, normalize_domain};
+use onnx_ir::{Body, Model, Name, NodeId, ValueId, normalize_domain};
 use std::str::FromStr;
 
-/// What nodes are meant.
+/// A selection of nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Selection {
     Name(String),
@@ -27,16 +27,16 @@ impl FromStr for Selection {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Selection> {
-        ensure!(!text.is_empty(), "an empty selection");
+        ensure!(!text.is_empty(), "empty selection");
         if let Some(number) = text.strip_prefix('#') {
             return match number.parse() {
                 Ok(number) => Ok(Selection::Number(number)),
-                Err(_) => bail!("`{number}` is no number of a node"),
+                Err(_) => bail!("invalid node number `{number}`"),
             };
         }
         if let Some(op) = text.strip_prefix("op:") {
             let (domain, op) = op.rsplit_once('.').unwrap_or(("", op));
-            ensure!(!op.is_empty(), "`{text}` names no operator");
+            ensure!(!op.is_empty(), "`{text}` has no operator name");
             return Ok(Selection::Op(normalize_domain(domain).to_owned(), op.to_owned()));
         }
         let glob = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
@@ -60,10 +60,10 @@ impl std::fmt::Display for Selection {
 }
 
 impl Selection {
-    /// The nodes that are meant, in the order of the text.
+    /// The selected nodes, in the order of the text.
     pub(crate) fn nodes(&self, model: &Model) -> Vec<NodeId> {
         let Some(body) = model.main_body() else { return Vec::new() };
-        let all = in_order(body);
+        let all: Vec<NodeId> = body.walk().nodes().collect();
         if let Selection::Number(number) = self {
             return all.get(*number).copied().into_iter().collect();
         }
@@ -98,7 +98,7 @@ impl Selection {
         }
     }
 
-    /// The values of the main graph that are meant: those of this name or like the glob, and the results of nodes that are
+    /// The selected values of the main graph: those with this name or matching the glob, and the results of nodes that are
     /// selected by number or operator.
     pub(crate) fn values(&self, model: &Model) -> anyhow::Result<Vec<ValueId>> {
         let Some((body, root)) = model.main_body().and_then(|body| Some((body, body.root()?))) else {
@@ -136,13 +136,13 @@ impl Selection {
         Ok(found)
     }
 
-    /// Refuses a selection that means no node of the model.
+    /// Fails if the selection matches no node of the model.
     pub(crate) fn ensure_some(&self, model: &Model) -> anyhow::Result<()> {
         if !self.nodes(model).is_empty() {
             return Ok(());
         }
         let Some(body) = model.main_body() else { bail!("the model has no graph") };
-        let all = in_order(body);
+        let all: Vec<NodeId> = body.walk().nodes().collect();
         let likely = match self {
             Selection::Name(name) if name.contains(['*', '?']) => None,
             Selection::Name(name) => {
@@ -153,15 +153,15 @@ impl Selection {
                 did_you_mean(name, names.map(|n| &model.names[n]))
             }
             Selection::Op(_, op) => did_you_mean(op, all.iter().map(|&n| model.text(body.nodes[n].op))),
-            Selection::Number(_) => bail!("there is no node {self}: the main graph has {}", all.len()),
+            Selection::Number(_) => bail!("no node {self}: the main graph has {} nodes", all.len()),
             Selection::Glob(_) => None,
         };
         match likely {
             Some(likely) => bail!("no node matches `{self}`: did you mean `{likely}`?"),
-            // What looks like a glob and has no slashes is taken for a name.
+            // A glob without slashes is a name.
             None => match self {
                 Selection::Name(name) if name.contains(['*', '?']) && !name.starts_with('/') => {
-                    bail!("no node matches `{self}`: a glob is between slashes, `/{name}/`")
+                    bail!("no node matches `{self}`: write a glob between slashes, `/{name}/`")
                 }
                 Selection::Name(_) | Selection::Number(_) | Selection::Op(..) | Selection::Glob(_) => {
                     bail!("no node matches `{self}`")
@@ -171,35 +171,16 @@ impl Selection {
     }
 }
 
-/// The nodes of a body in the order of the text.
-fn in_order(body: &Body) -> Vec<NodeId> {
-    let mut order = Vec::with_capacity(body.nodes.len());
-    let mut seen = std::collections::HashSet::new();
-    let mut open: Vec<NodeId> = Vec::new();
-    let mut enter = |graph: GraphId, open: &mut Vec<NodeId>| {
-        if seen.insert(graph) {
-            open.extend(body.graphs[graph].nodes.iter().rev());
-        }
-    };
-    body.root().into_iter().for_each(|g| enter(g, &mut open));
-    while let Some(node) = open.pop() {
-        order.push(node);
-        let inner: Vec<GraphId> = body.subgraphs(node).collect();
-        inner.into_iter().rev().for_each(|g| enter(g, &mut open));
-    }
-    order
-}
-
 /// Whether a text can only be meant as a glob of names that begin with a slash.
 fn is_glob(text: &str) -> bool {
     text.starts_with('/') && text.contains(['*', '?'])
 }
 
-/// Whether a text is like a glob.
+/// Whether a text matches a glob.
 fn is_like(glob: &str, text: &str) -> bool {
     let (glob, text): (Vec<char>, Vec<char>) = (glob.chars().collect(), text.chars().collect());
     let (mut g, mut t) = (0, 0);
-    // The last star, and where what it stands for ends so far.
+    // The last star, and where its match ends so far.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match glob.get(g) {
@@ -245,7 +226,7 @@ mod tests {
         let model = onnx_text::read_model(text).model;
         let many = |selection: &str| selection.parse::<Selection>().unwrap().nodes(&model).len();
         assert_eq!(["/enc/*", "/enc/*/", "//enc/*/", "/enc/?/Abs", "/enc/0/Abs"].map(many), [2, 2, 2, 1, 1]);
-        // The very name goes before the glob.
+        // The exact name takes precedence over the glob.
         assert_eq!(["/dec/*", "/*", "enc/*", "/out/*"].map(many), [1, 3, 0, 0]);
     }
 
@@ -294,6 +275,6 @@ mod tests {
         let error = "frist".parse::<Selection>().unwrap().ensure_some(&model).unwrap_err();
         assert_eq!(error.to_string(), "no node matches `frist`: did you mean `first`?");
         let error = "*st".parse::<Selection>().unwrap().ensure_some(&model).unwrap_err();
-        assert_eq!(error.to_string(), "no node matches `*st`: a glob is between slashes, `/*st/`");
+        assert_eq!(error.to_string(), "no node matches `*st`: write a glob between slashes, `/*st/`");
     }
 }

@@ -1,4 +1,4 @@
-//! One run of the program: where findings go, in which form, and how many there were.
+//! The state of one run: where and in which format findings are printed, and their number.
 
 use crate::args::{Color, Format, Global};
 use crate::output;
@@ -11,12 +11,12 @@ use onnx_text::visible;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
-/// How a run ended that did what it was asked to.
+/// The outcome of a run that completed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
-    /// Nothing was found.
+    /// No findings.
     Clean,
-    /// Something was found: exit code 1.
+    /// Findings: exit code 1.
     Findings,
     /// A file could not be read, which has been reported: exit code 2.
     Unread,
@@ -46,17 +46,17 @@ pub(crate) struct Session {
     quiet: bool,
     verbose: bool,
     sarif: Sarif,
-    /// Whether findings are the result of the command, which is on stdout.
+    /// Whether findings are the result of the command and go to stdout.
     is_result: bool,
-    /// Why findings could not be written to stdout.
+    /// The error that occurred when findings were written to stdout.
     broken: Option<anyhow::Error>,
-    /// Findings so far.
+    /// Number of errors so far.
     pub(crate) errors: usize,
-    /// See `errors`.
+    /// Number of warnings so far.
     pub(crate) warnings: usize,
 }
 
-/// Columns that findings have where no terminal says how many there are.
+/// Line width of findings if there is no terminal.
 const DEFAULT_WIDTH: usize = 120;
 
 impl Session {
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// From now on findings are the result of the command: they go to stdout.
+    /// Makes findings the result of the command: they go to stdout from now on.
     pub(crate) fn findings_are_the_result(&mut self) {
         self.is_result = true;
         let is_colored = self.colors_data();
@@ -90,32 +90,32 @@ impl Session {
         self.style = Style { color: is_colored, width: width.unwrap_or(DEFAULT_WIDTH) };
     }
 
-    /// Whether results are wanted as JSON.
+    /// Whether results are printed as JSON.
     pub(crate) fn wants_json(&self) -> bool {
         self.format == Format::Json
     }
 
-    /// The form of results and findings.
+    /// The format of results and findings.
     pub(crate) fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether only findings are wanted.
+    /// Whether only findings are printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Whether results are wanted as annotations of a GitHub workflow.
+    /// Whether results are printed as annotations of a GitHub workflow.
     pub(crate) fn wants_github(&self) -> bool {
         self.format == Format::Github
     }
 
-    /// Whether findings are for people, so that many of a kind may be counted instead of shown.
+    /// Whether findings are for people, so that frequent ones are counted instead of listed.
     pub(crate) fn counts_many(&self) -> bool {
         !self.verbose && !matches!(self.format, Format::Json | Format::Sarif)
     }
 
-    /// Shows one of many findings of a kind about one source, on one line.
+    /// Prints one of many findings of a kind about one source, on one line.
     pub(crate) fn report_many(&mut self, source: &Source<'_>, diagnostic: &Diagnostic, count: usize) {
         match diagnostic.severity {
             Severity::Error => self.errors += count,
@@ -133,7 +133,7 @@ impl Session {
         self.show(&(line + "\n"));
     }
 
-    /// Shows findings about one source.
+    /// Prints findings about one source.
     pub(crate) fn report(&mut self, source: &Source<'_>, diagnostics: &[Diagnostic]) {
         let mut out = String::new();
         for diagnostic in diagnostics {
@@ -172,8 +172,7 @@ impl Session {
         self.report(&Source::new(&file, "", Of::Binary), &[found]);
     }
 
-    /// What becomes of an error that ends a command: that a file cannot be read is a finding like others, where findings are
-    /// for programs.
+    /// Handles an error that ends a command: an unreadable file becomes a finding in machine-readable formats.
     pub(crate) fn ended_by(&mut self, error: anyhow::Error) -> anyhow::Result<Status> {
         if self.format == Format::Human || error.downcast_ref::<Unreadable>().is_none() {
             return Err(error);
@@ -182,7 +181,7 @@ impl Session {
         Ok(Status::Unread)
     }
 
-    /// Writes findings to where they go.
+    /// Writes findings.
     fn show(&mut self, text: &str) {
         if !self.is_result {
             self.say(text);
@@ -191,21 +190,21 @@ impl Session {
         }
     }
 
-    /// Says something that is no finding, to people.
+    /// Prints a note for people.
     pub(crate) fn note(&self, text: &str) {
         if self.format == Format::Human && !self.quiet {
             self.say(&format!("{}: {}\n", self.paint("36", "note"), visible(text)));
         }
     }
 
-    /// Says something to people who asked for more.
+    /// Prints a note in verbose mode.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbose {
             self.note(text);
         }
     }
 
-    /// Says on one line how much was found.
+    /// Prints the number of findings on one line.
     pub(crate) fn summary(&self, files: usize) {
         if self.quiet {
             return;
@@ -219,13 +218,13 @@ impl Session {
         self.say(&format!("{found} in {}\n", count(files, "file")));
     }
 
-    /// Says why the program ends.
+    /// Prints the error that ends the program.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         let text = format!("{error:#}");
         self.say(&format!("{}: {}\n", self.paint("1;31", "error"), visible(&text)));
     }
 
-    /// Ends the run: writes what can only be written as a whole. An error: findings could not be written.
+    /// Ends the run: writes formats that are written as a whole. An error: findings could not be written.
     pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
         if self.format == Format::Sarif {
             let document = std::mem::take(&mut self.sarif).finish(env!("CARGO_PKG_VERSION"));
@@ -234,12 +233,12 @@ impl Session {
         self.broken.take().map_or(Ok(()), Err)
     }
 
-    /// Whether someone watches who may want to know that work goes on.
+    /// Whether progress is shown.
     pub(crate) fn is_watched(&self) -> bool {
         self.format == Format::Human && !self.quiet && io::stderr().is_terminal()
     }
 
-    /// Whether what goes to stdout may be coloured.
+    /// Whether output on stdout may be colored.
     pub(crate) fn colors_data(&self) -> bool {
         match self.color {
             Color::Always => true,
@@ -252,13 +251,13 @@ impl Session {
         if self.style.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// A closed stderr is no reason to stop.
+    /// A closed stderr is not a reason to stop.
     fn say(&self, text: &str) {
         _ = to_stderr(text);
     }
 }
 
-/// Writes to stderr; escape sequences as the global choice of colours has it.
+/// Writes to stderr; the global color choice applies.
 pub(crate) fn to_stderr(text: &str) -> io::Result<()> {
     let mut err = anstream::stderr().lock();
     err.write_all(text.as_bytes())?;

@@ -1,14 +1,14 @@
-//! How far apart two lists of numbers are as a whole.
+//! Statistics of the difference of two lists of numbers.
 
 use onnx_exec::Value;
 use serde_json::json;
 
-/// Of two lists of numbers of the same length: how alike they are, and how far apart their elements.
+/// Cosine similarity and element differences of two lists of the same length.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Spread {
-    /// The cosine of the angle between them; `None` where one is 0 or is not finite.
+    /// The cosine of the angle between them; `None` if one is 0 or not finite.
     pub(crate) cosine: Option<f64>,
-    /// The absolute differences that half, nine of ten, and 99 of 100 elements do not exceed, and the greatest.
+    /// The median, 90 % and 99 % quantiles and the maximum of the absolute differences.
     quantiles: [f64; 4],
 }
 
@@ -32,7 +32,7 @@ impl Spread {
             reason = "a part of a count"
         )]
         let at = |part: f64| gaps.get((last as f64 * part).round() as usize).copied().unwrap_or(0.0);
-        // Rounding must not tell lists apart that are equal.
+        // Rounding must not make equal lists differ.
         let rounded = |cosine: f64| if at(1.0) == 0.0 { 1.0 } else { cosine.clamp(-1.0, 1.0) };
         Spread { cosine: cosine.map(rounded), quantiles: [0.5, 0.9, 0.99, 1.0].map(at) }
     }
@@ -43,7 +43,7 @@ impl Spread {
         largest
     }
 
-    /// Of two tensors of numbers of one type and shape.
+    /// The statistics of two tensors of the same type and shape.
     pub(crate) fn of_values(a: &Value, b: &Value) -> Option<Spread> {
         let (a, b) = (a.tensor().ok()?, b.tensor().ok()?);
         if (a.elem(), a.dims()) != (b.elem(), b.dims()) {

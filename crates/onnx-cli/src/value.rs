@@ -1,4 +1,4 @@
-//! Values in files of their own, such as the inputs of a test (`input_0.pb`), in every form.
+//! Files with values, such as the inputs of a test (`input_0.pb`), in every format.
 
 use crate::input::{Form, Input, undecodable};
 use crate::session::Session;
@@ -9,24 +9,24 @@ use onnx_proto::{FileKind, FormatError};
 use onnx_text::render::{Of, Source};
 use onnx_text::{RaiseOptions, TextKind, check_value, print_value, read_value, sniff_text, value_span};
 
-/// Elements of a tensor that findings show.
+/// Elements of a tensor in findings.
 const ELEMENTS: usize = 4;
 
 /// A value that was read from a file.
 pub(crate) struct Value {
     names: Names,
-    /// The value, as much of it as could be read.
+    /// The value, as far as it could be read.
     data: Option<Data>,
-    /// What is wrong with the file.
+    /// The problems of the file.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// The messages that are values; of two that a document fits, the first is meant.
+/// The message types that are values; the first one that fits a document counts.
 const KINDS: [FileKind; 5] =
     [FileKind::Tensor, FileKind::SparseTensor, FileKind::Sequence, FileKind::Map, FileKind::Optional];
 
 impl Input {
-    /// The value that the file holds, if it holds one.
+    /// The value in the file, if there is one.
     pub(crate) fn value(&self) -> Option<Value> {
         match self.form {
             Form::Text => self.is_text_of_value().then(|| {
@@ -45,7 +45,7 @@ impl Input {
         self.form == Form::Text && self.no_text().is_none() && sniff_text(self.text()) == TextKind::Value
     }
 
-    /// A document does not say which message it is: it is a value if it fits one and no model.
+    /// JSON and textproto do not name their message type: the file is a value if it fits one and not a model.
     fn value_document(&self, from: fn(&[u8], FileKind) -> Result<Vec<u8>, FormatError>) -> Option<Value> {
         if self.is_document_of_model() {
             return None;
@@ -61,17 +61,17 @@ impl Value {
         Value { names, data, diagnostics }
     }
 
-    /// What was read, the names in it, and what is wrong with the file.
+    /// The value, the names in it, and the problems of the file.
     pub(crate) fn into_parts(self) -> (Option<Data>, Names, Vec<Diagnostic>) {
         (self.data, self.names, self.diagnostics)
     }
 
-    /// Whether it is not what the file says.
+    /// Whether parts of the file are lost.
     pub(crate) fn is_partial(&self) -> bool {
         self.data.is_none() || self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Everything that is wrong with the file and the value, in the order of the text.
+    /// All problems of the file and the value, in the order of the text.
     pub(crate) fn check(&self, input: &Input, options: &VerifyOptions) -> Vec<Diagnostic> {
         if input.form == Form::Text {
             return check_value(input.text(), options).diagnostics;
@@ -83,7 +83,7 @@ impl Value {
         found
     }
 
-    /// Shows what is wrong with the file. What is wrong with a value that is no text has its place in the printed one.
+    /// Prints the problems of the file. Those of a value that is not text have places in its printed text.
     pub(crate) fn report(&self, session: &mut Session, input: &Input, diagnostics: &[Diagnostic]) {
         if input.form == Form::Text {
             return session.report(&Source::new(&input.name, input.text(), Of::Text), diagnostics);
@@ -102,7 +102,7 @@ impl Value {
         self.data.as_ref().map(|data| print_value(data, &self.names, options) + "\n").unwrap_or_default()
     }
 
-    /// The file that holds the value in another form.
+    /// The file converted to another format.
     pub(crate) fn write(
         &self,
         to: Form,

@@ -20,6 +20,7 @@ use onnx_ir::{
     normalize_domain,
 };
 use onnx_ops::functions::{self, FunctionBody, has_body};
+use onnx_ops::gradient::expand_gradient;
 use onnx_ops::infer::{Fact, Stepwise, Ty};
 use onnx_ops::meaning::has_definition;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
@@ -111,8 +112,9 @@ pub fn compile<'r>(
 ) -> Result<Executable<'r>, Vec<Diagnostic>> {
     let mut model = model.clone();
     let places = number(&mut model);
-    let report = pass::inline(&mut model, registry, Inline::default());
-    let mut found = report.diagnostics;
+    // Before functions are inlined, whose values get other names than `Gradient` has.
+    let mut found = expand_gradient(&mut model, registry).diagnostics;
+    found.extend(pass::inline(&mut model, registry, Inline::default()).diagnostics);
     pass::topological_sort(&mut model);
     pass::compact(&mut model);
     let main = model.main.and_then(|body| Some((body, model.bodies[body].root()?)));

@@ -4,13 +4,12 @@
 //! inside and outside. Names are resolved once, by [`BodyBuilder`](crate::BodyBuilder): a use of a name that nothing
 //! defines is a value with [`ValueDef::Unbound`], and a name defined twice is two values of that name.
 
+use crate::attr::{Attr, AttrValue};
 use crate::entity;
 use crate::entity::{PrimaryMap, SecondaryMap};
-use crate::list::List;
 use crate::names::Name;
 use crate::tensor::{Entry, SparseTensor, Tensor, TensorId};
 use crate::types::TypeId;
-use bytes::Bytes;
 use smallvec::SmallVec;
 
 entity!(
@@ -79,6 +78,21 @@ impl Body {
             graph.initializers.shrink_to_fit();
             graph.nodes.shrink_to_fit();
         }
+    }
+
+    /// The types that the graphs of the body declare for values: those of inputs, outputs and `value_info`.
+    ///
+    /// Initializers have the types of their tensors; what nobody declares, inference finds out.
+    pub fn declared_types(&self) -> SecondaryMap<ValueId, Option<TypeId>> {
+        let mut types = SecondaryMap::with_len(None, self.values.len());
+        for graph in self.walk().graphs().map(|graph| &self.graphs[graph]) {
+            for port in graph.value_info.iter().chain(&graph.outputs).chain(&graph.inputs) {
+                if let (Some(value), Some(ty)) = (port.value, port.ty) {
+                    types[value] = Some(ty);
+                }
+            }
+        }
+        types
     }
 
     /// The graphs that attributes of a node hold, in order.
@@ -251,6 +265,22 @@ impl Node {
     pub fn attr(&self, name: Name) -> Option<&Attr> {
         self.attrs.iter().find(|a| a.name == Some(name))
     }
+
+    /// Gives an attribute a value, in place of the one that it has.
+    pub fn set_attr(&mut self, name: Name, value: impl Into<AttrValue>) {
+        let new = Attr::new(name, value);
+        match self.attrs.iter_mut().find(|a| a.name == Some(name)) {
+            Some(attr) => *attr = new,
+            None => self.attrs.push(new),
+        }
+    }
+
+    /// Takes an attribute away. Returns whether there was one.
+    pub fn remove_attr(&mut self, name: Name) -> bool {
+        let before = self.attrs.len();
+        self.attrs.retain(|a| a.name != Some(name));
+        self.attrs.len() < before
+    }
 }
 
 /// How one configuration of devices shards a node (IR 11 and later).
@@ -304,175 +334,9 @@ pub struct SimpleSharding {
     pub shards: Option<i64>,
 }
 
-/// `AttributeProto.AttributeType`, held as its number because files may hold any.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct AttrType(pub i32);
-
-macro_rules! attr_types {
-    ($($konst:ident = $number:literal, $name:literal;)*) => {
-        /// The numbers of `AttributeProto.AttributeType`.
-        impl AttrType {
-            $(#[doc = concat!("`", $name, "`")] pub const $konst: AttrType = AttrType($number);)*
-            /// The types that have a name in the text.
-            pub const ALL: &[AttrType] = &[$(AttrType::$konst),*];
-            /// The name in ONNX text.
-            pub const fn name(self) -> Option<&'static str> {
-                match self.0 { $($number => Some($name),)* _ => None }
-            }
-            /// The type of this name in ONNX text.
-            pub fn from_name(name: &str) -> Option<AttrType> {
-                match name { $($name => Some(AttrType($number)),)* _ => None }
-            }
-        }
-    };
-}
-
-attr_types! {
-    FLOAT = 1, "float";
-    INT = 2, "int";
-    STRING = 3, "string";
-    TENSOR = 4, "tensor";
-    GRAPH = 5, "graph";
-    FLOATS = 6, "floats";
-    INTS = 7, "ints";
-    STRINGS = 8, "strings";
-    TENSORS = 9, "tensors";
-    GRAPHS = 10, "graphs";
-    SPARSE_TENSOR = 11, "sparse_tensor";
-    SPARSE_TENSORS = 12, "sparse_tensors";
-    TYPE_PROTO = 13, "type_proto";
-    TYPE_PROTOS = 14, "type_protos";
-}
-
-impl AttrType {
-    /// Whether values of this type are lists, which may be empty.
-    pub fn is_list(self) -> bool {
-        use AttrType as A;
-        matches!(
-            self,
-            A::FLOATS | A::INTS | A::STRINGS | A::TENSORS | A::GRAPHS | A::SPARSE_TENSORS | A::TYPE_PROTOS
-        )
-    }
-}
-
-/// A named attribute of a node, or a default of a function's attribute.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Attr {
-    /// The name.
-    pub name: Option<Name>,
-    /// The stated type.
-    pub ty: Option<AttrType>,
-    /// The attribute parameter of the enclosing function that gives the value (`@name` in text).
-    pub reference: Option<Name>,
-    /// `doc_string`.
-    pub doc: Option<Name>,
-    /// The value fields that are set, in the order of their numbers. A sound attribute has the one that its type
-    /// selects, and none if it is a reference or an empty list.
-    pub values: SmallVec<[AttrValue; 1]>,
-}
-
-impl Attr {
-    /// An attribute with a value and the type that fits it.
-    pub fn new(name: Name, value: AttrValue) -> Self {
-        Attr {
-            name: Some(name),
-            ty: Some(value.ty()),
-            values: SmallVec::from_buf([value]),
-            ..Attr::default()
-        }
-    }
-
-    /// The value of a sound attribute: the field that the stated type selects.
-    pub fn value(&self) -> Option<&AttrValue> {
-        self.values.iter().find(|v| Some(v.ty()) == self.ty)
-    }
-}
-
-/// One value field of `AttributeProto`. Lists are never empty here: an empty list is no field.
-#[derive(Clone, PartialEq, Debug)]
-pub enum AttrValue {
-    /// `f`
-    Float(f32),
-    /// `i`
-    Int(i64),
-    /// `s`: should be UTF-8; custom operators are known to keep binary data in it.
-    String(Bytes),
-    /// `t`
-    Tensor(TensorId),
-    /// `g`
-    Graph(GraphId),
-    /// `floats`
-    Floats(List<f32>),
-    /// `ints`
-    Ints(List<i64>),
-    /// `strings`
-    Strings(List<Bytes>),
-    /// `tensors`
-    Tensors(Vec<TensorId>),
-    /// `graphs`
-    Graphs(Vec<GraphId>),
-    /// `tp`
-    Type(TypeId),
-    /// `type_protos`
-    Types(Vec<TypeId>),
-    /// `sparse_tensor`
-    SparseTensor(Box<SparseTensor>),
-    /// `sparse_tensors`
-    SparseTensors(Vec<SparseTensor>),
-}
-
-impl AttrValue {
-    /// The attribute type that selects this field.
-    pub fn ty(&self) -> AttrType {
-        match self {
-            AttrValue::Float(_) => AttrType::FLOAT,
-            AttrValue::Int(_) => AttrType::INT,
-            AttrValue::String(_) => AttrType::STRING,
-            AttrValue::Tensor(_) => AttrType::TENSOR,
-            AttrValue::Graph(_) => AttrType::GRAPH,
-            AttrValue::Floats(_) => AttrType::FLOATS,
-            AttrValue::Ints(_) => AttrType::INTS,
-            AttrValue::Strings(_) => AttrType::STRINGS,
-            AttrValue::Tensors(_) => AttrType::TENSORS,
-            AttrValue::Graphs(_) => AttrType::GRAPHS,
-            AttrValue::Type(_) => AttrType::TYPE_PROTO,
-            AttrValue::Types(_) => AttrType::TYPE_PROTOS,
-            AttrValue::SparseTensor(_) => AttrType::SPARSE_TENSOR,
-            AttrValue::SparseTensors(_) => AttrType::SPARSE_TENSORS,
-        }
-    }
-
-    /// The graphs of a graph-valued field.
-    pub fn graphs(&self) -> &[GraphId] {
-        match self {
-            AttrValue::Graph(g) => std::slice::from_ref(g),
-            AttrValue::Graphs(graphs) => graphs,
-            AttrValue::Float(_)
-            | AttrValue::Int(_)
-            | AttrValue::String(_)
-            | AttrValue::Tensor(_)
-            | AttrValue::Floats(_)
-            | AttrValue::Ints(_)
-            | AttrValue::Strings(_)
-            | AttrValue::Tensors(_)
-            | AttrValue::Type(_)
-            | AttrValue::Types(_)
-            | AttrValue::SparseTensor(_)
-            | AttrValue::SparseTensors(_) => &[],
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn attribute_types_have_distinct_names() {
-        for &ty in AttrType::ALL {
-            assert_eq!(ty.name().and_then(AttrType::from_name), Some(ty));
-        }
-    }
 
     #[test]
     fn hot_data_is_small() {

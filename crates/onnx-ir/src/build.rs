@@ -1,4 +1,5 @@
-//! Fills a body in document order and resolves names, for readers and for programs that make models.
+//! Makes bodies: [`GraphBuilder`] for programs that make models, and [`BodyBuilder`] for readers, which fills a body in document order
+//! and resolves names.
 //!
 //! ```
 //! use onnx_ir::{BodyBuilder, DimValue, ElemType, Model, NodeSpec};
@@ -23,6 +24,14 @@
 //! assert_eq!(model.bodies[main].nodes.len(), 1);
 //! ```
 
+mod graph;
+mod new_node;
+
+pub use graph::GraphBuilder;
+pub use new_node::NewNode;
+pub(crate) use new_node::NodeHost;
+
+use crate::attr::Attr;
 use crate::body::*;
 use crate::entity::EntityId;
 use crate::model::{BodyId, Model};
@@ -90,10 +99,18 @@ struct Scope {
 impl<'m> BodyBuilder<'m> {
     /// Starts a new body of `model`.
     pub fn new(model: &'m mut Model) -> Self {
+        Self::of_parts(&mut model.names, &mut model.types, &mut model.bodies)
+    }
+
+    fn of_parts(
+        names: &'m mut Names,
+        types: &'m mut Types,
+        bodies: &'m mut crate::PrimaryMap<BodyId, Body>,
+    ) -> Self {
         Self {
-            names: &mut model.names,
-            types: &mut model.types,
-            bodies: &mut model.bodies,
+            names,
+            types,
+            bodies,
             body: Body::default(),
             visible: Visible::default(),
             log: Vec::new(),
@@ -173,6 +190,11 @@ impl<'m> BodyBuilder<'m> {
         let slot = self.visible.slot(name);
         let before = slot.replace(value);
         self.log.push((name, before));
+    }
+
+    /// Lets a name of the current graph stand for what it did before, so that only who has its value can use it.
+    fn hide(&mut self, name: Name) {
+        *self.visible.slot(name) = None;
     }
 
     /// Whether `graph` is the current one (a value defined there belongs to it).

@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attr;
 mod body;
 mod build;
 mod data;
@@ -24,6 +25,7 @@ pub mod float;
 pub mod list;
 mod model;
 mod names;
+mod node;
 mod opset;
 pub mod pass;
 pub mod releases;
@@ -32,13 +34,15 @@ mod show;
 mod tensor;
 mod types;
 pub mod verify;
+pub mod walk;
 
+pub use attr::{Attr, AttrError, AttrType, AttrValue, Attrs, FromAttr};
 pub use body::{
-    Attr, AttrType, AttrValue, Body, DeviceGroup, Graph, GraphId, Initializer, Node, NodeDeviceConfiguration,
-    NodeExtra, NodeId, Origin, Port, QuantizationAnnotation, ShardedAxis, ShardingSpec, SimpleSharding,
-    SparseInitializer, Value, ValueDef, ValueId,
+    Body, DeviceGroup, Graph, GraphId, Initializer, Node, NodeDeviceConfiguration, NodeExtra, NodeId, Origin,
+    Port, QuantizationAnnotation, ShardedAxis, ShardingSpec, SimpleSharding, SparseInitializer, Value,
+    ValueDef, ValueId,
 };
-pub use build::{BodyBuilder, NodeSpec};
+pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec};
 pub use data::{Data, DataKind, Held, MapData, OptionalData, Sequence, SparseData};
 pub use diag::{Diagnostic, Severity};
 pub use edit::{Cursor, Declaration, Use, Uses};
@@ -49,11 +53,16 @@ pub use model::{
     normalize_domain,
 };
 pub use names::{Name, Names};
+pub use node::NodeRef;
 pub use opset::{
     Definition, Formal, FormalAttr, FormalKind, FormalType, OPSET_MAGIC, Operator, OperatorSet,
     OperatorStatus, Presence, Signature, Signatures, Trait, TypeVariable,
 };
 pub use show::type_text;
-pub use tensor::{DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorExtra, TensorId};
+pub use tensor::{
+    Bits, DataLocation, Entry, Field, Payload, Segment, SparseTensor, Tensor, TensorElement, TensorError,
+    TensorExtra, TensorId,
+};
 pub use types::{Dim, DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
 pub use verify::{Level, VerifyOptions, verify, verify_data, verify_operator_set, verify_with};
+pub use walk::{Walk, WalkEvent};

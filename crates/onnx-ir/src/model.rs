@@ -1,6 +1,7 @@
 //! A model: header, main graph, functions, and what training and multi-device execution add.
 
-use crate::body::{Attr, Body};
+use crate::attr::Attr;
+use crate::body::Body;
 use crate::entity;
 use crate::entity::PrimaryMap;
 use crate::names::{Name, Names};

@@ -41,6 +41,8 @@ pub struct Names {
     hasher: RandomState,
     /// Exact bytes of the names that are not UTF-8; their `pool` text has replacement characters.
     invalid: HashMap<Name, Box<[u8]>, RandomState>,
+    /// The number of the next fresh name of each stem: all below it are taken.
+    next: HashMap<Name, u64, RandomState>,
 }
 
 impl Names {
@@ -52,6 +54,7 @@ impl Names {
             table: HashTable::new(),
             hasher: RandomState::default(),
             invalid: HashMap::default(),
+            next: HashMap::default(),
         };
         names.intern("");
         names
@@ -120,6 +123,26 @@ impl Names {
     /// The id of `text` if it occurs.
     pub fn find(&self, text: &str) -> Option<Name> {
         self.known(self.hash(text.as_bytes()), text.as_bytes())
+    }
+
+    /// A name that nothing has: `stem`, or `stem_1` and so on. What it takes does not depend on how many there are already.
+    ///
+    /// ```
+    /// let mut names = onnx_ir::Names::new();
+    /// let made = [(); 3].map(|()| names.fresh("t"));
+    /// assert_eq!(made.map(|name| &names[name]), ["t", "t_1", "t_2"]);
+    /// ```
+    pub fn fresh(&mut self, stem: &str) -> Name {
+        let Some(known) = self.find(stem) else { return self.intern(stem) };
+        let mut number = self.next.get(&known).copied().unwrap_or(1);
+        loop {
+            let text = format!("{stem}_{number}");
+            number += 1;
+            if self.find(&text).is_none() {
+                self.next.insert(known, number);
+                return self.intern(&text);
+            }
+        }
     }
 
     /// The exact bytes of a name.

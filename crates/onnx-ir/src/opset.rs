@@ -16,7 +16,7 @@
 //! On the wire an operator has a name, a version, a status and documentation. What it takes and gives, its
 //! [`Signature`], stands there at the head of the documentation, as text; whoever knows the text gets it out.
 
-use crate::body::Attr;
+use crate::attr::Attr;
 use crate::model::{BodyId, FunctionId, Model, normalize_domain};
 use crate::names::Name;
 use crate::types::TypeId;

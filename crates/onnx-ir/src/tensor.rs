@@ -1,7 +1,12 @@
 //! Tensors as models store them: shape, element type, and a payload that remembers which field held it.
 //!
-//! Payloads are [`Bytes`]: a slice of the mapped file, or a buffer that a reader made. Nothing here decodes, pads or
-//! repacks; a broken tensor (two payloads, too few entries) is held as it is.
+//! Payloads are [`Bytes`]: a slice of the mapped file, or a buffer that a reader made. A broken
+//! tensor (two payloads, too few entries) is held as it is; [`Tensor::view`] reads the elements of a sound one.
+
+mod view;
+
+pub(crate) use view::first_out_of_range;
+pub use view::{Bits, TensorElement, TensorError};
 
 use crate::entity;
 use crate::names::Name;

@@ -4,8 +4,10 @@
 
 pub mod check;
 pub mod convert;
+pub mod cost;
 pub mod dims;
 pub mod functions;
+pub mod gradient;
 pub mod infer;
 pub mod meaning;
 pub mod opset;

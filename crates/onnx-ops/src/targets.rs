@@ -63,7 +63,7 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// A table. Lines that mean nothing are left out; a test holds that there are none.
+    /// A table. Lines that mean nothing are omitted; a test holds that there are none.
     fn read(name: &'static str, title: &'static str, text: &'static str) -> Target {
         let mut target = Target {
             name,
@@ -155,7 +155,7 @@ struct NodeOf<'m> {
 /// Nodes of one operator that are told one by one; of more, there is one finding.
 const MOST_TOLD: usize = 4;
 
-/// Tells of every node that a runtime does not take, in the order of the bodies.
+/// Reports every node that a runtime does not take, in the order of the bodies.
 pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnostic> {
     let facts = infer(model, registry, &InferOptions::default()).facts;
     let mut refused: Vec<(String, Vec<(BodyId, NodeId)>)> = Vec::new();
@@ -199,14 +199,14 @@ pub fn check(model: &Model, registry: &Registry, target: &Target) -> Vec<Diagnos
     versions(model, target).into_iter().chain(nodes).collect()
 }
 
-/// Tells of versions in the header that are too new for a runtime.
+/// Reports versions in the header that are too new for a runtime.
 fn versions(model: &Model, target: &Target) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut tell = |what: &str, version: i64, most: i64, place: Entity| {
         if version > most {
-            let message = format!("{} does not take version {version} of {what}", target.title);
+            let message = format!("{} does not support version {version} of {what}", target.title);
             let diagnostic = Diagnostic::new(&code::TARGET_UNSUPPORTED, place, message);
-            found.push(diagnostic.help(format!("it takes {most} at most")));
+            found.push(diagnostic.help(format!("it supports versions up to {most}")));
         }
     };
     if let (Some(most), Some(version)) = (target.ir, model.header.ir_version) {
@@ -227,17 +227,17 @@ fn versions(model: &Model, target: &Target) -> Vec<Diagnostic> {
 fn told(what: &str, nodes: &[(BodyId, NodeId)], target: &Target) -> Vec<Diagnostic> {
     let place = |&(body, node): &(BodyId, NodeId)| Entity::NodeOp(body, node);
     let finding = |node: &(BodyId, NodeId), more: &str| {
-        let message = format!("{} does not take {what}{more}", target.title);
+        let message = format!("{} does not support {what}{more}", target.title);
         Diagnostic::new(&code::TARGET_UNSUPPORTED, place(node), message)
     };
     match nodes {
         [first, rest @ ..] if nodes.len() > MOST_TOLD => {
-            let more = format!(", which is here {} times", nodes.len());
+            let more = format!(", which occurs {} times", nodes.len());
             let finding = finding(first, &more);
             vec![
                 rest.iter()
                     .take(MOST_TOLD - 1)
-                    .fold(finding, |d, node| d.related(place(node), "here as well")),
+                    .fold(finding, |d, node| d.related(place(node), "another occurrence")),
             ]
         }
         _ => nodes.iter().map(|node| finding(node, "")).collect(),

@@ -39,7 +39,7 @@ fn codes(inference: &Inference) -> Vec<&'static str> {
     inference.diagnostics.iter().map(|d| d.code.id).collect()
 }
 
-/// Makes an axis longer, by an extent that nobody knows.
+/// Makes an axis longer, by an extent that is unknown.
 const GROW: &str = "s = SequenceConstruct(x, x)\n y = ConcatFromSequence <axis = 0> (s)";
 
 /// Loops in one another; `step` is what the innermost body does with `x`, which it carries, to get `y`.

@@ -109,42 +109,39 @@ pub fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let begins = |word: &[u8]| text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
     let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     if first.starts_with(b"version http") && first.windows(7).any(|word| word == b"git-lfs") {
-        return Some((
-            "a pointer to a file in Git's large file storage, not the file itself",
-            "run `git lfs pull`",
-        ));
+        return Some(("a Git LFS pointer, not the file itself", "run `git lfs pull`"));
     }
     if begins(b"<!doctype") || begins(b"<html") || begins(b"<head>") {
-        let help = "the download gave a page instead of the file: look at it in a browser, and take the link to the raw file";
+        let help = "the download returned a web page instead of the file: use the link to the raw file";
         return Some(("an HTML page", help));
     }
     if begins(b"<?xml") {
         return Some((
             "an XML document",
-            "the download may have given an error, or the file is a model of OpenVINO",
+            "the download may have returned an error page, or the file is an OpenVINO model",
         ));
     }
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
         let is_torch = bytes.get(..bytes.len().min(4096))?.windows(8).any(|name| name == b"data.pkl");
         return Some(match is_torch {
-            true => ("a file of torch (a zip archive)", "export the model with `torch.onnx.export`"),
-            false => ("a zip archive", "unpack it: the model is in it, if there is one"),
+            true => ("a PyTorch file (a zip archive)", "export the model with `torch.onnx.export`"),
+            false => ("a zip archive", "unpack it: the model may be inside"),
         });
     }
     if bytes.get(4..8) == Some(b"TFL3") {
         return Some(("a TFLite model", "convert it with `tf2onnx`"));
     }
     if is_pickle(bytes) {
-        return Some(("a pickle of Python", "export the model with the framework that wrote it"));
+        return Some(("a Python pickle", "export the model with the framework that wrote it"));
     }
     let magic: [(&[u8], &str, &str); 7] = [
         (b"\x1f\x8b", "a gzip archive", "unpack it with `gunzip`"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
         (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it with `unzstd`"),
-        (b"\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes them", "convert the model with `tf2onnx`"),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes", "convert the model with `tf2onnx`"),
         (b"GGUF", "a GGUF file", WEIGHTS),
-        (b"\x93NUMPY", "a NumPy array", "give it to `run -i`"),
-        (b"%PDF-", "a PDF document", "take the model itself"),
+        (b"\x93NUMPY", "a NumPy array", "pass it to `run -i`"),
+        (b"%PDF-", "a PDF document", "pass the model itself"),
     ];
     if let Some((_, what, help)) = magic.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
         return Some((what, help));
@@ -315,15 +312,18 @@ mod tests {
     #[test]
     fn files_that_are_taken_for_models_are_known() {
         for (bytes, what) in [
-            (&b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n"[..], "a pointer"),
+            (
+                &b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n"[..],
+                "a Git LFS pointer",
+            ),
             (b"\n<!DOCTYPE html>\n<html>", "an HTML page"),
             (b"<HTML><body>", "an HTML page"),
             (b"<?xml version=\"1.0\"?><Error>", "an XML document"),
             (b"PK\x03\x04\x14\0", "a zip archive"),
-            (b"PK\x03\x04\x14\0\0\0archive/data.pkl", "a file of torch"),
+            (b"PK\x03\x04\x14\0\0\0archive/data.pkl", "a PyTorch file"),
             (b"\x1c\0\0\0TFL3\x14\0", "a TFLite model"),
-            (b"\x80\x04\x95\x0f\0.", "a pickle"),
-            (b"\x80\x02}q\0.", "a pickle"),
+            (b"\x80\x04\x95\x0f\0.", "a Python pickle"),
+            (b"\x80\x02}q\0.", "a Python pickle"),
             (b"\x1f\x8b\x08", "a gzip archive"),
             (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
             (b"\x10\0\0\0\0\0\0\0{\"w\":{}}", "a safetensors file"),

@@ -169,7 +169,7 @@ pub struct Graph {
     pub notes: Notes,
     /// The name.
     pub name: Name,
-    /// Inputs; an initialised one has data. `None` if the parentheses are left out.
+    /// Inputs; an initialised one has data. `None` if the parentheses are omitted.
     pub inputs: Option<List<ValueInfo>>,
     /// Outputs.
     pub outputs: List<ValueInfo>,

@@ -108,7 +108,7 @@ impl Texts {
     }
 }
 
-/// A number of an element type, as people read it: the fewest digits that tell it from its neighbours of that type.
+/// A number of an element type, as people read it: the fewest digits that tell it from its neighbors of that type.
 ///
 /// ```
 /// use onnx_ir::ElemType;

@@ -22,7 +22,7 @@ const LANGUAGE: &str = "onnxtxt";
 /// A fence has this many backticks at least.
 const FENCE: usize = 3;
 
-/// The signatures of a set, from the documentation of its operators. Tells of blocks that look like one and cannot be
+/// The signatures of a set, from the documentation of its operators. Reports blocks that look like one and cannot be
 /// read.
 pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
     let mut signatures = Signatures::default();
@@ -34,10 +34,9 @@ pub fn signatures(set: &OperatorSet) -> (Signatures, Vec<Diagnostic>) {
         let signature = split.as_ref().and_then(|(text, _)| read(text, name, &mut signatures.model));
         if split.is_some() && signature.is_none() {
             let name = String::from_utf8_lossy(name);
-            let message =
-                format!("the documentation of `{name}` begins with a signature that cannot be read");
+            let message = format!("the documentation of `{name}` begins with an unreadable signature");
             let d = Diagnostic::new(&code::SIGNATURE_UNREADABLE, Entity::Operator(i), message);
-            diagnostics.push(d.label("has no signature for this program"));
+            diagnostics.push(d.label("this operator has no signature"));
         }
         signatures.list.push(signature);
     }

@@ -1,21 +1,25 @@
-//! Edits of models: cut out a part, rename, change shapes, strip.
+//! Edits of models: cut out a part, join, rename, change shapes and weights, strip.
 //!
 //! Each edit takes a model, changes it and reports what it did. Where an edit cannot be done, it returns the reasons and
 //! leaves the model in an unspecified state: work on a copy, as the program does. None of them reads or writes files, and all of
 //! them keep what they do not touch, so that a text keeps its comments and a binary model the bytes of its weights.
 
+mod concat;
 mod extract;
 mod metadata;
 mod rename;
 mod set_shape;
 mod strip;
 mod types;
+mod weights;
 
+pub use concat::{Concat, concat};
 pub use extract::{extract, extract_nodes};
 pub use metadata::{Metadata, set_metadata};
 pub use rename::{Rename, Rule, rename};
 pub use set_shape::{SetShape, set_shape};
 pub use strip::{Strip, strip};
+pub use weights::{Cast, Weight, cast_weights, set_weights, share_weights, weight_name, weights};
 
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::pass::Report;

@@ -29,9 +29,32 @@
 //! | [`Loaded::save`], [`SaveOptions`] | a file in any form, replaced as a whole or not at all |
 //! | [`Loaded::compile`] | an [`Executable`] |
 //! | [`edit`], [`diff`](mod@diff) | changes of models, and differences between them |
+//! | [`ir::GraphBuilder`], [`Loaded::from`] | a model that a program makes |
+//! | [`Model::walk_main`], [`ir::NodeRef`] | its nodes with those of nested graphs, their operands and attributes |
+//! | [`ir::Cursor`] | passes: nodes inserted, removed, replaced |
 //!
 //! Each row is a feature of the crate (`ops`, `render`, `save`, `run`), all of which are on by default; `forms` are JSON and textproto.
 //! Without them a model is read from text or protobuf, and printed, and little else is compiled.
+//!
+//! A model that a program makes is checked, printed and run like one that was read:
+//!
+//! ```
+//! use onnxtxt::ir::{ElemType, GraphBuilder};
+//! use onnxtxt::{Level, Loaded, Model};
+//!
+//! let mut model = Model::of_opset(21);
+//! let mut b = GraphBuilder::main(&mut model, "g");
+//! let n = b.symbol("N");
+//! let ty = b.tensor_type(ElemType::FLOAT, [n]);
+//! let x = b.input("x", ty);
+//! let t = b.op("Abs", [x]);
+//! let y = b.op("Sqrt", [t]);
+//! b.output("y", y, ty);
+//! b.finish();
+//! let loaded = Loaded::from(model);
+//! assert!(loaded.check(Level::Types).is_empty());
+//! assert!(loaded.text().contains("abs = Abs(x)"));
+//! ```
 //!
 //! What a model is made of is in `onnx_ir`, operators are in `onnx_ops`, which are here as [`ir`] and [`ops`].
 

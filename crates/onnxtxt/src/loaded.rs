@@ -1,6 +1,8 @@
 //! A model that was read from a file, a text or bytes.
 
 use crate::source::{File, Form, undecodable};
+use bytes::Bytes;
+use onnx_ir::pass::compact;
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 #[cfg(feature = "forms")]
 use onnx_proto::FileKind;
@@ -21,6 +23,19 @@ pub struct Loaded {
     tree: Option<Parsed<ast::File>>,
     /// The comments of the text that the model was made of by passes.
     kept: Comments,
+}
+
+/// A model that a program has made or changed, to be checked, printed, saved and run like one that was read.
+///
+/// Its bodies are built anew in document order ([`compact`]), so that findings about it have places in the text that it is printed as:
+/// ids of before are gone.
+impl From<Model> for Loaded {
+    fn from(mut model: Model) -> Loaded {
+        compact(&mut model);
+        let mut file = File::new("<model>".to_owned(), None, Bytes::new());
+        file.form = Form::Binary;
+        Loaded::new(file, model, Vec::new())
+    }
 }
 
 impl Loaded {

@@ -7,7 +7,7 @@
 //! - [`map`]: the code map, from the documentation of the modules.
 //!
 //! `--check` writes nothing and fails if a file differs from what would be written; it also holds `proto/` against
-//! the package. What needs the package is left out, loudly, where no Python has it.
+//! the package. What needs the package is omitted, loudly, where no Python has it.
 
 mod examples;
 mod kernels;

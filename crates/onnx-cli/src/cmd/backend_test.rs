@@ -1,4 +1,4 @@
-//! `onnxtxt backend-test`: ONNX's own tests, folders with a model and what it has to compute.
+//! `onnxtxt backend-test`: runs ONNX backend test cases, folders with a model, inputs and expected outputs.
 
 mod case;
 
@@ -15,8 +15,8 @@ use std::time::Duration;
 
 /// Run ONNX backend tests
 ///
-/// Each folder with a model.onnx and folders test_data_set_* beside it is a case; folders are searched for such.
-/// One line a case says how it went, the last line how many passed; with --format json each line is an object.
+/// Each folder with a model.onnx and folders test_data_set_* is a case; folders are searched recursively.
+/// Prints one line per case and a summary at the end; with --format json, one object per line.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,16 +27,16 @@ pub(crate) struct Args {
     /// Folders with cases
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
-    /// Relative difference that is allowed; 1/64 for bfloat16, if that is more
+    /// Allowed relative difference; 1/64 for bfloat16, if that is greater
     #[arg(long, value_name = "X", default_value_t = 1e-3)]
     rtol: f64,
-    /// Absolute difference that is allowed
+    /// Allowed absolute difference
     #[arg(long, value_name = "X", default_value_t = 1e-7)]
     atol: f64,
-    /// A JSON list of objects with path, rtol and atol: the tolerances of some cases, and which are random
+    /// JSON list of objects with path, rtol and atol: the tolerances of some cases, and which are random
     #[arg(long, value_name = "FILE")]
     index: Option<PathBuf>,
-    /// The longest that a case may take, in seconds; looked at between nodes
+    /// Time limit of a case in seconds, checked between nodes
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     timeout: f64,
     /// Show only the cases that fail

@@ -1,4 +1,4 @@
-//! `onnxtxt bench`: how long a model takes to load, to prepare and to run.
+//! `onnxtxt bench`: measures how long a model takes to load, prepare and run.
 
 mod kernels;
 
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Measure how long a model takes
 ///
-/// The model is loaded, prepared, run once, and then run again and again with the same inputs; those that are not given are
-/// made up.
+/// The model is loaded, prepared, run once, and then run repeatedly with the same inputs; missing inputs are generated at
+/// random.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,17 +34,17 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     feed: FeedArgs,
-    /// How often the model is run; default: for two seconds, and at least three times
+    /// Number of runs; default: as many as take two seconds, and at least three
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
-    /// Show how long each kernel takes, and how much of the processor's peak that is: of its operations or of its memory's
-    /// bandwidth, whichever is more. The peaks are measured, which takes a second
+    /// Print the time of each kernel, and its share of the processor's peak: of arithmetic or of memory bandwidth, whichever
+    /// is greater. Measuring the peaks takes a second
     #[arg(long)]
     per_kernel: bool,
-    /// Write when each kernel of one run was computed, in the trace format of Chrome
+    /// Write the kernels of one run as a Chrome trace
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// As a JSON object; the same as --format json
+    /// Print a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -55,19 +55,19 @@ pub(crate) struct Args {
     opset: OpsetArgs,
 }
 
-/// How long a model is run where nothing is said.
+/// How long a model is run by default.
 const ENOUGH: Duration = Duration::from_secs(2);
 const LEAST_RUNS: usize = 3;
 const MOST_RUNS: usize = 100_000;
 
-/// What was measured.
+/// The measured times and memory.
 struct Figures {
     load: Duration,
     prepare: Duration,
     first: Duration,
-    /// All further runs, the shortest first.
+    /// All further runs, shortest first.
     runs: Vec<Duration>,
-    /// The most bytes that tensors took.
+    /// Peak memory of tensors, in bytes.
     peak: usize,
     kernels: Option<Kernels>,
 }
@@ -136,7 +136,7 @@ fn measure(
     runs.sort_unstable();
     let mut kernels = None;
     if args.per_kernel || args.trace.is_some() {
-        // Runs that are watched are no figures.
+        // Runs with kernel timers are not counted.
         let machine = args.per_kernel.then(|| Machine::measure(options.threads));
         match Kernels::of(&executable, &inputs, &RunOptions { peak: None, ..options.clone() }, machine) {
             Ok(found) => kernels = Some(found),
@@ -146,7 +146,7 @@ fn measure(
     Ok(Ok(Figures { load, prepare, first, runs, peak: peak.load(Ordering::Relaxed), kernels }))
 }
 
-/// How long one run takes.
+/// Times one run.
 fn once(
     executable: &Executable<'_>,
     inputs: &[Option<Value>],
@@ -161,7 +161,7 @@ fn once(
 }
 
 impl Figures {
-    /// The run that so much of all runs are not longer than.
+    /// The time that this share of the runs does not exceed.
     fn at(&self, part: f64) -> Duration {
         let last = self.runs.len().saturating_sub(1);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]

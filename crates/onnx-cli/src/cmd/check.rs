@@ -1,4 +1,4 @@
-//! `onnxtxt check`: every finding in one run.
+//! `onnxtxt check`: reports all findings in one run.
 
 use super::fmt::diff;
 use crate::input::{Form, Input, Loaded, STDIN, undecodable};
@@ -17,7 +17,7 @@ use onnx_text::{Fixes, mend};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Find everything that is wrong with models
+/// Find all problems of models
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,34 +31,34 @@ Examples:
   onnxtxt check --target ort,tract model.onnx     what these runtimes do not take
   onnxtxt check --opset acme.onnxtxt model.onnx   with operators of a domain of your own")]
 pub(crate) struct Args {
-    /// Models of any form, and folders; - (or none) is stdin
+    /// Models in any format, and folders; - (or none) is stdin
     #[arg(value_name = "FILES", default_value = "-")]
     files: Vec<PathBuf>,
-    /// How much to look at; each level has those before it
+    /// What to check; each level includes those before it
     #[arg(long, value_enum, default_value = "types")]
     level: LevelArg,
-    /// Apply the fixes that are certain to keep the meaning (text only)
+    /// Apply the fixes that are certain to preserve the meaning (text only)
     #[arg(long)]
     fix: bool,
-    /// Apply the fixes that are only likely to be right, too
+    /// Also apply fixes that are only likely to be right
     #[arg(long)]
     unsafe_fixes: bool,
-    /// Show what would be fixed and change nothing
+    /// Show fixes as a diff and change nothing
     #[arg(long)]
     diff: bool,
-    /// Findings that count as errors: `warnings`, or codes
+    /// Findings to treat as errors: `warnings`, or codes
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     deny: Vec<String>,
-    /// Report these codes only: E0203, value-undefined, G03, or all that begin with E02
+    /// Report only these codes: E0203, value-undefined, G03, or all that begin with E02
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     select: Vec<String>,
     /// Do not report these codes
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// Compare the SHA-1 of external data with the checksums that the model states, as is always done for a text
+    /// Compare the SHA-1 of external data with the checksums in the model, as is always done for a text
     #[arg(long)]
     verify_checksums: bool,
-    /// Tell of nodes that these runtimes do not take: candle, ort, rten, tract
+    /// Report nodes that these runtimes do not support: candle, ort, rten, tract
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     target: Vec<String>,
     #[command(flatten)]
@@ -73,7 +73,7 @@ enum LevelArg {
     Spec,
     /// Operator signatures, types and shapes
     Types,
-    /// What is legal and still not good style
+    /// What is legal but not good style
     Strict,
 }
 
@@ -88,18 +88,15 @@ impl LevelArg {
     }
 }
 
-/// The extensions of models that folders are searched for.
+/// File name extensions of models in folders.
 const EXTENSIONS: &[&str] = &["onnx", "onnxtxt", "onnxtext"];
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     for key in args.select.iter().chain(&args.ignore).chain(args.deny.iter().filter(|key| *key != "warnings"))
     {
-        ensure!(diag::ALL.iter().any(|code| is_meant(key, code)), "there is no code `{key}`");
+        ensure!(diag::ALL.iter().any(|code| is_meant(key, code)), "unknown code `{key}`");
     }
-    ensure!(
-        args.fix || args.diff || !args.unsafe_fixes,
-        "`--unsafe-fixes` says which fixes to apply: add `--fix`, or `--diff` to see them"
-    );
+    ensure!(args.fix || args.diff || !args.unsafe_fixes, "`--unsafe-fixes` requires `--fix` or `--diff`");
     for name in &args.target {
         ensure_target(name)?;
     }
@@ -115,12 +112,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let mut files = Vec::new();
     for path in &args.files {
         let found = files::expand(std::slice::from_ref(path), EXTENSIONS)?;
-        // Nothing was checked, which nobody should take for a folder without findings.
+        // Nothing was checked, which must not look like a folder without findings.
         if found.is_empty() {
             let name = path.display().to_string();
             let endings: Vec<String> = EXTENSIONS.iter().map(|extension| format!(".{extension}")).collect();
             let message =
-                format!("folder {name} has no models: no file in it ends in {}", endings.join(", "));
+                format!("folder {name} contains no models: no file name ends in {}", endings.join(", "));
             bail!(Unreadable::because(&name, message));
         }
         files.extend(found);
@@ -151,7 +148,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         status = status.and(Status::of(!found.iter().any(Diagnostic::is_error)));
         report(args, session, &loaded, found);
         if files.last() == Some(path) {
-            // The process ends, and that frees everything at once: a large model is a million small pieces.
+            // The process ends soon and frees everything at once: dropping a large model takes time.
             std::mem::forget(loaded);
         }
     }
@@ -160,10 +157,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(status)
 }
 
-/// Lints that are found more often in one file are counted.
+/// Lints with more findings than this in one file are counted instead of listed.
 const NOISE: usize = 5;
 
-/// Shows what was found in a model. Of lints that are noisy there, one line each says how often they are found.
+/// Prints the findings of a model. Frequent lints get one line each with their number.
 fn report(args: &Args, session: &mut Session, loaded: &Loaded, mut found: Vec<Diagnostic>) {
     let mut many: Vec<(Diagnostic, usize)> = Vec::new();
     if session.counts_many() && args.select.is_empty() {
@@ -189,7 +186,7 @@ fn report(args: &Args, session: &mut Session, loaded: &Loaded, mut found: Vec<Di
     loaded.with_source(true, |source| {
         for (mut first, count) in many {
             first.message = format!(
-                "{count} findings, the first: {} (`--select {}` shows all)",
+                "{count} findings, the first one: {} (`--select {}` lists all)",
                 first.message, first.code.id
             );
             first.help = None;
@@ -198,7 +195,7 @@ fn report(args: &Args, session: &mut Session, loaded: &Loaded, mut found: Vec<Di
     });
 }
 
-/// Everything that is wrong with a file, as far as it was asked for, in the order of the text.
+/// All findings of a file that the options ask for, in the order of the text.
 fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<Diagnostic>) {
     if input.kind != FileKind::Model {
         return other_message(input);
@@ -209,7 +206,7 @@ fn findings(args: &Args, operators: &Operators, input: &Input) -> (Loaded, Vec<D
     (loaded, found)
 }
 
-/// A model with everything that is wrong with it and with the files beside it, and what `more` says of it.
+/// A model with its findings, those of its external data, and those of `more`.
 pub(super) fn judged(
     operators: &Operators,
     input: &Input,
@@ -226,20 +223,20 @@ pub(super) fn judged(
     })
 }
 
-/// Refuses a name of a runtime that is not known.
+/// Fails if the name of a runtime is unknown.
 fn ensure_target(name: &str) -> anyhow::Result<()> {
     let names: Vec<&str> = targets::targets().iter().map(|target| target.name).collect();
-    ensure!(names.contains(&name), "nothing is known of a runtime `{name}`; there are {}", names.join(", "));
+    ensure!(names.contains(&name), "unknown runtime `{name}`: expected one of {}", names.join(", "));
     Ok(())
 }
 
-/// The nodes that the runtimes that were asked for do not take.
+/// The nodes that the requested runtimes do not support.
 fn refused(args: &Args, operators: &Operators, model: &Model) -> Vec<Diagnostic> {
     let targets = args.target.iter().filter_map(|name| Target::find(name));
     targets.flat_map(|target| targets::check(model, operators.of(model), target)).collect()
 }
 
-/// The findings that were asked for, as bad as they were asked to be.
+/// The findings that were asked for, with the requested severity.
 fn asked_for(args: &Args, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let level = args.level.level();
     found.retain(|diagnostic| {
@@ -257,17 +254,17 @@ fn asked_for(args: &Args, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found
 }
 
-/// Findings of one kind in a file that are shown; the others are counted.
+/// Findings of one kind that are printed per file; others are counted.
 const MOST_OF_A_KIND: usize = 100;
 
-/// Findings beyond those that are shown, which the summary counts.
+/// Findings that are only counted in the summary.
 #[derive(Default)]
 struct More {
     errors: usize,
     warnings: usize,
 }
 
-/// The first findings of each kind with a finding that says how many more of it there are, and those that it stands for.
+/// The first findings of each kind, with a finding that counts the rest, and the findings that were left out.
 fn bounded(found: Vec<Diagnostic>) -> (Vec<Diagnostic>, More) {
     let mut counts: HashMap<(&str, bool), usize> = HashMap::new();
     let mut shown = Vec::new();
@@ -284,7 +281,7 @@ fn bounded(found: Vec<Diagnostic>) -> (Vec<Diagnostic>, More) {
     let mut unshown = More::default();
     for first in more {
         let rest = counts[&(first.code.id, first.is_error())] - MOST_OF_A_KIND;
-        // The finding that is made here is counted where it is shown.
+        // The finding that is made here is counted where it is printed.
         match first.severity {
             Severity::Error => unshown.errors += rest - 1,
             Severity::Warning => unshown.warnings += rest - 1,
@@ -292,7 +289,7 @@ fn bounded(found: Vec<Diagnostic>) -> (Vec<Diagnostic>, More) {
         let message = format!("{} of this kind", count(rest, "more finding"));
         let mut diagnostic = Diagnostic::new(first.code, first.primary.place, message);
         diagnostic.severity = first.severity;
-        shown.push(diagnostic.label("the first of them"));
+        shown.push(diagnostic.label("the first one"));
     }
     (shown, unshown)
 }
@@ -307,24 +304,24 @@ pub(super) fn other_message(input: &Input) -> (Loaded, Vec<Diagnostic>) {
     (Loaded::nothing((**input).clone(), Vec::new()), found)
 }
 
-/// Whether a key of the command line means a code: by id, name or rule, or by the beginning of its id.
+/// Whether a key of the command line selects a code: by id, name or rule, or by a prefix of its id.
 fn is_meant(key: &str, code: &Code) -> bool {
     let is = |text: &str| text.eq_ignore_ascii_case(key);
     let begins = key.len() >= 3 && code.id.get(..key.len()).is_some_and(is);
     is(code.id) || is(code.name) || code.rule.is_some_and(is) || begins
 }
 
-/// What is wrong with the files beside the model.
+/// Findings about the external data of a model.
 fn external(input: &Input, model: &Model, checksums: bool) -> Vec<Diagnostic> {
     let Some(path) = &input.path else { return Vec::new() };
-    // A text has weights of its own beside it, which may be those of another.
+    // The external data of a text may belong to another text.
     let is_summed = checksums || input.form == Form::Text;
     let mut folder = Folder::of(path);
     let check = |(tensor, entity)| folder.check(model, tensor, entity, is_summed);
     external_tensors(model).into_iter().flat_map(check).collect()
 }
 
-/// The file with its fixes, applied or shown.
+/// Applies the fixes of a file, or shows them.
 fn fix(
     args: &Args,
     operators: &Operators,
@@ -334,8 +331,8 @@ fn fix(
 ) -> anyhow::Result<Input> {
     if input.form != Form::Text || input.no_text().is_some() || input.document().is_some() {
         let what =
-            if input.document().is_some() { "" } else { "; `onnxtxt convert` makes a text of a model" };
-        session.note(&format!("fixes are for texts of models: nothing is fixed in {}{what}", input.name));
+            if input.document().is_some() { "" } else { "; `onnxtxt convert` converts a model to text" };
+        session.note(&format!("fixes apply only to models as text: nothing fixed in {}{what}", input.name));
         return Ok(input);
     }
     let original = input.text().to_owned();
@@ -361,7 +358,7 @@ fn fix(
     match &fixed.path {
         Some(path) => output::rewrite(path, |out| out.write_all(fixed.text().as_bytes()))?,
         None if fixed.name == STDIN => output::to_stdout(|out| out.write_all(fixed.text().as_bytes()))?,
-        None => bail!("{} has no place to write to", fixed.name),
+        None => bail!("{} cannot be written", fixed.name),
     }
     session.note(&format!("fixed {} in {}", count(mended.fixed, "finding"), fixed.name));
     Ok(fixed)

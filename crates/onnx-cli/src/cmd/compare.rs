@@ -1,4 +1,4 @@
-//! `onnxtxt compare`: where two models, or two programs that run one, begin to differ.
+//! `onnxtxt compare`: finds where two models, or two programs that run one, begin to differ.
 
 pub(super) mod gap;
 pub(super) mod ort;
@@ -22,8 +22,8 @@ use std::collections::HashMap;
 
 /// Find the first result in which two models differ
 ///
-/// The results of all nodes of the main graph are compared by their names, in the order of the first model, with those of another
-/// model or of ONNX Runtime (the Python packages onnx and onnxruntime; ONNXTXT_PYTHON says which Python).
+/// Compares the results of all nodes of the main graph by name, in the order of the first model, with those of another model or
+/// of ONNX Runtime (the Python packages onnx and onnxruntime; ONNXTXT_PYTHON names the Python interpreter).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +33,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     pair: PairArgs,
-    /// As a JSON object; the same as --format json
+    /// Print a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::of(found.first.is_none() && found.compared > 0))
 }
 
-/// All results of the main graph, in the order in which they are computed.
+/// All results of the main graph, in the order of computation.
 fn all(
     executable: &Executable<'_>,
     inputs: Vec<Option<Value>>,
@@ -114,16 +114,16 @@ fn all(
     Ok(seen.into_inner())
 }
 
-/// How results go together.
+/// The comparison of all results.
 struct Comparison {
     compared: usize,
-    /// Results of the first that the second has no counterpart of.
+    /// Results of the first model without a counterpart in the second.
     alone: usize,
     differing: usize,
-    /// Results that are the same only as a whole, and what that means in words.
+    /// Results that are equal only as a whole, and that criterion in words.
     as_a_whole: usize,
     in_words: String,
-    /// The first that differs: its name, how, and how far apart it is as a whole.
+    /// The first result that differs: its name, how, and its statistics.
     first: Option<(String, String, Option<Spread>)>,
 }
 
@@ -180,7 +180,7 @@ impl Comparison {
         }
         let same = self.compared - self.differing;
         let all = grouped(self.compared as u64);
-        text += &format!("{same} of {all} results are the same as those of {other}");
+        text += &format!("{same} of {all} results agree with {other}");
         if self.alone > 0 {
             text += &format!("; {} have no counterpart", self.alone);
         }
@@ -193,7 +193,7 @@ impl Comparison {
     }
 }
 
-/// The node that computes a result, as people call it.
+/// A description of the node that computes a result.
 fn node_of(model: &Model, name: &str) -> Option<String> {
     let body = model.main_body()?;
     let gives = |node: &onnx_ir::Node| {

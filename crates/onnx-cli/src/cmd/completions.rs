@@ -1,4 +1,4 @@
-//! `onnxtxt completions`: a script that completes the command line.
+//! `onnxtxt completions`: prints a script that completes the command line.
 
 use crate::args::Cli;
 use crate::output;
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, _: &mut Session) -> anyhow::Result<Status> {
-    // Made as a whole first: the generator panics when it cannot write.
+    // The script is generated in memory: the generator panics if it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "onnxtxt", &mut script);
     output::to_stdout(|out| out.write_all(&script))?;

@@ -1,4 +1,4 @@
-//! `onnxtxt convert`: between text, binary, JSON and textproto, without loss.
+//! `onnxtxt convert`: converts between text, binary, JSON and textproto, without loss.
 
 use crate::deliver::{Delivery, deliver};
 use crate::document::Document;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// Convert between text, binary, JSON and textproto
 ///
-/// The forms are seen from the content of IN and from the name of OUT.
+/// The input format is detected from the content of IN, the output format from the name of OUT.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,53 +35,53 @@ pub(crate) struct Args {
     /// Where to write; - is stdout
     #[arg(short, long, value_name = "OUT", required_unless_present = "in_place")]
     output: Option<PathBuf>,
-    /// The form to write, where the name of OUT does not say it
+    /// Output format, if the name of OUT does not determine it
     #[arg(long, value_enum, value_name = "FORM")]
     to: Option<Form>,
-    /// Where weights go. Default: into a text if they are small and else into a file beside it; into a binary as they
+    /// Where to store weights. Default: small ones in the text, others in a file beside it; for binary output, where they
     /// were
     #[arg(long, value_enum)]
     weights: Option<Weights>,
-    /// What a text may be made of
+    /// Syntax that the text may use
     #[arg(long, value_enum, default_value = "onnx")]
     profile: ProfileArg,
-    /// Replace the input; without OUT and --to in the form that it has
+    /// Replace the input; without OUT and --to, in its format
     #[arg(long)]
     in_place: bool,
     /// Write binary data to a terminal
     #[arg(long)]
     force: bool,
-    /// Leave out fields that the format does not know, instead of refusing the model
+    /// Drop unknown fields instead of rejecting the model
     #[arg(long)]
     drop_unknown: bool,
-    /// Compare the SHA-1 of external data that is read with the checksums that the model states, as is always done for
+    /// Compare the SHA-1 of external data that is read with the checksums in the model, as is always done for
     /// a text
     #[arg(long)]
     verify_checksums: bool,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    ensure!(args.profile != ProfileArg::Review, "`--profile review` is for reading: use `onnxtxt print`");
+    ensure!(args.profile != ProfileArg::Review, "`--profile review` is supported only by `onnxtxt print`");
     let output = args.output.as_ref().unwrap_or(&args.input);
-    ensure!(
-        args.output.is_some() || output != Path::new("-"),
-        "stdin cannot be replaced: say where to write with -o"
-    );
+    ensure!(args.output.is_some() || output != Path::new("-"), "stdin cannot be replaced: add `-o FILE`");
     let target = Target::new(output);
     let named = args.to.or_else(|| args.output.as_deref().and_then(Form::of_name));
     let to = match named {
         Some(form) => form,
-        // In place the form stays.
+        // In place, the format does not change.
         None if args.output.is_none() => Input::open(&args.input)?.form,
-        None => bail!("the name of {} does not say which form to write: use --to", target.name()),
+        None => bail!("output format of {} unknown: add `--to FORMAT`", target.name()),
     };
     ensure!(
         args.in_place || args.input == Path::new("-") || !target.is(&args.input),
-        "{} is the input: say --in-place to replace it",
+        "{} is the input: add `--in-place` to replace it",
         target.name()
     );
     let is_shown = target == Target::Stdout && to == Form::Binary && output::is_terminal();
-    ensure!(!is_shown || args.force, "binary data is not written to a terminal: use --force, or -o FILE");
+    ensure!(
+        !is_shown || args.force,
+        "refusing to write binary data to a terminal: add `-o FILE` or `--force`"
+    );
 
     let work = Work::begin(session, format!("reading {}", args.input.display()));
     let input = Input::open(&args.input)?;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     loaded.diagnostics.clone_from(&diagnostics);
     locate::report(session, &loaded, &diagnostics);
     if is_partial {
-        session.note(&format!("{} was not written: a part of {} cannot be kept", target.name(), input.name));
+        session.note(&format!("{} was not written: parts of {} would be lost", target.name(), input.name));
         return Ok(Status::Findings);
     }
 
@@ -114,16 +114,16 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(written)
 }
 
-/// What cannot be written back is no loss to be made in passing.
+/// Turns unknown fields into errors: they would be lost.
 fn refuse_unknown(args: &Args, diagnostics: &mut [Diagnostic]) {
     for diagnostic in diagnostics.iter_mut().filter(|d| !args.drop_unknown && d.code == &code::UNKNOWN_FIELD)
     {
         diagnostic.deny();
-        diagnostic.help = Some("use --drop-unknown to convert the model without it".to_owned());
+        diagnostic.help = Some("add `--drop-unknown` to convert the model without it".to_owned());
     }
 }
 
-/// A value or an operator set. It has no weights to move.
+/// A value or an operator set, which has no weights to move.
 fn convert_document(
     args: &Args,
     document: &Document,
@@ -149,14 +149,14 @@ fn convert_document(
     }
 }
 
-/// A message that is neither model nor value nor operator set: its fields in another form.
+/// Converts a message that is neither model nor value nor operator set.
 fn message(input: &Input, to: Form, target: &Target, session: &mut Session) -> anyhow::Result<Status> {
     let document = match to {
         Form::Json => onnx_proto::json::to_json(&input.bytes, input.kind),
         Form::Textproto => onnx_proto::textproto::to_text(&input.bytes, input.kind),
         Form::Text | Form::Binary => {
             bail!(
-                "{} is a {}, which can be converted to JSON and textproto only",
+                "{} is a {}, which can be converted only to JSON and textproto",
                 input.name,
                 input.kind.name()
             )

@@ -1,4 +1,4 @@
-//! `onnxtxt diff`: what is different between two models, by names and by structure.
+//! `onnxtxt diff`: compares two models by names and structure.
 
 use crate::args::Format;
 use crate::input::{Input, Loaded};
@@ -13,11 +13,11 @@ use onnx_proto::external::{Folder, Which, internalize, is_stored_outside};
 use onnxtxt::diff::{Options, diff, render};
 use std::path::{Path, PathBuf};
 
-/// Show what is different between two models, by names and by structure
+/// Show the differences between two models, by names and structure
 ///
-/// Nodes that have another name or another place are recognised; weights are compared by their elements. The form of the files
-/// (text, binary, JSON, textproto) and how weights are stored make no difference. `--format` is human, json, markdown (for a comment on
-/// a pull request) or html (a page of its own).
+/// Renamed and moved nodes are recognized; weights are compared by their elements. The file format (text, binary, JSON,
+/// textproto) and the storage of weights make no difference. `--format` is human, json, markdown (for a comment on a pull request)
+/// or html (a page of its own).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,26 +29,29 @@ Examples:
 
 Exit status: 0 equal · 1 different, or a model cannot be decoded · 2 wrong usage, or a file cannot be read.")]
 pub(crate) struct Args {
-    /// The model as it was
+    /// The old model
     #[arg(value_name = "A")]
     old: PathBuf,
-    /// The model as it is
+    /// The new model
     #[arg(value_name = "B")]
     new: PathBuf,
-    /// Numbers of differences only
+    /// Print only the numbers of differences
     #[arg(long)]
     stat: bool,
-    /// Only what users of the model see: inputs, outputs, operator sets, header
+    /// Compare only what users of the model see: inputs, outputs, operator sets, header
     #[arg(long)]
     interface: bool,
-    /// As a JSON object; the same as --format json
+    /// Print a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     let is_stdin = |path: &PathBuf| path.as_path() == Path::new("-");
-    ensure!(!(is_stdin(&args.old) && is_stdin(&args.new)), "only one of the two models can be on stdin");
+    ensure!(
+        !(is_stdin(&args.old) && is_stdin(&args.new)),
+        "only one of the two models can be read from stdin"
+    );
     let work = Work::begin(session, format!("comparing {} and {}", args.old.display(), args.new.display()));
     let mut models = Vec::new();
     for path in [&args.old, &args.new] {
@@ -82,7 +85,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::of(found.is_empty()))
 }
 
-/// Reads a model without what lies beside it.
+/// Reads a model without its external data.
 pub(super) fn open_as_it_is(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     let input = Input::open(path)?;
     ensure!(
@@ -96,7 +99,7 @@ pub(super) fn open_as_it_is(path: &Path, session: &mut Session) -> anyhow::Resul
     Ok((input, loaded))
 }
 
-/// Reads a model with the weights beside it. Where those cannot be read, what the model says about them is compared.
+/// Reads a model with its external data. If that cannot be read, file names and offsets are compared.
 fn open(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     let (input, mut loaded) = open_as_it_is(path, session)?;
     if let (false, true, Some(path)) = (loaded.is_partial(), is_stored_outside(&loaded.model), &input.path) {
@@ -110,7 +113,7 @@ fn open(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
         match missing.first() {
             None => loaded.model = whole,
             Some(first) => session.note(&format!(
-                "weights beside {} cannot be read ({}): their files and offsets are compared",
+                "external weights of {} cannot be read ({}): comparing file names and offsets",
                 input.name, first.message
             )),
         }

@@ -1,4 +1,4 @@
-//! `onnxtxt explain`: what an error means, or what an operator is, offline.
+//! `onnxtxt explain`: explains an error code or an operator, offline.
 
 use super::ops::{
     self,
@@ -25,7 +25,7 @@ Examples:
   onnxtxt explain --list
   onnxtxt explain --format json E0203")]
 pub(crate) struct Args {
-    /// A code (E0203), its name (value-undefined), the rule of the specification behind it (G03), or an operator
+    /// A code (E0203), its name (value-undefined), the rule of the specification that it enforces (G03), or an operator
     #[arg(required_unless_present = "list")]
     code: Option<String>,
     /// List all codes
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::Clean)
 }
 
-/// What is no code may be an operator.
+/// An operator, if the key is not a code.
 fn operator<'r>(key: &str, registry: &'r Registry) -> anyhow::Result<Operator<'r>> {
     let spec = Spec::parse(key)?;
     match spec.find(registry) {
@@ -77,18 +77,18 @@ fn unknown(key: &str, registry: &Registry) -> String {
     let operators = registry.domains().flat_map(|domain| registry.operators(domain));
     let near = diag::did_you_mean(key, codes.chain(operators));
     let help = near.map_or_else(
-        || "; `onnxtxt explain --list` has all codes, `onnxtxt ops` all operators".to_owned(),
+        || "; `onnxtxt explain --list` lists all codes, `onnxtxt ops` all operators".to_owned(),
         |near| format!("; did you mean `{near}`?"),
     );
-    format!("there is no code and no operator `{key}`{help}")
+    format!("unknown code or operator `{key}`{help}")
 }
 
-/// The first line of what is said of a code.
+/// The first line of the description of a code.
 fn title(code: &Code) -> &'static str {
     code.explain.trim().lines().next().unwrap_or_default().trim()
 }
 
-/// A code with what is said of it.
+/// A code with its description.
 fn code_json(code: &Code, text: &str) -> serde_json::Value {
     let mut object =
         json!({ "code": code.id, "name": code.name, "severity": code.severity.name(), "text": text });

@@ -1,4 +1,4 @@
-//! `onnxtxt extract`: a part of the graph as a model.
+//! `onnxtxt extract`: extracts a part of the graph as a model.
 
 use crate::edit::{EditOut, edit};
 use crate::select::Selection;
@@ -8,10 +8,10 @@ use onnx_ops::opset::registry_of;
 use onnxtxt::edit;
 use std::path::PathBuf;
 
-/// Cut a part out of the graph
+/// Extract a part of the graph as a model
 ///
-/// The values of --from become the inputs, those of --to the outputs. Without --from, the inputs are those of the model that
-/// the outputs need. Initializers and functions that are used come along, and so does what nested graphs capture.
+/// The values of --from become the inputs, those of --to the outputs. Without --from, the inputs are the inputs of the model
+/// that the outputs depend on. Initializers and functions that are used are kept, and so are values captured by nested graphs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,10 +26,10 @@ pub(crate) struct Args {
     /// A value that becomes an input: its name, /glob*/, or a node that computes it (#17, op:Conv); may be repeated
     #[arg(long, value_name = "VALUE", num_args = 1..)]
     from: Vec<Selection>,
-    /// A value that becomes an output, selected likewise
+    /// A value that becomes an output, selected in the same way
     #[arg(long, value_name = "VALUE", num_args = 1.., required_unless_present = "nodes")]
     to: Vec<Selection>,
-    /// The nodes to keep, in place of --from and --to: name, #17, op:Conv, /glob*/
+    /// The nodes to keep, instead of --from and --to: name, #17, op:Conv, /glob*/
     #[arg(long, value_name = "SELECTION", num_args = 1.., conflicts_with_all = ["from", "to"])]
     nodes: Vec<Selection>,
     #[command(flatten)]

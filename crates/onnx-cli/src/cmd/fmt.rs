@@ -1,4 +1,4 @@
-//! `onnxtxt fmt`: the one layout.
+//! `onnxtxt fmt`: formats text.
 
 use crate::files;
 use crate::input::{Form, Input, Loaded};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// Format text in place
 ///
-/// Comments stay where they are, meaning never changes. A file with mistakes is reported and left alone.
+/// Comments keep their places and the meaning does not change. A file with errors is reported and left unchanged.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,18 +24,18 @@ Examples:
   onnxtxt fmt --diff model.onnxtxt show what would change
   onnxtxt fmt < a.onnxtxt          stdin to stdout")]
 pub(crate) struct Args {
-    /// Files and folders; - (or none) is stdin, which goes to stdout
+    /// Files and folders; - (or none) reads stdin and writes stdout
     #[arg(value_name = "FILES", default_value = "-")]
     files: Vec<PathBuf>,
-    /// Change nothing; name the files that are not formatted, with --format json an object a line
+    /// Change nothing; list the files that are not formatted, with --format json as one object per line
     #[arg(long)]
     check: bool,
-    /// Change nothing; show what would change
+    /// Change nothing; show the changes as a diff
     #[arg(long)]
     diff: bool,
 }
 
-/// The extensions of text that folders are searched for.
+/// File name extensions of text in folders.
 const EXTENSIONS: &[&str] = &["onnxtxt", "onnxtext"];
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(status)
 }
 
-/// The text as it should be; `None` if it has mistakes, which are reported.
+/// The formatted text; `None` if the input has errors, which are reported.
 fn formatted(input: &Input, session: &mut Session) -> Option<String> {
     if let Some(diagnostic) = input.no_text() {
         let loaded = Loaded::nothing((**input).clone(), vec![diagnostic]);
@@ -102,7 +102,7 @@ fn formatted(input: &Input, session: &mut Session) -> Option<String> {
     is_right(&diagnostics, input, session).then(format)
 }
 
-/// Whether there are no errors; if there are, everything is reported.
+/// Whether there are no errors; otherwise reports all findings.
 fn is_right(diagnostics: &[Diagnostic], input: &Input, session: &mut Session) -> bool {
     let is_right = !diagnostics.iter().any(Diagnostic::is_error);
     if !is_right {
@@ -111,7 +111,7 @@ fn is_right(diagnostics: &[Diagnostic], input: &Input, session: &mut Session) ->
     is_right
 }
 
-/// What changes, in the form that `patch` reads.
+/// The changes as a unified diff, as `patch` reads.
 pub(crate) fn diff(old: &str, new: &str, name: &str) -> String {
     similar::TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(name, name).to_string()
 }

@@ -1,4 +1,4 @@
-//! `onnxtxt git`: what git shows of models, and how it merges them.
+//! `onnxtxt git`: lets git show and merge models.
 
 use crate::output;
 use crate::session::{Session, Status};
@@ -10,9 +10,9 @@ use std::process::{Command, Output};
 
 /// Let git compare and merge models
 ///
-/// `install` writes attributes for *.onnx, *.onnxtxt and *.onnxtext, and the settings of a difference and a merge driver. Then `git
-/// diff` and `git log -p` show binary models as `onnxtxt print --profile review` does, and `git merge` merges nodes,
-/// attributes and weights instead of lines.
+/// `install` sets attributes for *.onnx, *.onnxtxt and *.onnxtext, and configures a diff and a merge driver. Then `git diff` and
+/// `git log -p` show binary models like `onnxtxt print --profile review`, and `git merge` merges nodes, attributes and weights
+/// instead of lines.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,9 +26,9 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Set attributes and drivers
+    /// Set attributes and configure drivers
     Install(Scope),
-    /// Remove what install has set
+    /// Remove what `install` has set
     Uninstall(Scope),
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         let driver = format!("{program} merge %O %A %B -o %A --path %P");
         for (key, value) in [
             ("diff.onnx.textconv", format!("{program} -q print --profile review")),
-            // A hunk is headed by the graph or function that it is in.
+            // The heading of a hunk is the graph or function around it.
             ("diff.onnxtxt.xfuncname", "^[A-Za-z_<\"].*$".to_owned()),
             ("merge.onnx.name", "models, by structure".to_owned()),
             ("merge.onnx.driver", driver),
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         }
     } else {
         for section in SECTIONS {
-            // A section that is not there is no mistake.
+            // A missing section is not an error.
             git(&["config", scope.flag(), "--remove-section", section])?;
         }
     }
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
             fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
         } else {
             if let Some(folder) = file.parent() {
-                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+                fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
             }
             output::rewrite(&file, |out| out.write_all(new.as_bytes()))?;
         }
@@ -113,11 +113,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::Clean)
 }
 
-/// Attributes without those that install has written.
+/// The attributes without those that `install` has written.
 fn without_block(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_inside = false;
-    // A block that somebody has cut has no end: then only its own lines go.
+    // If somebody has removed the end marker, only our own lines are removed.
     let has_end = text.lines().any(|line| line == END);
     for line in text.split_inclusive('\n') {
         let bare = line.trim_end();
@@ -134,7 +134,7 @@ fn without_block(text: &str) -> String {
 fn attributes_file(scope: &Scope) -> anyhow::Result<PathBuf> {
     if !scope.global {
         let done = git(&["rev-parse", "--show-toplevel"])?;
-        ensure!(done.status.success(), "this is not a work tree of git: use --global ({})", said(&done));
+        ensure!(done.status.success(), "not a git work tree: add `--global` ({})", said(&done));
         return Ok(Path::new(String::from_utf8_lossy(&done.stdout).trim_end_matches(['\r', '\n']))
             .join(".gitattributes"));
     }
@@ -145,13 +145,13 @@ fn attributes_file(scope: &Scope) -> anyhow::Result<PathBuf> {
     }
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = variable("XDG_CONFIG_HOME").or_else(|| variable("HOME").map(|home| home.join(".config")));
-    let folder = folder.context("neither XDG_CONFIG_HOME nor HOME says where git's settings are")?;
+    let folder = folder.context("neither XDG_CONFIG_HOME nor HOME is set")?;
     Ok(folder.join("git").join("attributes"))
 }
 
-/// How git calls this program: by its name where that finds it, and else by its path.
+/// The command that git runs: the name of this program if it is in PATH, otherwise its path.
 fn program() -> anyhow::Result<String> {
-    let own = std::env::current_exe().context("cannot tell where this program is")?;
+    let own = std::env::current_exe().context("cannot find the path of this program")?;
     let same = |folder: PathBuf| {
         let found = folder.join(own.file_name().unwrap_or_default());
         matches!((found.canonicalize(), own.canonicalize()), (Ok(a), Ok(b)) if a == b)
@@ -164,7 +164,7 @@ fn program() -> anyhow::Result<String> {
     {
         return Ok(name.to_owned());
     }
-    let Some(path) = own.to_str() else { bail!("{} is a path that git cannot be told", own.display()) };
+    let Some(path) = own.to_str() else { bail!("the path {} is not UTF-8, as git needs", own.display()) };
     Ok(format!("'{}'", path.replace('\'', "'\\''")))
 }
 

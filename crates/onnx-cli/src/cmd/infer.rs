@@ -1,4 +1,4 @@
-//! `onnxtxt infer`: the types and shapes of all values, or why one value has the type that it has.
+//! `onnxtxt infer`: infers the types and shapes of all values, or explains those of one.
 
 mod facts;
 mod why;
@@ -19,8 +19,8 @@ use why::Asked;
 
 /// Infer the types and shapes of all values
 ///
-/// What is found out is declared in value_info, and completes the types of outputs. What the model declares stays, but for
-/// symbols whose extent is computed to be a number.
+/// Inferred types are declared in value_info and complete the types of outputs. Existing declarations are kept, except for symbols
+/// that turn out to be numbers.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,13 +34,13 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     out: OutArgs,
-    /// Show how the type and shape of this value come about, instead of the model
+    /// Show how the type and shape of this value are derived, instead of the model
     #[arg(long, value_name = "VALUE", conflicts_with_all = ["output", "in_place"])]
     why: Option<String>,
-    /// At most this many values of a derivation
+    /// Maximum number of values in a derivation
     #[arg(long, value_name = "N", default_value_t = 50, requires = "why")]
     most: usize,
-    /// What is known of all values, or of the one asked for, as one JSON document; --format json does the same without -o
+    /// Print the inferred facts of all values, or of the one asked for, as a JSON document; the same as --format json without -o
     #[arg(long, conflicts_with_all = ["output", "in_place"])]
     json: bool,
     #[command(flatten)]
@@ -51,11 +51,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let delivery = args.out.delivery(&args.file)?;
     let work = Work::begin(session, format!("reading {}", args.file.display()));
     let input = Input::open(&args.file)?;
-    ensure!(
-        input.kind == FileKind::Model && input.document().is_none(),
-        "{} is no model: there is nothing to infer in it",
-        input.name
-    );
+    ensure!(input.kind == FileKind::Model && input.document().is_none(), "{} is not a model", input.name);
     let operators = match args.opset.load(session)? {
         Ok(operators) => operators,
         Err(status) => return Ok(status),
@@ -94,14 +90,14 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(written.and(Status::of(!inference.diagnostics.iter().any(Diagnostic::is_error))))
 }
 
-/// Symbols that are told one by one.
+/// Maximum number of symbols that are reported one by one.
 const MOST_TOLD: usize = 8;
 
-/// Says in place of which declared symbols there are numbers now.
+/// Reports the declared symbols that were replaced by numbers.
 fn refined(session: &Session, model: &Model, refined: &[Refined]) {
     for Refined { value, axis, symbol, number } in refined.iter().take(MOST_TOLD) {
         let (value, symbol) = (&model.names[*value], &model.names[*symbol]);
-        session.note(&format!("axis {axis} of `{value}` is declared `{symbol}` and computed to be {number}"));
+        session.note(&format!("axis {axis} of `{value}` is declared as `{symbol}` and inferred as {number}"));
     }
     let more = refined.len().saturating_sub(MOST_TOLD);
     if more > 0 {

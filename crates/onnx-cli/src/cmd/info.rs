@@ -1,7 +1,6 @@
-//! `onnxtxt info`: a model on one screen.
+//! `onnxtxt info`: summarizes a model on one screen.
 //!
-//! The problems are those that `check` finds. Of the weights of a mapped file, only those are read of which some numbers are not
-//! allowed.
+//! The problems are those that `check` finds. Of the weights of a mapped file, only those with restricted values are read.
 
 mod json;
 
@@ -21,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// Show what is in a model, on one screen
+/// Show a summary of a model, on one screen
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +34,7 @@ pub(crate) struct Args {
     opset: OpsetArgs,
 }
 
-/// Lines of a list that are shown.
+/// Maximum number of lines of a list.
 const MOST: usize = 12;
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
@@ -101,7 +100,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         out = json::model(&input, &loaded.model, Problems::of(&loaded.diagnostics));
     }
     output::to_people(&out)?;
-    // What is wrong with the model itself is for `check` to show.
+    // Findings about the model itself are left to `check`.
     let (of_file, _): (Vec<_>, Vec<_>) =
         loaded.diagnostics.iter().cloned().partition(|d| d.code.level == Level::Syntax);
     locate::report(session, &loaded, &of_file);
@@ -155,7 +154,7 @@ fn opsets(model: &Model, imports: &[OpsetImport]) -> String {
     if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
 }
 
-/// At most [`MOST`] lines, and how many more there are.
+/// At most [`MOST`] lines, and the number of the rest.
 fn list(mut lines: Vec<String>, word: &str) -> String {
     let more = lines.len().saturating_sub(MOST);
     if more > 0 {
@@ -173,7 +172,7 @@ fn ports(model: &Model, ports: &[Port]) -> String {
     if ports.is_empty() { "none".to_owned() } else { list(ports.iter().map(port).collect(), "value") }
 }
 
-/// How many nodes, and of which operators, most frequent first.
+/// The number of nodes and their operators, most frequent first.
 fn nodes(model: &Model) -> String {
     let mut ops: HashMap<(&str, &str), usize> = HashMap::new();
     let mut total = 0;
@@ -200,7 +199,7 @@ fn nodes(model: &Model) -> String {
     format!("{}{subgraphs}\n{}{more}", grouped(total), wrap(&(shown.join(", "))))
 }
 
-/// Lines of about 80 characters, broken behind commas.
+/// Breaks a text after commas, into lines of about 80 characters.
 fn wrap(text: &str) -> String {
     let mut out = String::new();
     let mut length = 0;
@@ -216,7 +215,7 @@ fn wrap(text: &str) -> String {
     out
 }
 
-/// Elements and bytes of initializers and of tensors in attributes.
+/// Number of elements and bytes of initializers and of tensors in attributes.
 fn weights(model: &Model) -> String {
     let initializers = model.bodies.values().flat_map(|body| {
         let initializers = body.graphs.values().flat_map(|graph| &graph.initializers);
@@ -274,7 +273,7 @@ fn functions(model: &Model) -> String {
     list(lines.collect(), "function")
 }
 
-/// How many findings `check` has by default.
+/// Number of findings of `check` with default options.
 #[derive(Clone, Copy)]
 struct Problems {
     errors: usize,
@@ -289,7 +288,7 @@ impl Problems {
     }
 }
 
-/// How many problems there are, and who shows them.
+/// The number of problems, and the command that lists them.
 fn problems(input: &Input, found: &[Diagnostic]) -> String {
     let Problems { errors, warnings } = Problems::of(found);
     let counts: Vec<String> = [(errors, "error"), (warnings, "warning")]

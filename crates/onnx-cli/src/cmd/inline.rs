@@ -1,4 +1,4 @@
-//! `onnxtxt inline`: bodies of functions in place of calls, and of nodes of operators that have one.
+//! `onnxtxt inline`: replaces calls by function bodies, and nodes of operators that have one.
 
 use crate::change::{Made, Step, change};
 use crate::deliver::OutArgs;
@@ -12,10 +12,10 @@ use onnx_ops::functions::{Expand, expand};
 use onnx_ops::schema::{Registry, Schema};
 use std::path::PathBuf;
 
-/// Put bodies of functions in place of calls
+/// Replace calls by function bodies
 ///
-/// Functions that nothing calls any more are removed. Calls that cannot be replaced stay, and are reported. Operators that are
-/// defined by a function are expanded with --schema, those of a document (--opset) that has their functions always.
+/// Functions that are not called any more are removed. Calls that cannot be replaced are kept and reported. Operators that are
+/// defined by a function are expanded with --schema; those of an operator set (--opset) with functions are always expanded.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,13 +33,13 @@ pub(crate) struct Args {
     /// Only calls of this function, or nodes of this operator: name, domain.name or domain.name:overload; may be repeated
     #[arg(long, value_name = "F")]
     only: Vec<String>,
-    /// How many calls deep: in bodies that are N calls deep, calls stay
+    /// Maximum depth: calls in bodies that are N calls deep are kept
     #[arg(long, value_name = "N")]
     depth: Option<u32>,
-    /// The most nodes that a graph or function may have afterwards
+    /// Maximum number of nodes of a graph or function afterwards
     #[arg(long, value_name = "N", default_value_t = pass::MAX_NODES)]
     max_nodes: u64,
-    /// Nodes of operators that a function body defines as well
+    /// Expand nodes of operators that a function body defines as well
     #[arg(long)]
     schema: bool,
     #[command(flatten)]
@@ -84,7 +84,7 @@ fn made(report: Report) -> Made {
     Made { report, is_done }
 }
 
-/// Whether an operator goes by a name: `Gelu`, `ai.onnx.Gelu`.
+/// Whether a name refers to an operator: `Gelu`, `ai.onnx.Gelu`.
 fn is_operator(schema: &Schema, name: &str) -> bool {
     match name.rsplit_once('.') {
         None => schema.name == name,
@@ -94,7 +94,7 @@ fn is_operator(schema: &Schema, name: &str) -> bool {
     }
 }
 
-/// Whether a model has a function of a name, or one of the known operators goes by it.
+/// Fails if neither a function of the model nor a known operator has the name.
 fn exists(model: &Model, registry: Option<&Registry>, name: &str) -> anyhow::Result<()> {
     let is_named = |registry: &Registry| {
         let (domain, op) = name.rsplit_once('.').map_or((None, name), |(domain, op)| (Some(domain), op));
@@ -108,8 +108,7 @@ fn exists(model: &Model, registry: Option<&Registry>, name: &str) -> anyhow::Res
     let wanted = name.rsplit('.').next().unwrap_or(name);
     let functions = model.functions.values().map(|f| model.text(f.name));
     let operators = registry.into_iter().flat_map(|r| r.domains().flat_map(|domain| r.operators(domain)));
-    let what =
-        if registry.is_some() { "there is no function and no operator" } else { "the model has no function" };
+    let what = if registry.is_some() { "unknown function or operator" } else { "unknown function" };
     match did_you_mean(wanted, functions.chain(operators)) {
         Some(like) => bail!("{what} `{name}`: did you mean `{like}`?"),
         None if registry.is_none() && is_named(Registry::builtin()) => {

@@ -1,4 +1,4 @@
-//! `onnxtxt limits`: what is too much, and why there is a limit.
+//! `onnxtxt limits`: prints limits and their reasons.
 
 use crate::output;
 use crate::session::{Session, Status};
@@ -12,7 +12,7 @@ Examples:
   onnxtxt limits --format json")]
 pub(crate) struct Args {}
 
-/// Name, value, unit, and what breaks without it.
+/// Name, value, unit, and the reason.
 fn table() -> Vec<(&'static str, u64, &'static str, &'static str)> {
     let number = |limit: usize| u64::try_from(limit).unwrap_or(u64::MAX);
     vec![

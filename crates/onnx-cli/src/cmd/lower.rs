@@ -1,4 +1,4 @@
-//! `onnxtxt lower`: how a model is run, as text.
+//! `onnxtxt lower`: prints the schedule of a model.
 
 use crate::feed::FeedArgs;
 use crate::limits::LimitArgs;
@@ -10,11 +10,11 @@ use onnx_exec::{Stage, Stats};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Show how a model is run
+/// Show the schedule of a model: how it is run
 ///
-/// The schedule for inputs of certain types: which operators share a kernel, what each kernel computes and by which loops, where
-/// results lie, and why other operators have kernels of their own. Where types depend on elements, the model is run with inputs
-/// that are given or made up. A schedule can be changed and run: `run --schedule`.
+/// The schedule depends on the types of the inputs. It shows which operators share a kernel, the formula and the loops of each
+/// kernel, where results are stored, and why operators are not fused. If types depend on elements, the model is run with given or
+/// random inputs. A schedule can be edited and run: `run --schedule`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     feed: FeedArgs,
-    /// What is shown
+    /// What to print
     #[arg(long, value_name = "WHAT", default_value = "schedule")]
     emit: Emit,
     /// Write to this file instead of stdout
@@ -42,16 +42,16 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Emit {
-    /// The definitions of the nodes
+    /// The formulas of the nodes
     #[value(alias = "ir")]
     Formulas,
     /// The formulas after fusion
     Fused,
-    /// The formulas with the order of axes in memory of each result
+    /// The formulas with the memory layout of each result
     Layout,
     /// The kernels
     Schedule,
-    /// Counts of kernels, operations, bytes
+    /// Number of kernels, operations, bytes
     Stats,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::Clean)
 }
 
-/// The counts as a JSON object.
+/// The statistics as a JSON object.
 fn counts_json(stats: &Stats) -> String {
     let Stats { kernels, nodes, flops, bytes, arena } = stats;
     let object = json!({
@@ -103,7 +103,7 @@ fn counts_json(stats: &Stats) -> String {
     format!("{object}\n")
 }
 
-/// The counts, one a line.
+/// The statistics, one per line.
 fn counts(stats: &Stats) -> String {
     let Stats { kernels, nodes, flops, bytes, arena } = stats;
     format!(

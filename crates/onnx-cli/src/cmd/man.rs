@@ -1,4 +1,4 @@
-//! `onnxtxt man`: the manual pages.
+//! `onnxtxt man`: prints manual pages.
 
 use crate::args::Cli;
 use crate::output;
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Args, _: &mut Session) -> anyhow::Result<Status> {
     let mut command = Cli::command();
     command.build();
     if let Some(name) = &args.command {
-        let Some(found) = command.find_subcommand(name) else { bail!("there is no command `{name}`") };
+        let Some(found) = command.find_subcommand(name) else { bail!("unknown command `{name}`") };
         command = found.clone();
     }
     let mut page = Vec::new();

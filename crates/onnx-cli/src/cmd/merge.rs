@@ -1,4 +1,4 @@
-//! `onnxtxt merge`: what two sides changed in a model, put together.
+//! `onnxtxt merge`: merges the changes of two versions of a model.
 
 use super::diff::open_as_it_is;
 use crate::deliver::{Delivery, deliver};
@@ -18,11 +18,11 @@ use similar::{ChangeTag, TextDiff};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Put together what two sides changed in a model
+/// Merge the changes of two versions of a model
 ///
-/// Nodes, attributes, weights, metadata and imports are merged one by one. Where both sides changed the same thing, the result has
-/// conflict markers if it is text; of a binary model, OUT has our side, and the conflicts are in a text beside it,
-/// OUT.conflict.onnxtxt, which becomes a model again with `onnxtxt convert` when they are solved.
+/// Nodes, attributes, weights, metadata and imports are merged one by one. If both sides changed the same thing, the result has
+/// conflict markers if it is text; for a binary model, OUT is our version and the conflicts are in a text beside it,
+/// OUT.conflict.onnxtxt, which `onnxtxt convert` converts to a model when they are resolved.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,19 +33,19 @@ Examples:
 Exit status: 0 merged · 1 conflicts, or the result has errors that neither side has · 2 wrong usage, or a file cannot be read
 or written.")]
 pub(crate) struct Args {
-    /// The model that both sides began with
+    /// The common base
     #[arg(value_name = "BASE")]
     base: PathBuf,
-    /// Our side
+    /// Our version
     #[arg(value_name = "OURS")]
     ours: PathBuf,
-    /// Their side
+    /// Their version
     #[arg(value_name = "THEIRS")]
     theirs: PathBuf,
-    /// Where to write; may be OURS, which is replaced. Default: as text to stdout
+    /// Where to write; may be OURS, which is replaced. Default: text on stdout
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// What the model is called, where OUT is a temporary file (git's %P): conflicts of a binary model are put beside it
+    /// Name of the model if OUT is a temporary file (git's %P): conflicts of a binary model are written beside it
     #[arg(long, value_name = "PATH")]
     path: Option<PathBuf>,
 }
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         return Ok(status);
     }
     locate::report(session, &loaded, &broken);
-    session.note("the changes do not overlap, but the model that they make together has errors");
+    session.note("the changes do not overlap, but the merged model has errors");
     Ok(Status::Findings.and(status))
 }
 
@@ -114,7 +114,7 @@ fn broken(model: &Model, sides: [&Model; 2]) -> Vec<Diagnostic> {
     found.into_iter().filter(|diagnostic| !known.contains(&key(diagnostic))).collect()
 }
 
-/// Writes what has conflicts, and says which.
+/// Writes the result with conflicts, and reports them.
 fn conflicts(
     args: &Args,
     session: &mut Session,
@@ -124,7 +124,7 @@ fn conflicts(
     form: Form,
     work: &Work,
 ) -> anyhow::Result<Status> {
-    let Some(theirs) = &merged.theirs else { bail!("there are conflicts without another side") };
+    let Some(theirs) = &merged.theirs else { bail!("internal error: conflicts without the other version") };
     let options = RaiseOptions::default();
     let comments = ours.comments();
     let text = |model: &Model| Text::commented(model, &options, &comments).to_text();
@@ -141,7 +141,7 @@ fn conflicts(
             let mut loaded = ours.became(merged.ours.clone());
             write(input, &mut loaded, target, form, session, work)?;
             session.note(&format!(
-                "the conflicts are in {}: solve them, then convert that to the model",
+                "conflicts written to {}: resolve them, then convert that file to the model",
                 beside.display()
             ));
         }
@@ -162,12 +162,11 @@ fn replace(path: &Path, may_be_read: bool, text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Both texts in one, with markers around what differs.
+/// Both texts merged, with markers around the differences.
 fn marked(ours: &str, theirs: &str, is_text: bool) -> String {
     let mut out = String::with_capacity(ours.len() + 1024);
     if !is_text {
-        out +=
-            "# Solve the conflicts below, then make the model of this text: onnxtxt convert THIS -o MODEL\n";
+        out += "# Resolve the conflicts below, then convert this text to the model: onnxtxt convert THIS -o MODEL\n";
     }
     let diff = TextDiff::from_lines(ours, theirs);
     let (mut left, mut right) = (String::new(), String::new());

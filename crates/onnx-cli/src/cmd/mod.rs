@@ -1,10 +1,11 @@
-//! The commands: a file each, with its `Args` and its `run`.
+//! The commands: one file each, with its `Args` and its `run`.
 
 pub(crate) mod backend_test;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod concat;
 pub(crate) mod convert;
 pub(crate) mod diff;
 pub(crate) mod explain;
@@ -31,7 +32,9 @@ pub(crate) mod set_metadata;
 pub(crate) mod set_opset;
 pub(crate) mod set_shape;
 pub(crate) mod simplify;
+pub(crate) mod stats;
 pub(crate) mod strip;
 pub(crate) mod test;
 mod types;
 pub(crate) mod verify;
+pub(crate) mod weights;

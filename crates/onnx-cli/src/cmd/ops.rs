@@ -1,4 +1,4 @@
-//! `onnxtxt ops`: the operators of ONNX, offline.
+//! `onnxtxt ops`: describes the operators of ONNX, offline.
 
 pub(super) mod card;
 mod export;
@@ -14,7 +14,7 @@ use onnx_ops::schema::{BodyKind, Lookup, Registry, Schema};
 use spec::Spec;
 use std::path::PathBuf;
 
-/// List operators, or show one: what it takes and gives, and what each version changed
+/// List operators, or show the signature of one and the changes of each version
 #[derive(clap::Args)]
 #[command(
     disable_version_flag = true,
@@ -34,20 +34,20 @@ pub(crate) struct Args {
     /// The operator: Conv, Conv@11, ai.onnx.ml.Scaler
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Operators of this domain only
+    /// Only operators of this domain
     #[arg(long, value_name = "DOMAIN")]
     domain: Option<String>,
-    /// As they are where the domain (ai.onnx, if none is given) is imported in this version
+    /// The operators of this version of the domain (default: ai.onnx)
     #[arg(long, value_name = "VERSION")]
     version: Option<i64>,
-    /// One JSON document instead of text; the same as --format json
+    /// Print a JSON document instead of text; the same as --format json
     #[arg(long)]
     json: bool,
-    /// Write operator-set documents: of every domain into a folder that is there, or of one (ai.onnx, if none is given) into
-    /// a file; - is stdout. They have all versions of the operators, or what is in force in --version
+    /// Write operator-set documents: of every domain into an existing folder, or of one (default: ai.onnx) into a file; - is
+    /// stdout. They contain all versions of the operators, or those in force in --version
     #[arg(long, value_name = "OUT", conflicts_with_all = ["name", "json"])]
     export: Option<PathBuf>,
-    /// The form of documents, where the name of OUT does not say it
+    /// Format of the documents, if the name of OUT does not determine it
     #[arg(long, value_enum, value_name = "FORM", requires = "export")]
     to: Option<Form>,
     #[command(flatten)]
@@ -87,11 +87,11 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::Clean)
 }
 
-/// An operator of the table.
+/// A row of the operator list.
 struct Listed<'r> {
     domain: &'r str,
     name: &'r str,
-    /// The version that is shown: the newest, or the one in force.
+    /// The version to show: the newest, or the one in force.
     shown: &'r Schema,
 }
 
@@ -116,7 +116,7 @@ fn listed<'r>(registry: &'r Registry, args: &Args) -> anyhow::Result<Vec<Listed<
                 },
             };
             let shown = shown.map(|id| registry.get(id));
-            // Of a version, what must not be used there any more is no part.
+            // With a version, deprecated operators are not listed.
             let shown = shown.filter(|schema| args.version.is_none() || !schema.deprecated);
             operators.extend(shown.map(|shown| Listed { domain, name, shown }));
         }
@@ -130,7 +130,7 @@ fn known_domain<'r>(registry: &'r Registry, domain: &str) -> anyhow::Result<&'r 
         return Ok(known);
     }
     let known: Vec<&str> = registry.domains().map(domain_text).collect();
-    bail!("nothing is known of a domain `{domain}`; there are {}", known.join(", "))
+    bail!("unknown domain `{domain}`: expected one of {}", known.join(", "))
 }
 
 fn table(registry: &Registry, operators: &[Listed<'_>]) -> String {
@@ -165,7 +165,7 @@ fn row(registry: &Registry, operator: &Listed<'_>) -> [String; 4] {
     [domain_text(domain).to_owned(), (*name).to_owned(), versions, remarks.join(", ")]
 }
 
-/// A domain as people write it.
+/// The display name of a domain.
 fn domain_text(domain: &str) -> &str {
     if domain.is_empty() { "ai.onnx" } else { domain }
 }

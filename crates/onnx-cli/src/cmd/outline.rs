@@ -1,4 +1,4 @@
-//! `onnxtxt outline`: a function of some nodes.
+//! `onnxtxt outline`: moves nodes into a function.
 
 use crate::change::{Made, Step, change};
 use crate::deliver::OutArgs;
@@ -9,10 +9,10 @@ use onnx_ir::Model;
 use onnx_ir::pass::{self, Report};
 use std::path::PathBuf;
 
-/// Make a function of some nodes, and a call in their place
+/// Move nodes into a function, and call it in their place
 ///
-/// The nodes are of one graph, and no path leads from one of them to another by way of a node that is not selected. `onnxtxt inline`
-/// is the way back.
+/// The nodes must be in one graph, without a path from one to another through a node that is not selected. `onnxtxt inline` is the
+/// inverse.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Selections:
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// The model; - is stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Which nodes; may be repeated
+    /// The nodes; may be repeated
     #[arg(long, value_name = "SELECTION", required = true)]
     select: Vec<Selection>,
     /// Domain and name of the function
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let (domain, name) = args.name.rsplit_once('.').context("--name takes domain.name")?;
+    let (domain, name) = args.name.rsplit_once('.').context("`--name` requires domain.name")?;
     let run = |model: &mut Model| {
         let mut report = Report::default();
         let Some(body) = model.main else { return Made { report, is_done: false } };

@@ -1,4 +1,4 @@
-//! The two models that `verify` and `compare` hold against one another.
+//! The two models that `verify` and `compare` compare.
 
 use anyhow::bail;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ pub(super) struct PairArgs {
     /// Another model with inputs of the same names, or `ort`: the same model in ONNX Runtime
     #[arg(value_name = "B|ort", required_unless_present = "with", conflicts_with = "with")]
     other: Option<PathBuf>,
-    /// Another way to say B
+    /// Another way to give B
     #[arg(long, value_name = "B|ort")]
     with: Option<PathBuf>,
 }
 
-/// What a model is held against.
+/// The model to compare with.
 pub(super) enum Other<'a> {
     Model(&'a Path),
     OnnxRuntime,
@@ -27,7 +27,7 @@ impl PairArgs {
         match self.other.as_deref().or(self.with.as_deref()) {
             Some(other) if other == Path::new("ort") => Ok(Other::OnnxRuntime),
             Some(path) => Ok(Other::Model(path)),
-            None => bail!("say which model to compare with"),
+            None => bail!("no model to compare with: add B or `--with B`"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `onnxtxt pass`: changes of a model, by name.
+//! `onnxtxt pass`: transforms a model by named passes.
 
 use crate::change::{Made, Step, change, open};
 use crate::deliver::OutArgs;
@@ -13,13 +13,13 @@ use onnx_ops::pass::{self, Outcome, Pass};
 use serde_json::json;
 use std::path::Path;
 
-/// Change a model by passes, one after the other
+/// Transform a model by passes, one after the other
 ///
-/// A pass keeps what the model computes, and the names of its inputs and outputs.
+/// A pass preserves what the model computes and the names of its inputs and outputs.
 ///
-/// `convert-opset` raises the IR version where the operators came with a later one, and never lowers it, as the converter of
-/// the onnx package does: older operators are legal in a newer format. For a runtime that refuses the newer format, set
-/// `ir_version` in the text; `check` then tells what the older one does not have.
+/// `convert-opset` raises the IR version if the operators need it, and never lowers it, like the converter of the onnx package:
+/// older operators are legal in a newer format. For a runtime that rejects the newer format, set `ir_version` in the text;
+/// `check` then reports what the older version does not support.
 #[derive(clap::Args)]
 #[command(
     override_usage = "onnxtxt pass [OPTIONS] NAME... FILE\n       onnxtxt pass --list",
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// List the passes
     #[arg(long, conflicts_with = "words")]
     list: bool,
-    /// Write nothing, and list what would be done to which nodes, as far as passes tell; with --format json an object a line
+    /// Write nothing, and list the planned changes of nodes, if a pass has a plan; with --format json, one object per line
     #[arg(long, conflicts_with = "list")]
     plan: bool,
     #[command(flatten)]
@@ -61,9 +61,9 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         output::to_stdout(|out| out.write_all(list.as_bytes()))?;
         return Ok(Status::Clean);
     }
-    let (file, names) = args.words.split_last().context("passes and a model are missing")?;
+    let (file, names) = args.words.split_last().context("no passes and no model given")?;
     if names.is_empty() {
-        bail!("`{file}` is the model: say which passes to run in front of it (`onnxtxt pass --list`)");
+        bail!("no passes given: name them before the model `{file}` (`onnxtxt pass --list`)");
     }
     let passes: Vec<Pass> = names.iter().map(|name| named(name)).collect::<anyhow::Result<_>>()?;
     let operators = match args.opset.load(session)? {
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     })
 }
 
-/// Says what passes would do to single nodes, a line each.
+/// Prints the planned changes of nodes, one per line.
 fn plan(
     passes: &[Pass],
     file: &Path,
@@ -117,7 +117,7 @@ fn plan(
     Ok(Status::Clean)
 }
 
-/// A step of a plan as a JSON object.
+/// One planned change as a JSON object.
 fn planned_json(pass: &str, step: &Planned) -> String {
     let Planned { result, op, from, to, what, .. } = step;
     json!({ "pass": pass, "result": result, "op": op, "from": from, "to": to, "what": what }).to_string()

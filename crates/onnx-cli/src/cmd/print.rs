@@ -1,4 +1,4 @@
-//! `onnxtxt print`: a model as text.
+//! `onnxtxt print`: prints a model as text.
 
 use crate::deliver::EXTENDED;
 use crate::files;
@@ -27,23 +27,23 @@ pub(crate) struct Args {
     /// The model; - (or none) is stdin
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
-    /// Print at most N elements of a tensor, or of a list with more than 32 in an attribute
+    /// Print at most N elements of a tensor, or of a list attribute of more than 32 elements
     #[arg(long, value_name = "N")]
     elide: Option<usize>,
-    /// What the text may be made of
+    /// Syntax that the text may use
     #[arg(long, value_enum, default_value = "extended")]
     profile: ProfileArg,
-    /// Leave out metadata_props and the documentation of nodes and values
+    /// Omit metadata_props and the documentation of nodes and values
     #[arg(long)]
     no_metadata: bool,
-    /// Print the declared types of its results behind each node
+    /// Print the declared types of results as comments after each node
     #[arg(long)]
     types: bool,
 }
 
-/// What a text for people is like.
-const FOR_PEOPLE: &str = "the text has forms that the reference implementation refuses; `--profile onnx` has them only for what \
-                          its grammar cannot say";
+/// The note about the syntax of a text for people.
+const FOR_PEOPLE: &str = "the text uses extended syntax, which the reference implementation does not accept; `--profile onnx` uses \
+                          less of it";
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
     files::ensure_given(std::slice::from_ref(&args.file))?;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     if args.profile == ProfileArg::Review {
         let text = super::review::text(&input, args.elide);
         drop(work);
-        // Whoever reviews sees what there is: git ends where this fails, and history may have broken models.
+        // Reviewers see whatever could be read: git stops if this command fails, and history may contain broken models.
         output::to_stdout(|out| out.write_all(text.as_bytes()))?;
         return Ok(Status::Clean);
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
         profile: args.profile.into(),
         elide: args.elide,
         metadata: !args.no_metadata,
-        // Only on the way to a program is what the reference reads worth more than what people can read.
+        // Text for people uses the readable spelling, unless the profile `reference` is piped to a program.
         visible: args.profile != ProfileArg::Reference || output::is_terminal(),
         ..RaiseOptions::default()
     };
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     }
     ensure!(
         input.kind == FileKind::Model,
-        "{} is a {}, for which there is no text (`onnxtxt convert` makes JSON or textproto of it)",
+        "{} is a {}, which has no text form (`onnxtxt convert` converts it to JSON or textproto)",
         input.name,
         input.kind.name()
     );
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let text = Text::new(&loaded.model, &options);
     drop(work);
 
-    // What could be read is shown in any case: it may be all that is left of the file.
+    // What could be read is printed in any case: it may be all that is left of the file.
     if loaded.model.main.is_some() && !text.is_lost() {
         if args.types {
             let typed = super::types::behind_nodes(&text.to_text());

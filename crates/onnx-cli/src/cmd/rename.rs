@@ -1,4 +1,4 @@
-//! `onnxtxt rename`: other names for values, nodes and symbols of dimensions.
+//! `onnxtxt rename`: renames values, nodes and symbols of dimensions.
 
 use crate::edit::{EditOut, edit};
 use crate::session::{Session, Status};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Rename values, nodes and symbols of dimensions
 ///
-/// OLD is a name, or a regular expression between slashes, to whose groups NEW refers as $1 or ${1}. Every match in a name is
+/// OLD is a name, or a regular expression between slashes, whose groups NEW refers to as $1 or ${1}. Every match in a name is
 /// replaced; the first rule that matches a name applies. Without --values, --nodes and --symbols, all three are renamed.
 #[derive(clap::Args)]
 #[command(after_help = "\

@@ -1,4 +1,4 @@
-//! `print --profile review`: a model as reviewers read it. The same model gives the same text, and a small change a small
+//! `print --profile review`: prints a model for reviews. Equal models give equal texts, and a small change gives a small
 //! difference.
 //!
 //! ```text
@@ -16,12 +16,12 @@ use onnxtxt::Text;
 use onnxtxt::diff::{enum_name, weights};
 use std::collections::{BTreeMap, HashMap};
 
-/// Elements of a tensor that are shown.
+/// Number of elements of a tensor that are printed.
 const SHOWN: usize = 4;
-/// Digits of a digest that are shown.
+/// Number of digits of a digest that are printed.
 const DIGITS: usize = 12;
 
-/// The text of a file. What cannot be read is said in a comment.
+/// The text of a file. Parts that cannot be read are listed in a comment.
 pub(super) fn text(input: &Input, elide: Option<usize>) -> String {
     let shown = elide.unwrap_or(SHOWN);
     let options = RaiseOptions {
@@ -48,7 +48,7 @@ pub(super) fn text(input: &Input, elide: Option<usize>) -> String {
     out
 }
 
-/// What could not be read.
+/// The problems of the file, as comments.
 fn problems(loaded: &Loaded) -> String {
     let errors = loaded.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
     let lines = errors.map(|error| {
@@ -61,8 +61,8 @@ fn problems(loaded: &Loaded) -> String {
 /// Declared types of values.
 type Types = HashMap<(BodyId, ValueId), TypeId>;
 
-/// Takes out of the model what follows from other things, and what is shown elsewhere: names of nodes that are those of their
-/// results, and declared types, which are returned.
+/// Removes redundant information from the model: names of nodes that follow from their results, and declared types, which are
+/// returned and printed as comments.
 fn plain(model: &mut Model) -> Types {
     let mut types = Types::new();
     let names = &model.names;
@@ -78,12 +78,12 @@ fn plain(model: &mut Model) -> Types {
                 types.insert((id, value), ty);
             });
             graph.value_info.retain(|port| is_inline(port).is_none());
-            // Outputs declare types of what nodes compute, too.
+            // Outputs declare types of node results, too.
             graph.outputs.iter().filter_map(is_inline).for_each(|(value, ty)| {
                 types.insert((id, value), ty);
             });
             graph.initializers.iter().for_each(|init| {
-                // The storage of a weight is no matter of a review.
+                // How a weight is stored does not matter in a review.
                 let tensor = &mut body.tensors[init.tensor];
                 if let Some(extra) = &mut tensor.extra {
                     extra.doc = None;
@@ -109,8 +109,8 @@ fn plain(model: &mut Model) -> Types {
 /// The text with comments at the ends of lines.
 fn annotated(text: &str, model: &Model, types: &Types, shown: usize) -> String {
     let parsed = onnx_text::parse_model(text);
-    // Ids are given in document order, so those of the text are those of a model that was read. In a model whose ids are others,
-    // nothing is annotated that is not the same under the same id.
+    // Ids are assigned in document order, so those of the text are those of a model that was read. In a model with other ids,
+    // only what agrees under the same id is annotated.
     let lowered = onnx_text::lower(text, &parsed);
     let map = SourceMap::new(text, &parsed.tree, &lowered.model);
     let mut comments: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -148,7 +148,7 @@ fn annotated(text: &str, model: &Model, types: &Types, shown: usize) -> String {
     without_storage(&out)
 }
 
-/// The text without annotations that say only how the file stores things.
+/// The text without annotations about storage.
 fn without_storage(text: &str) -> String {
     let is_storage = |line: &&str| {
         let line = line.trim_start();
@@ -157,7 +157,7 @@ fn without_storage(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !is_storage(line)).collect()
 }
 
-/// Digests of weights that are not shown as a whole.
+/// Digests of weights that are not printed as a whole.
 fn digests(
     (id, graph_id): (BodyId, GraphId),
     (body, graph): (&Body, &Graph),
@@ -183,7 +183,7 @@ fn short_digest(tensor: &Tensor, shown: usize) -> Option<String> {
     Some(format!("sha256:{}", &digest[..DIGITS.min(digest.len())]))
 }
 
-/// What is said of a node: element types that are numbers, digests of its tensors, and the types of its results.
+/// The comment of a node: names of element types, digests of its tensors, and the types of its results.
 fn of_node(model: &Model, id: BodyId, node: NodeId, types: &Types) -> Option<String> {
     let body = &model.bodies[id];
     let is_standard = |domain| onnx_ir::normalize_domain(model.text(domain)).is_empty();

@@ -1,4 +1,4 @@
-//! `onnxtxt run`: the outputs of a model for some inputs.
+//! `onnxtxt run`: runs a model.
 
 use crate::feed::FeedArgs;
 use crate::follow::ScheduleArgs;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Run a model
 ///
-/// Inputs come from files, or are made up with --random. Outputs are printed as text, or written by their names.
+/// Inputs are read from files or generated with --random. Outputs are printed as text or written under their names.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,13 +38,13 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     feed: FeedArgs,
-    /// Write the outputs as arrays of NumPy
+    /// Write the outputs as NumPy arrays
     #[arg(short, long, value_name = "OUT.npz")]
     output: Option<PathBuf>,
     /// Write the outputs as output_0.pb, output_1.pb … into this folder
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// Print at most N elements of a tensor. Default: all, and beyond 1,000 the ends of each axis
+    /// Print at most N elements of a tensor. Default: all, but only the ends of each axis beyond 1,000
     #[arg(long, value_name = "N")]
     elide: Option<usize>,
     /// Print all elements
@@ -56,10 +56,10 @@ pub(crate) struct Args {
     /// Run the model even if `check` finds errors in it
     #[arg(long)]
     unchecked: bool,
-    /// Fail at the first result that has a NaN
+    /// Fail at the first result with a NaN
     #[arg(long)]
     check_nan: bool,
-    /// Also give the results of these nodes: a name, #17, op:Conv or /glob*/; may be repeated
+    /// Also output the results of these nodes: a name, #17, op:Conv or /glob*/; may be repeated
     #[arg(long, value_name = "SELECTION")]
     dump: Vec<Selection>,
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     Ok(Status::Clean)
 }
 
-/// Prints or writes what has been computed.
+/// Prints or writes the results.
 fn emit(args: &Args, results: &Results, session: &Session) -> anyhow::Result<()> {
     if let Some(folder) = &args.output_dir {
         results::to_folder(folder, results)?;
@@ -118,7 +118,7 @@ fn emit(args: &Args, results: &Results, session: &Session) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The outputs, behind what is to be dumped. `Err` of a status: something stands in the way, which has been reported.
+/// The dumped results and the outputs. `Err` with a status: problems, which have been reported.
 fn compute(
     args: &Args,
     ready: &Ready,
@@ -154,14 +154,14 @@ fn compute(
     let outputs = executable.run(inputs, &options);
     let Seen { mut dumped, nan } = watch.seen.take();
     if let Some((name, at)) = nan {
-        let message = format!("element {at} of `{name}` is not a number, the first in this run");
+        let message = format!("element {at} of `{name}` is NaN, the first one in this run");
         let finding = Diagnostic::new(&code::RUN_FAILED, place_of(model, &name), message);
         return Ok(Err(ready.report(session, &[finding])));
     }
     match outputs {
         Err(finding) => Ok(Err(ready.report(session, &[*finding]))),
         Ok(outputs) => {
-            // An output that is dumped as well is given once.
+            // An output that is also dumped is returned once.
             dumped.retain(|(dumped, _)| !names(&executable).any(|name| name == *dumped));
             dumped.extend(names(&executable).zip(outputs));
             Ok(Ok(dumped))
@@ -173,7 +173,7 @@ fn names(executable: &Executable<'_>) -> impl Iterator<Item = String> {
     executable.outputs().iter().map(|port| executable.model().text(port.name).to_owned())
 }
 
-/// The names of what the nodes of a selection give.
+/// The names of the results of selected nodes.
 fn results_of(model: &Model, selection: &Selection) -> Vec<String> {
     let Some(body) = model.main_body() else { return Vec::new() };
     let nodes = selection.nodes(model);
@@ -181,7 +181,7 @@ fn results_of(model: &Model, selection: &Selection) -> Vec<String> {
     values.map(|&value| model.names[body.values[value].name].to_owned()).collect()
 }
 
-/// The node of the main graph that computes a value.
+/// The place of the node of the main graph that computes a value.
 fn place_of(model: &Model, name: &str) -> Place {
     let Some(body) = model.main else { return Place::Nowhere };
     let main = &model.bodies[body];
@@ -194,12 +194,12 @@ fn place_of(model: &Model, name: &str) -> Place {
     }
 }
 
-/// Looks at results while the model runs.
+/// Observes results while the model runs.
 struct Watch {
-    /// The names of results that are kept.
+    /// The names of results to keep.
     wanted: HashSet<String>,
     checks_nan: bool,
-    /// Ends the run.
+    /// Stops the run.
     end: Arc<AtomicBool>,
     seen: RefCell<Seen>,
 }
@@ -207,7 +207,7 @@ struct Watch {
 #[derive(Default)]
 struct Seen {
     dumped: Results,
-    /// The first result with a NaN, and which element it is.
+    /// The first result with a NaN, and the index of the element.
     nan: Option<(String, usize)>,
 }
 
@@ -227,7 +227,7 @@ impl Watch {
     }
 }
 
-/// The first element that is not a number.
+/// The index of the first NaN.
 fn nan_in(value: &Value) -> Option<usize> {
     match value {
         Value::Tensor(tensor) if tensor.ints().is_ok() => None,

@@ -1,4 +1,4 @@
-//! `onnxtxt semver`: what a new version of a model changes for its users, and whether `model_version` says so.
+//! `onnxtxt semver`: compares two versions of a model for its users, and checks `model_version`.
 
 use crate::input::{Input, Loaded};
 use crate::session::{Session, Status};
@@ -11,10 +11,10 @@ use serde_json::json;
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Compare two versions of a model as those who use it see them
+/// Check whether `model_version` reflects the changes of a model
 ///
-/// Lists what is different in inputs, outputs, imports and functions, with the part of the version that this asks to raise, and says
-/// whether `model_version` has been raised enough. The rules are those that ONNX's Versioning.md recommends.
+/// Lists the changes of inputs, outputs, imports and functions with the part of the version that each requires to raise, and
+/// checks whether `model_version` has been raised enough. The rules are those of ONNX's Versioning.md.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,13 +23,13 @@ Examples:
 
 Exit status 1: the version of the new model does not announce what has changed.")]
 pub(crate) struct Args {
-    /// The model as it was
+    /// The old model
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// The model as it is to be
+    /// The new model
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// As a JSON object; the same as --format json
+    /// Print a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
 }
@@ -46,12 +46,12 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let [old, new] = &files[..] else { return Ok(Status::Findings) };
     let mut found = differences(&old.1.model, &new.1.model);
     if found.is_empty() && differs_inside(&old.1, &new.1)? {
-        let message = "the interface is the same, and something inside is not".to_owned();
+        let message = "the interface has not changed, but the implementation has".to_owned();
         found.push(Difference { step: Step::Patch, message, place: None });
     }
     let version = |loaded: &Loaded| {
         let number = loaded.model.header.model_version;
-        Version::of(number).with_context(|| format!("a negative version: {}", number.unwrap_or_default()))
+        Version::of(number).with_context(|| format!("negative version {}", number.unwrap_or_default()))
     };
     let versions = (version(&old.1)?, version(&new.1)?);
     let needed = found.iter().map(|difference| difference.step).max();
@@ -70,7 +70,7 @@ fn load(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     let input = Input::open(path)?;
     ensure!(
         input.kind == FileKind::Model && input.document().is_none(),
-        "{} is no model: it has no version",
+        "{} is not a model and has no version",
         input.name
     );
     let loaded = input.load();
@@ -78,7 +78,7 @@ fn load(path: &Path, session: &mut Session) -> anyhow::Result<(Input, Loaded)> {
     Ok((input, loaded))
 }
 
-/// Whether the models are not the same but for their versions.
+/// Whether the models differ in something other than their versions.
 fn differs_inside(old: &Loaded, new: &Loaded) -> anyhow::Result<bool> {
     let bytes = |loaded: &Loaded| {
         let mut model = loaded.model.clone();
@@ -88,7 +88,7 @@ fn differs_inside(old: &Loaded, new: &Loaded) -> anyhow::Result<bool> {
     Ok(bytes(old)? != bytes(new)?)
 }
 
-/// Where a difference is.
+/// The place of a difference.
 struct Spot {
     file: String,
     at: Option<Position>,
@@ -114,7 +114,7 @@ impl Display for Spot {
 }
 
 struct Report<'r> {
-    /// The old one and the new one.
+    /// The old and the new file.
     files: [&'r str; 2],
     found: &'r [Difference],
     places: &'r [Option<Spot>],
@@ -133,14 +133,10 @@ impl Report<'_> {
         let (old, new) = self.versions;
         let verdict = match (self.needed, self.is_enough) {
             (None, true) => "nothing has changed".to_owned(),
-            (None, false) => "nothing has changed, and the version goes back".to_owned(),
-            (Some(step), true) => format!("{} has changed, and the version says so", step.name()),
+            (None, false) => "nothing has changed, but the version decreases".to_owned(),
+            (Some(step), true) => format!("this is a {} change, and the version reflects it", step.name()),
             (Some(step), false) => {
-                format!(
-                    "{} has changed, which the version does not say: {} would",
-                    step.name(),
-                    old.next(step)
-                )
+                format!("this is a {} change: raise `model_version` to {}", step.name(), old.next(step))
             }
         };
         _ = writeln!(out, "model_version {old} to {new}: {verdict}");
@@ -151,7 +147,7 @@ impl Report<'_> {
         let differences = self.found.iter().zip(self.places).map(|(difference, place)| {
             let [_, new] = self.files;
             let mut object = json!({ "step": difference.step.name(), "message": difference.message });
-            // What is different somewhere inside is a fact about the new model.
+            // A difference in the implementation is reported for the new model.
             let file = place.as_ref().map_or(new, |place| &place.file);
             object["file"] = file.into();
             object["place"] = place.as_ref().map_or(file.to_owned(), Spot::to_string).into();

@@ -1,4 +1,4 @@
-//! `onnxtxt set-metadata`: what the header of a model says about it.
+//! `onnxtxt set-metadata`: changes metadata in the header of a model.
 
 use crate::edit::{EditOut, edit};
 use crate::session::{Session, Status};

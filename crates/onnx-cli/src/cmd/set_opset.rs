@@ -1,4 +1,4 @@
-//! `onnxtxt set-opset`: a model for other versions of its operator sets.
+//! `onnxtxt set-opset`: converts a model to other versions of its operator sets.
 
 use crate::edit::{EditOut, edit};
 use crate::session::{Session, Status};
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 return Ok(Err(outcome.report.diagnostics));
             }
             all.changes.extend(outcome.report.changes);
-            // Places in a model that has been changed since are not those of the file.
+            // Places in a model that a pass has changed do not refer to the file.
             if passes.len() == 1 {
                 all.diagnostics.extend(outcome.report.diagnostics);
             }

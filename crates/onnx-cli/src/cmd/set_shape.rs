@@ -1,4 +1,4 @@
-//! `onnxtxt set-shape`: other sizes of inputs, and the types that follow.
+//! `onnxtxt set-shape`: changes the sizes of inputs and infers all other types again.
 
 use crate::edit::{EditOut, edit};
 use crate::session::{Session, Status};
@@ -6,9 +6,9 @@ use onnx_ops::opset::registry_of;
 use onnxtxt::edit::{SetShape, set_shape};
 use std::path::PathBuf;
 
-/// Set dimensions of inputs, and infer all other types anew
+/// Set dimensions of inputs, and infer all other types again
 ///
-/// Types that the model declares of other values are replaced by those that follow. What contradicts a node of the graph is an error.
+/// Declared types of other values are replaced by inferred ones. A shape that contradicts a node of the graph is an error.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +36,10 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
     let options =
         SetShape { sizes: args.sizes.clone(), shapes: args.shape.clone(), dynamic: args.dynamic.clone() };
     let nothing = options.sizes.is_empty() && options.shapes.is_empty() && options.dynamic.is_empty();
-    anyhow::ensure!(!nothing, "say what to set: -D NAME=SIZE, --shape NAME=SHAPE or --dynamic SYMBOL=AXIS");
+    anyhow::ensure!(
+        !nothing,
+        "nothing to set: add -D NAME=SIZE, --shape NAME=SHAPE or --dynamic SYMBOL=AXIS"
+    );
     edit(&args.file, &args.out, session, "set-shape", |model| {
         Ok(set_shape(model, registry_of(model), &options))
     })

@@ -1,63 +1,128 @@
-//! `onnxtxt simplify`: the passes that make a model smaller, until none of them changes it.
+//! `onnxtxt simplify`: runs the passes that make a model smaller until none of them changes it.
 
+use crate::close::{Precision, ToleranceArgs, difference};
 use crate::edit::{EditArgs, edit};
+use crate::feed::{self, FeedArgs};
+use crate::limits::LimitArgs;
+use crate::operators::OpsetArgs;
+use crate::ready::Ready;
 use crate::session::{Session, Status};
-use onnx_ir::Model;
-use onnx_ir::pass::{Change, Report};
+use onnx_exec::{Executable, Value, compile};
+use onnx_ir::diag::{Place, code};
+use onnx_ir::{Diagnostic, Model};
 use onnx_ops::opset::registry_of;
-use onnx_ops::pass::Pass;
+use onnx_ops::pass::simplify;
+use onnxtxt::edit::Edited;
 
 /// Make a model smaller, without changing what it computes
 ///
-/// Computes what is known before the model runs, removes nodes that do nothing, computes the same thing once, and removes what
-/// nothing uses, again and again until nothing changes.
+/// Computes what is known before the model runs, removes nodes that do nothing, makes one node of two where one operator
+/// computes the same, computes the same thing once, and removes what nothing uses, again and again until nothing changes.
+/// Weights that change are rounded once, so that results may differ by rounding. `onnxtxt pass --list` has the passes one by one.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   onnxtxt simplify model.onnx -o small.onnx
-  onnxtxt simplify model.onnxtxt --dry-run          what would change
-  onnxtxt verify model.onnx small.onnx -D N=1       whether both compute the same")]
+  onnxtxt simplify model.onnx -o small.onnx --verify -D N=1     write it only if it computes the same
+  onnxtxt simplify model.onnxtxt --dry-run                      what would change
+  onnxtxt pass fuse-pads fuse-scales dead-code model.onnx       some of it")]
 pub(crate) struct Args {
     #[command(flatten)]
     edit: EditArgs,
+    /// Run both models with the same inputs, random ones where none are given, and write nothing if their outputs differ
+    #[arg(long)]
+    verify: bool,
+    #[command(flatten)]
+    feed: FeedArgs,
+    #[command(flatten)]
+    tolerance: ToleranceArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
 }
-
-/// What is done in each round.
-const PASSES: &[&str] = &["fold-constants", "remove-no-ops", "common-subexpressions", "dead-code"];
-/// Models need a few rounds; the limit ends a pair of passes that would undo each other.
-const ROUNDS: usize = 32;
 
 pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
-    let passes: Vec<Pass> = PASSES
-        .iter()
-        .map(|name| Pass::parse(name).map_err(anyhow::Error::msg))
-        .collect::<anyhow::Result<_>>()?;
-    edit(&args.edit.file, &args.edit.out, session, "simplify", |model| Ok(Ok(simplify(model, &passes))))
+    let before = match args.verify {
+        true => match Ready::open(&args.edit.file, &args.opset, session)? {
+            Ok(ready) => Some(ready),
+            Err(status) => return Ok(status),
+        },
+        false => None,
+    };
+    let expected = match &before {
+        Some(ready) => match Expected::compute(args, ready, session)? {
+            Ok(expected) => Some(expected),
+            Err(found) => return Ok(ready.report(session, &found)),
+        },
+        None => None,
+    };
+    edit(&args.edit.file, &args.edit.out, session, "simplify", |model| {
+        let report = simplify(model);
+        let different = match &expected {
+            Some(expected) => expected.differences(args, model)?,
+            None => Vec::new(),
+        };
+        Ok(if different.is_empty() { Ok(report) } else { Err(different) } as Edited)
+    })
 }
 
-fn simplify(model: &mut Model, passes: &[Pass]) -> Report {
-    let mut all = Report::default();
-    for round in 0..ROUNDS {
-        let mut is_changed = false;
-        for (i, pass) in passes.iter().enumerate() {
-            let report = pass.run(model, registry_of(model)).report;
-            is_changed |= report.is_changed();
-            report.changes.into_iter().for_each(|change| add(&mut all, change));
-            // Only the first pass sees the model of the file, to which places refer.
-            if round == 0 && i == 0 {
-                all.diagnostics.extend(report.diagnostics);
-            }
-        }
-        if !is_changed {
-            break;
-        }
+/// What the model computes as it was.
+struct Expected<'r> {
+    ready: &'r Ready,
+    executable: Executable<'r>,
+    inputs: Vec<Option<Value>>,
+    outputs: Vec<Value>,
+}
+
+impl<'r> Expected<'r> {
+    /// Runs the model, or says why that cannot be done.
+    fn compute(
+        args: &Args,
+        ready: &'r Ready,
+        session: &Session,
+    ) -> anyhow::Result<Result<Self, Vec<Diagnostic>>> {
+        let options = args.limits.options(args.feed.seed, &ready.loaded.model);
+        let executable = match options.within(|| ready.executable(&args.limits.compile_options())) {
+            Ok(executable) => executable,
+            Err(found) => return Ok(Err(found)),
+        };
+        let inputs = match options.within(|| args.feed.or_random().values(ready, &executable, session))? {
+            Ok(inputs) => inputs,
+            Err(found) => return Ok(Err(found)),
+        };
+        Ok(match executable.run(inputs.clone(), &options) {
+            Ok(outputs) => Ok(Expected { ready, executable, inputs, outputs }),
+            Err(finding) => Err(vec![*finding]),
+        })
     }
-    all
-}
 
-fn add(report: &mut Report, change: Change) {
-    match report.changes.iter_mut().find(|c| (c.noun, c.verb) == (change.noun, change.verb)) {
-        Some(known) => known.count += change.count,
-        None => report.changes.push(change),
+    /// Outputs that are others in the model as it is now, or why it cannot be run.
+    fn differences(&self, args: &Args, model: &Model) -> anyhow::Result<Vec<Diagnostic>> {
+        let mut model = model.clone();
+        let found = self.ready.load_weights(&mut model);
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let options = args.limits.options(args.feed.seed, &model);
+        let compile_options = args.limits.compile_options();
+        let executable = match options.within(|| compile(&model, registry_of(&model), &compile_options)) {
+            Ok(executable) => executable,
+            Err(found) => return Ok(found),
+        };
+        let inputs = feed::again(&self.executable, &self.inputs, &executable)?;
+        let outputs = match executable.run(inputs, &options) {
+            Ok(outputs) => outputs,
+            Err(finding) => return Ok(vec![*finding]),
+        };
+        let tolerance = args.tolerance.tolerance().for_precision(Precision::of(&model));
+        let pairs = executable.outputs().iter().zip(outputs.iter().zip(&self.outputs));
+        let different = pairs.filter_map(|(port, (now, before))| {
+            let how = difference(now, before, &tolerance)?;
+            let name = executable.model().text(port.name);
+            let message = format!("the simplified model computes another `{name}`: {how}");
+            Some(Diagnostic::new(&code::RUN_FAILED, Place::Nowhere, message))
+        });
+        Ok(different.collect())
     }
 }

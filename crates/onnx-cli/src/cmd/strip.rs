@@ -1,13 +1,13 @@
-//! `onnxtxt strip`: a model without what it can do without.
+//! `onnxtxt strip`: removes information that does not affect what a model computes.
 
 use crate::edit::{EditArgs, edit};
 use crate::session::{Session, Status};
 use onnx_ops::opset::registry_of;
 use onnxtxt::edit::{Strip, strip};
 
-/// Remove documentation, metadata, declarations that inference gives, and what nothing uses
+/// Remove documentation, metadata, inferable declarations and unused parts
 ///
-/// Without an option that says what, all but the names of nodes is removed. What the model computes stays.
+/// By default, everything but the names of nodes is removed. What the model computes does not change.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,10 +26,10 @@ pub(crate) struct Args {
     /// Metadata of everything but the model itself, such as where an exporter found a node
     #[arg(long)]
     metadata: bool,
-    /// Types of values that inference gives as well
+    /// Types of values that can be inferred
     #[arg(long)]
     value_info: bool,
-    /// Nodes, initializers, functions and imports that nothing uses
+    /// Unused nodes, initializers, functions and imports
     #[arg(long)]
     unused: bool,
 }

@@ -1,4 +1,4 @@
-//! `onnxtxt test`: golden tests, model texts that say what is expected of them.
+//! `onnxtxt test`: runs golden tests, model texts with their expected results.
 
 mod record;
 mod report;
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// Run golden tests
 ///
 /// A test is a model text that begins with directives (`#! check`, `#! print`, `#! pass dead-code`, `#! run`); folders are
-/// searched for such files. Snapshots lie beside the file. docs/testing.md has all directives.
+/// searched for such files. Snapshots are stored beside the file. docs/testing.md lists all directives.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,6 +1,6 @@
-//! `print --types`: the declared types of a node's results behind the node.
+//! `print --types`: the declared types of results as comments after each node.
 //!
-//! Works on the text: what declares the types is in it.
+//! Works on the text, which contains the declarations.
 //!
 //! ```text
 //! t = MatMul(x, w)  # float[2,3]
@@ -9,7 +9,7 @@
 use onnx_text::ast::{Graph, Node, ValueInfo};
 use std::collections::HashMap;
 
-/// The text with a comment behind each node whose results have declared types.
+/// The text with a comment after each node whose results have declared types.
 pub(super) fn behind_nodes(text: &str) -> String {
     let parsed = onnx_text::parse_model(text);
     let mut found = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn behind_nodes(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut at = 0;
     for (place, types) in found {
-        // Behind the node is the end of its line, unless something else follows there.
+        // The comment is placed after the node if the rest of the line is empty.
         let is_last = text[place..].lines().next().is_none_or(|rest| rest.trim().is_empty());
         if is_last && place >= at {
             out += &text[at..place];
@@ -47,7 +47,7 @@ struct Finder<'t, 'f> {
     found: &'f mut Vec<(usize, String)>,
 }
 
-/// Names as they are spelled, with their types as they are spelled.
+/// Names with their types, as spelled in the text.
 type Types<'t> = HashMap<&'t str, &'t str>;
 
 impl<'t> Finder<'t, '_> {

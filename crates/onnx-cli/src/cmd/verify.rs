@@ -1,4 +1,4 @@
-//! `onnxtxt verify`: whether two models compute the same.
+//! `onnxtxt verify`: checks whether two models compute the same.
 
 use super::compare::{gap::gap, ort};
 use super::pair::{Other, PairArgs};
@@ -17,9 +17,9 @@ use onnx_ir::Port;
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Whether two models compute the same
+/// Check whether two models compute the same
 ///
-/// Both are run with the same inputs; those that are not given are made up. Outputs are compared in their order.
+/// Both are run with the same inputs; missing inputs are generated at random. Outputs are compared in order.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +29,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     pair: PairArgs,
-    /// As a JSON object; the same as --format json
+    /// Print a JSON object; the same as --format json
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> 
                 Err(found) => return Ok(other.report(session, &found)),
             };
             let (a, b) = (first.outputs().len(), second.outputs().len());
-            ensure!(a == b, "{} has {a} outputs, {} has {b}", one.input.name, other.input.name);
+            ensure!(a == b, "{} has {a} outputs, but {} has {b}", one.input.name, other.input.name);
             let again = feed::again(&first, &inputs, &second)?;
             match second.run(again, &options) {
                 Ok(results) => results,
@@ -103,7 +103,7 @@ fn in_onnx_runtime(
     let mut results: HashMap<String, Value> = results.into_iter().collect();
     let output = |port: &Port| {
         let name = name(port);
-        results.remove(&name).with_context(|| format!("ONNX Runtime gives no array for the output `{name}`"))
+        results.remove(&name).with_context(|| format!("ONNX Runtime returned no array for output `{name}`"))
     };
     executable.outputs().iter().map(output).collect()
 }

@@ -1,9 +1,9 @@
-//! What holds of any bytes that are read as arrays. The fuzz target `npy` includes this file too.
+//! A property of any bytes that are read as arrays. The fuzz target `npy` includes this file too.
 
 use super::npy;
 use onnx_ir::ElemType;
 
-/// Reads bytes as an array and as an archive of arrays, without panic; what is read comes back after it is written.
+/// Reads bytes as an array and as an archive of arrays, without panic, and checks that writing preserves what was read.
 pub(crate) fn read_back(data: &[u8]) {
     for wanted in [None, Some(ElemType::BFLOAT16), Some(ElemType::INT4), Some(ElemType::STRING)] {
         if let Ok(tensor) = npy::read(data, wanted) {

@@ -1,10 +1,10 @@
-//! Inputs of another element type than the model declares, converted as `Cast` does it.
+//! Casts inputs to the element types that the model declares, as `Cast` does.
 
 use onnx_exec::{CompileOptions, RunOptions, Value, compile};
 use onnx_ir::ElemType;
 use onnx_ops::schema::Registry;
 
-/// The value with elements of another type; `None` where no `Cast` leads there.
+/// The value with elements of another type; `None` if `Cast` does not support it.
 pub(super) fn cast(value: &Value, to: ElemType) -> Option<Value> {
     let Value::Tensor(tensor) = value else { return None };
     let (from, into) = (tensor.elem().name()?, to.name()?);

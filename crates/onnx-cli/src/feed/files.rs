@@ -1,4 +1,4 @@
-//! Values in files, for the inputs and outputs of a model: `.pb` and all forms of it, `.npy`, test data sets.
+//! Reads values from files, for the inputs and outputs of a model: `.pb` and its other formats, `.npy`, test data sets.
 
 use super::npy;
 use crate::input::Input;
@@ -9,12 +9,12 @@ use onnx_ir::{ElemType, Model, Names, Port, TypeId, TypeKind};
 use onnx_proto::FileKind;
 use std::path::Path;
 
-/// The value of a file, of which this type is declared.
+/// Reads the value of a file; `ty` is its declared type.
 pub(crate) fn read(path: &Path, model: &Model, ty: Option<TypeId>) -> anyhow::Result<Value> {
     named(path, model, ty).map(|(value, _)| value)
 }
 
-/// The value of a file, and the name that it has there.
+/// Reads the value of a file, and the name in the file.
 pub(super) fn named(
     path: &Path,
     model: &Model,
@@ -28,7 +28,7 @@ pub(super) fn named(
     }
     let input = Input::open(path)?;
     let kind = ty.map(|ty| FileKind::from(&model.types[ty].kind)).unwrap_or(FileKind::Tensor);
-    // A binary file does not say what it is: it is what is expected.
+    // A binary file does not name its message type: the declared type decides.
     let (data, names, found) = match input.form {
         crate::input::Form::Binary => {
             let mut names = Names::new();
@@ -37,7 +37,7 @@ pub(super) fn named(
         }
         _ => match input.value() {
             Some(value) => value.into_parts(),
-            None => bail!("{} is no value", input.name),
+            None => bail!("{} is not a value", input.name),
         },
     };
     if let Some(error) = found.iter().find(|d| d.is_error()) {
@@ -61,8 +61,8 @@ pub(super) fn elem(model: &Model, ty: Option<TypeId>) -> Option<ElemType> {
     }
 }
 
-/// The values `input_0.pb`, `input_1.pb` … of a folder; `None` where there is no file. Files are counted without the ports
-/// that have a value, unless there are files for all.
+/// The values `input_0.pb`, `input_1.pb` … of a folder; `None` for missing files. Ports that already have a value are not
+/// counted, unless there are files for all.
 pub(crate) fn set(
     folder: &Path,
     stem: &str,

@@ -1,4 +1,4 @@
-//! Whether values go with the types that a model declares for its inputs.
+//! Compares values with the types that a model declares for its inputs.
 
 use onnx_exec::{Tensor, Value};
 use onnx_ir::diag::{Diagnostic, Place, code};
@@ -6,20 +6,20 @@ use onnx_ir::{DimValue, ElemType, Model, TypeId, TypeKind, type_text};
 use onnx_ops::dims::{Dim, Dims};
 use std::cell::RefCell;
 
-/// The extents of dimensions that are symbols or expressions: those of the command line, which agree, and those of inputs, which
-/// ask for none: exporters name extents alike that are not.
+/// The sizes of symbolic dimensions: those of the command line, which must agree, and those of inputs, which need not: exporters
+/// use the same symbol for different sizes.
 #[derive(Default)]
 pub(super) struct Extents {
-    /// What the command line says.
+    /// The sizes from the command line.
     told: Dims,
-    /// The same, and what inputs say first.
+    /// The same, and the first size that an input has for a symbol.
     all: Dims,
-    /// The arguments that say it.
+    /// The arguments that give them.
     said: Vec<(String, String)>,
 }
 
 impl Extents {
-    /// Takes an argument that says the extent of a symbol or an expression. `false`: it contradicts earlier ones.
+    /// Adds an argument with the size of a symbol or an expression. Returns `false` if it contradicts earlier ones.
     pub(super) fn set(&mut self, text: &str, extent: usize, argument: String) -> bool {
         let agrees = equate(&mut self.told, text, extent);
         equate(&mut self.all, text, extent);
@@ -27,12 +27,12 @@ impl Extents {
         agrees
     }
 
-    /// The extent of a dimension, if it follows from what is known.
+    /// The size of a dimension, if it follows from what is known.
     pub(super) fn get(&mut self, text: &str) -> Option<usize> {
         known(&mut self.all, text)
     }
 
-    /// The arguments that say the extent of a dimension: of itself, or of its symbols and of what has symbols in common.
+    /// The arguments that determine the size of a dimension: directly, or through symbols that they share.
     pub(super) fn source(&self, text: &str) -> String {
         if let Some((_, argument)) = self.said.iter().find(|(said, _)| said == text) {
             return argument.clone();
@@ -51,7 +51,7 @@ impl Extents {
         }
         let mut arguments: Vec<&str> = Vec::new();
         for ((_, argument), _) in self.said.iter().zip(is_about).filter(|(_, is_about)| *is_about) {
-            // One argument may say several extents.
+            // One argument may give several sizes.
             if !arguments.contains(&&argument[..]) {
                 arguments.push(argument);
             }
@@ -59,13 +59,13 @@ impl Extents {
         arguments.join(", ")
     }
 
-    /// The symbols of a dimension that nothing is known of.
+    /// The symbols of a dimension whose sizes are unknown.
     pub(super) fn unknown_symbols(&mut self, text: &str) -> Vec<String> {
         let symbols = symbols_of(text);
         symbols.into_iter().filter(|symbol| self.get(symbol).is_none()).collect()
     }
 
-    /// What does not fit about the value of an input, if anything. Symbols that are seen for the first time are kept.
+    /// Reports a value that does not match the type of its input. Records sizes of symbols that occur for the first time.
     pub(super) fn check(
         &mut self,
         model: &Model,
@@ -76,7 +76,7 @@ impl Extents {
     ) -> Option<Diagnostic> {
         let because = self.misfit(model, ty, value)?;
         let (given, expected) = (shown(value), type_text(model, ty));
-        let message = format!("input `{name}` is {given}, expected is {expected}{because}");
+        let message = format!("input `{name}` is {given}, expected {expected}{because}");
         let diagnostic = Diagnostic::new(&code::RUN_FAILED, place, message);
         let elem = elem(model, ty).filter(|elem| is_numeric(*elem));
         Some(match (value, elem) {
@@ -88,7 +88,7 @@ impl Extents {
         })
     }
 
-    /// Why a value does not fit, as far as the types do not say it: `Some("")` where they do.
+    /// Why a value does not match, beyond the types: `Some("")` if the types show it.
     fn misfit(&mut self, model: &Model, ty: TypeId, value: &Value) -> Option<String> {
         let plain = || Some(String::new());
         match (&model.types[ty].kind, value) {
@@ -128,7 +128,7 @@ impl Extents {
 
     fn extent(&mut self, model: &Model, dim: &onnx_ir::Dim, extent: usize) -> Option<String> {
         match dim.value {
-            // Negative numbers stand for what is not known.
+            // Negative numbers stand for unknown dimensions.
             DimValue::Unknown | DimValue::Value(..0) => None,
             DimValue::Value(expected) => (usize::try_from(expected) != Ok(extent)).then(String::new),
             DimValue::Param(symbol) => {
@@ -141,7 +141,7 @@ impl Extents {
     }
 }
 
-/// Says that a dimension has an extent; `false`, and nothing, if it cannot have it.
+/// Sets the size of a dimension; returns `false`, and changes nothing, if that is impossible.
 fn equate(dims: &mut Dims, text: &str, extent: usize) -> bool {
     let Ok(extent) = i64::try_from(extent) else { return false };
     let dim = dims.parse(text);
@@ -159,12 +159,12 @@ fn known(dims: &mut Dims, text: &str) -> Option<usize> {
     usize::try_from(dims.as_const(dim)?).ok()
 }
 
-/// The symbols in a dimension, which may be one itself.
+/// The symbols in a dimension, which may be a symbol itself.
 pub(super) fn symbols_of(text: &str) -> Vec<String> {
     let mut dims = Dims::new();
     let dim = dims.parse(text);
     let symbols = RefCell::new(Vec::new());
-    // Values that no division is by 0 of, as far as it goes.
+    // Evaluates with values that avoid division by 0, as far as possible.
     _ = dims.eval(dim, |symbol| {
         let mut symbols = symbols.borrow_mut();
         if !symbols.iter().any(|known| known == symbol) {
@@ -187,7 +187,7 @@ fn is_numeric(elem: ElemType) -> bool {
     elem != ElemType::STRING && elem.name().is_some()
 }
 
-/// What NumPy calls an element type.
+/// NumPy's name of an element type.
 fn numpy_name(elem: ElemType) -> &'static str {
     match elem {
         ElemType::FLOAT => "float32",
@@ -196,7 +196,7 @@ fn numpy_name(elem: ElemType) -> &'static str {
     }
 }
 
-/// The type of a value in the syntax of types.
+/// The type of a value in type syntax.
 fn shown(value: &Value) -> String {
     match value {
         Value::Tensor(tensor) => shown_tensor(tensor),

@@ -1,4 +1,4 @@
-//! What a model is given to run: values from files, or made up, held against the declared types.
+//! Prepares the inputs of a run: values from files or random ones, checked against the declared types.
 
 #[cfg(test)]
 mod any_bytes;
@@ -7,6 +7,7 @@ pub(crate) mod files;
 mod fits;
 pub(crate) mod npy;
 mod random;
+pub(crate) mod safe;
 
 pub(crate) use fits::tensor_type;
 
@@ -18,35 +19,56 @@ use fits::Extents;
 use onnx_exec::{Executable, Failure, Random, Value};
 use onnx_ir::diag::{Entity, Place, code, did_you_mean};
 use onnx_ir::{Diagnostic, DimValue, Model, Port};
+use onnxtxt::edit::SetShape;
 use std::path::Path;
 
-/// Where the inputs of a model come from.
+/// Options for the inputs of a model.
 #[derive(Clone, clap::Args)]
 pub(crate) struct FeedArgs {
     /// Inputs: FILE.npz, NAME=FILE.npy, NAME=FILE.pb, or a folder with input_0.pb, input_1.pb …; may be repeated
     #[arg(short, long = "input", value_name = "IN")]
     inputs: Vec<String>,
-    /// The extent of a symbol or an expression in the types of inputs, such as N=1; may be repeated
+    /// Size of a symbolic dimension or an expression in input types, such as N=1; may be repeated
     #[arg(short = 'D', long = "dim", value_name = "N=1")]
     dims: Vec<String>,
-    /// The shape of an input, such as x=1,261, where its type leaves it open; may be repeated
+    /// Shape of an input, such as x=1,261, if its type does not determine it; may be repeated
     #[arg(long = "shape", value_name = "x=1,261")]
     shapes: Vec<String>,
-    /// Make up inputs that are not given: floats between 0 and 1, integers 0 or 1
+    /// Generate missing inputs at random: floats between 0 and 1, integers 0 or 1
     #[arg(long)]
     random: bool,
     /// Convert inputs to the element types that the model declares, as `Cast` does
     #[arg(long)]
     cast: bool,
-    /// What random inputs and random operators draw from
+    /// Seed of random inputs and random operators
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
 }
 
-/// Inputs of a model in order; `None` where it has a value of its own. Or what is wrong with them.
+/// The inputs of a model in order, `None` for those with a default, or the problems with them.
 pub(crate) type Fed = Result<Vec<Option<Value>>, Vec<Diagnostic>>;
 
 impl FeedArgs {
+    /// Whether the command line says what the model is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.random || !self.inputs.is_empty()
+    }
+
+    /// The sizes and shapes of inputs that the command line says.
+    pub(crate) fn sizes(&self) -> anyhow::Result<SetShape> {
+        let mut set = SetShape::default();
+        for dim in &self.dims {
+            let (symbol, extent) = dim.rsplit_once('=').context("-D takes NAME=NUMBER")?;
+            set.sizes.push((symbol.to_owned(), i64::try_from(size(extent)?)?));
+        }
+        for shape in &self.shapes {
+            let (name, dims) = shape.rsplit_once('=').context("--shape takes NAME=1,3,224,224")?;
+            let dims = dims.split(',').filter(|dim| !dim.is_empty()).map(|dim| dim.trim().to_owned());
+            set.shapes.push((name.to_owned(), dims.collect()));
+        }
+        Ok(set)
+    }
+
     /// The same, where what is not given is made up in any case.
     pub(crate) fn or_random(&self) -> FeedArgs {
         FeedArgs { random: true, ..self.clone() }
@@ -74,12 +96,12 @@ impl FeedArgs {
         }
         let mut extents = Extents::default();
         for dim in &self.dims {
-            let (text, extent) = dim.rsplit_once('=').context("-D takes NAME=NUMBER")?;
+            let (text, extent) = dim.rsplit_once('=').context("`-D` requires NAME=NUMBER")?;
             let symbols: Vec<String> = feed.symbols().flat_map(fits::symbols_of).collect();
             let is_known = |symbol: &String| symbols.contains(symbol);
             ensure!(
                 feed.symbols().any(|known| known == text) || fits::symbols_of(text).iter().all(is_known),
-                "no input has the symbol `{text}` in its type{}",
+                "no input type contains the dimension `{text}`{}",
                 like(text, symbols.iter().map(String::as_str))
             );
             ensure_agrees(&mut extents, text, size(extent)?, &format!("-D {dim}"))?;
@@ -122,7 +144,7 @@ fn like<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
     did_you_mean(wanted, known).map(|like| format!(": did you mean `{like}`?")).unwrap_or_default()
 }
 
-/// The inputs of another model: those of the same names.
+/// The inputs for another model, by name.
 pub(crate) fn again(
     of: &Executable<'_>,
     values: &[Option<Value>],
@@ -134,7 +156,7 @@ pub(crate) fn again(
         let known = of.inputs().iter().position(|port| name(of, port) == wanted);
         match known.and_then(|i| values[i].clone()) {
             None if !other.has_default(port) => {
-                bail!("the other model has the input `{wanted}`, this one has not")
+                bail!("the other model has the input `{wanted}`, but this one does not")
             }
             found => Ok(found),
         }
@@ -142,7 +164,7 @@ pub(crate) fn again(
     other.inputs().iter().map(given).collect()
 }
 
-/// `-D N=1`, in quotes where a shell wants them.
+/// `-D N=1`, quoted where a shell requires it.
 fn dim_argument(symbol: &str) -> String {
     let is_plain = symbol.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'));
     if is_plain { format!("-D {symbol}=1") } else { format!("-D '{symbol}=1'") }
@@ -153,11 +175,11 @@ struct Feed<'m> {
     ports: &'m [Port],
     has_default: Vec<bool>,
     values: Vec<Option<Value>>,
-    /// The shapes that the command line gives.
+    /// The shapes from the command line.
     shapes: Vec<Option<Vec<usize>>>,
 }
 
-/// A number of elements along an axis.
+/// Parses the size of an axis.
 fn size(text: &str) -> anyhow::Result<usize> {
     text.trim()
         .parse()
@@ -165,7 +187,7 @@ fn size(text: &str) -> anyhow::Result<usize> {
         .with_context(|| format!("invalid size `{text}`: expected a non-negative integer"))
 }
 
-/// Takes what an argument says of an extent, and refuses what contradicts earlier ones.
+/// Adds the size from an argument, and fails if it contradicts earlier ones.
 fn ensure_agrees(extents: &mut Extents, text: &str, extent: usize, argument: &str) -> anyhow::Result<()> {
     let known = extents.get(text);
     let source = extents.source(text);
@@ -174,10 +196,10 @@ fn ensure_agrees(extents: &mut Extents, text: &str, extent: usize, argument: &st
     }
     match known {
         Some(known) if source == argument => {
-            bail!("{argument} is not possible: `{text}` cannot be {known} and {extent}")
+            bail!("{argument} is impossible: `{text}` cannot be {known} and {extent}")
         }
         Some(known) => bail!("{argument} contradicts {source}: `{text}` is {known}"),
-        None if source.is_empty() => bail!("{argument} is not possible: `{text}` cannot be {extent}"),
+        None if source.is_empty() => bail!("{argument} is impossible: `{text}` cannot be {extent}"),
         None => bail!("{argument} contradicts {source}"),
     }
 }
@@ -185,7 +207,7 @@ fn ensure_agrees(extents: &mut Extents, text: &str, extent: usize, argument: &st
 impl<'m> Feed<'m> {
     /// Takes the shape of an input: `x=1,261`.
     fn take_shape(&mut self, argument: &str, extents: &mut Extents) -> anyhow::Result<()> {
-        let (name, sizes) = argument.rsplit_once('=').context("--shape takes NAME=1,2,3")?;
+        let (name, sizes) = argument.rsplit_once('=').context("`--shape` requires NAME=1,2,3")?;
         let Some(i) = self.find(name) else {
             bail!("the model has no input `{name}`{}", like(name, self.names()));
         };
@@ -200,7 +222,7 @@ impl<'m> Feed<'m> {
         if let Some(Value::Tensor(tensor)) = &self.values[i] {
             ensure!(
                 tensor.dims() == shape,
-                "--shape {argument}: the input that is given has shape {:?}",
+                "--shape {argument} contradicts the given input of shape {:?}",
                 tensor.dims()
             );
         }
@@ -219,7 +241,7 @@ impl<'m> Feed<'m> {
                         let agrees = usize::try_from(n) == Ok(extent);
                         ensure!(
                             agrees,
-                            "--shape {argument} has {extent} where the type of the input has {n}"
+                            "--shape {argument} has size {extent}, but the type of the input has {n}"
                         );
                     }
                     DimValue::Param(text) => {
@@ -233,7 +255,7 @@ impl<'m> Feed<'m> {
         Ok(())
     }
 
-    /// Refuses to make up inputs whose extents are open, and says all that are.
+    /// Fails if inputs to be generated have unknown sizes, and lists all of them.
     fn ensure_closed(&self, extents: &mut Extents) -> anyhow::Result<()> {
         let (mut symbols, mut open) = (Vec::<String>::new(), Vec::new());
         for i in (0..self.ports.len()).filter(|&i| self.is_made_up(i) && self.shapes[i].is_none()) {
@@ -260,7 +282,7 @@ impl<'m> Feed<'m> {
                     let source = extents.source(text);
                     ensure!(
                         !unknown.is_empty() || source.is_empty(),
-                        "{source} is not possible: `{text}`, a size of the input `{}`, would not be a number from 0",
+                        "{source} is impossible: dimension `{text}` of input `{}` would not be a non-negative integer",
                         self.name(i)
                     );
                     let unknown = if unknown.is_empty() { vec![text.to_owned()] } else { unknown };
@@ -275,14 +297,14 @@ impl<'m> Feed<'m> {
             let names: Vec<String> = symbols.iter().map(|symbol| format!("`{symbol}`")).collect();
             let arguments: Vec<String> = symbols.iter().map(|symbol| dim_argument(symbol)).collect();
             said.push(format!(
-                "the types of inputs have {} of unknown size: add {}",
+                "input types have {} of unknown size: add {}",
                 names.join(", "),
                 arguments.join(" ")
             ));
         }
         if !open.is_empty() {
             let (types, arguments): (Vec<String>, Vec<String>) = open.into_iter().unzip();
-            said.push(format!("the shape of {} is open: add {}", types.join(", "), arguments.join(" ")));
+            said.push(format!("the shape of {} is unknown: add {}", types.join(", "), arguments.join(" ")));
         }
         ensure!(said.is_empty(), "{}", said.join("; "));
         Ok(())
@@ -321,7 +343,7 @@ impl<'m> Feed<'m> {
         })
     }
 
-    /// Takes the values of one argument.
+    /// Adds the values of one argument.
     fn take(&mut self, given: &str, session: &Session) -> anyhow::Result<()> {
         let path = Path::new(given);
         if let Some((name, file)) = given.split_once('=')
@@ -335,20 +357,20 @@ impl<'m> Feed<'m> {
         }
         if path.is_dir() {
             let set = files::set(path, "input", self.model, self.ports, |i| self.has_default[i])?;
-            ensure!(set.iter().any(Option::is_some), "there is no input_0.pb in {given}");
+            ensure!(set.iter().any(Option::is_some), "no input_0.pb in {given}");
             self.values.iter_mut().zip(set).for_each(|(value, read)| *value = read.or(value.take()));
             return Ok(());
         }
         if npy::is_archive(path) {
             return self.take_archive(path, session);
         }
-        // One value: by its own name, or for the one input that needs one.
+        // A single value is for the input with its name, or for the only input that needs one.
         let needed: Vec<usize> =
             (0..self.ports.len()).filter(|&i| !self.has_default[i] && self.values[i].is_none()).collect();
         let only = if let [only] = needed[..] { Some(only) } else { None };
         let (value, name) = files::named(path, self.model, only.and_then(|i| self.ports[i].ty))?;
         let Some(i) = name.and_then(|name| self.find(&name)).or(only) else {
-            bail!("say which input {given} is for: NAME={given}");
+            bail!("name the input for {given}: NAME={given}");
         };
         self.values[i] = Some(value);
         Ok(())
@@ -363,7 +385,7 @@ impl<'m> Feed<'m> {
         let arrays = npy::read_all(&bytes, wanted).with_context(cannot)?;
         ensure!(
             arrays.iter().any(|(name, _)| self.find(name).is_some()) || self.ports.is_empty(),
-            "no array in {} has the name of an input: {}",
+            "no array in {} is named like an input: {}",
             path.display(),
             self.names().collect::<Vec<_>>().join(", ")
         );
@@ -374,12 +396,12 @@ impl<'m> Feed<'m> {
             }
         }
         if !others.is_empty() {
-            session.note(&format!("no input has the name of {} in {}", others.join(", "), path.display()));
+            session.note(&format!("no input is named like {} in {}", others.join(", "), path.display()));
         }
         Ok(())
     }
 
-    /// Converts tensors to the declared element types, where that can be done.
+    /// Converts tensors to the declared element types, if possible.
     fn cast(&mut self) {
         for (i, port) in self.ports.iter().enumerate() {
             let declared = port.ty.and_then(|ty| fits::elem(self.model, ty));
@@ -392,7 +414,7 @@ impl<'m> Feed<'m> {
         }
     }
 
-    /// What does not go with the declared types.
+    /// The values that do not match the declared types.
     fn check(&self, ready: &Ready, extents: &mut Extents) -> Vec<Diagnostic> {
         let given = self.values.iter().enumerate().filter_map(|(i, value)| Some((i, value.as_ref()?)));
         given
@@ -402,7 +424,7 @@ impl<'m> Feed<'m> {
             .collect()
     }
 
-    /// Fills in what is missing.
+    /// Generates missing inputs.
     fn make_up(&mut self, extents: &mut Extents, random: &mut Random) -> Result<(), (usize, anyhow::Error)> {
         self.ensure_closed(extents).map_err(|error| (0, error))?;
         for i in 0..self.ports.len() {
@@ -411,17 +433,17 @@ impl<'m> Feed<'m> {
             }
             let name = self.name(i);
             let mut extent = |dim: &onnx_ir::Dim| match dim.value {
-                DimValue::Value(n) => usize::try_from(n).with_context(|| format!("an extent is {n}")),
+                DimValue::Value(n) => usize::try_from(n).with_context(|| format!("negative size {n}")),
                 DimValue::Param(symbol) => {
                     let symbol = &self.model.names[symbol];
                     extents.get(symbol).with_context(|| format!("the size of `{symbol}` is unknown"))
                 }
-                DimValue::Unknown => bail!("its type has an extent `?`: add --shape {name}=…"),
+                DimValue::Unknown => bail!("its type has an unknown dimension `?`: add --shape {name}=…"),
             };
             let all = |shape: &[onnx_ir::Dim]| shape.iter().map(&mut extent).collect();
             let value = match self.ports[i].ty {
                 Some(ty) => random::value(self.model, ty, self.shapes[i].as_deref(), all, random),
-                None => Err(anyhow::anyhow!("it has no type: give it with -i {name}=FILE")),
+                None => Err(anyhow::anyhow!("it has no type: pass it with -i {name}=FILE")),
             };
             let value = value.with_context(|| format!("input `{name}`")).map_err(|error| (i, error))?;
             self.values[i] = Some(value);
@@ -429,19 +451,19 @@ impl<'m> Feed<'m> {
         Ok(())
     }
 
-    /// What is told of inputs that are still missing.
+    /// The findings for inputs that are missing.
     fn missing(&self, ready: &Ready) -> Vec<Diagnostic> {
         let missing = (0..self.ports.len()).filter(|&i| self.values[i].is_none() && !self.has_default[i]);
         let told = |i| {
             let message = format!("input `{}` is not given", self.name(i));
-            let help = "give inputs with `-i`, or let them be made up with `--random`";
+            let help = "pass inputs with `-i`, or generate them with `--random`";
             Diagnostic::new(&code::RUN_FAILED, place(ready, i), message).help(help)
         };
         missing.map(told).collect()
     }
 }
 
-/// An input in the file of the user.
+/// The place of an input in the user's file.
 fn place(ready: &Ready, i: usize) -> Place {
     let model = &ready.loaded.model;
     let root = model.main.and_then(|body| Some((body, model.bodies[body].root()?)));

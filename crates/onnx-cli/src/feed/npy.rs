@@ -1,10 +1,10 @@
-//! Arrays of NumPy: `.npy`, and `.npz`, which is a zip file of such.
+//! NumPy arrays: `.npy`, and `.npz`, a zip file of arrays.
 //!
-//! NumPy has no bfloat16, no numbers of 8 bits with a point and none of 4 bits: it stores their bytes, as `V1`, `V2` or
-//! integers, and the type that the model declares says what they are.
+//! NumPy has no bfloat16, no 8-bit floats and no 4-bit types: their bytes are stored as `V1`, `V2` or integers, and the type that
+//! the model declares determines the element type.
 //! Format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
-// By its path, as the fuzz target has this file in another place.
+// By its path, because the fuzz target includes this file from another folder.
 #[path = "npy/header.rs"]
 mod header;
 
@@ -18,41 +18,41 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// NumPy refuses longer headers too.
+/// Maximum length of a header, as in NumPy.
 const MOST_HEADER: usize = 10_000;
 
-/// What a header says.
+/// The content of a header.
 #[derive(PartialEq, Eq, Debug)]
 struct Header {
     is_big: bool,
     /// `b i u f c U S V`
     kind: char,
-    /// Bytes of an element; of `U`, characters.
+    /// Bytes of an element; for `U`, characters.
     size: usize,
     is_fortran: bool,
     dims: Vec<usize>,
 }
 
-/// Reads an array; `wanted` is the element type that is declared for it.
+/// Reads an array; `wanted` is the declared element type.
 pub(crate) fn read(bytes: &[u8], wanted: Option<ElemType>) -> anyhow::Result<Tensor> {
     let mut rest = bytes;
     read_from(&mut rest, bytes.len() as u64, wanted)
 }
 
-/// Reads an array from something that says that it has so many bytes.
+/// Reads an array from a source of the given length.
 fn read_from(source: &mut dyn Read, length: u64, wanted: Option<ElemType>) -> anyhow::Result<Tensor> {
     let mut start = [0; 8];
     source.read_exact(&mut start[..MAGIC.len()]).context("this is not a .npy file")?;
     ensure!(start.starts_with(MAGIC), "this is not a .npy file");
-    let cut_off = "the header is cut off";
-    source.read_exact(&mut start[MAGIC.len()..]).context(cut_off)?;
+    let truncated = "the header is truncated";
+    source.read_exact(&mut start[MAGIC.len()..]).context(truncated)?;
     let (wide, size) = match start[MAGIC.len()] {
         1 => (false, 2),
         2 | 3 => (true, 4),
-        major => bail!("version {major} of .npy files is not known"),
+        major => bail!("unknown version {major} of .npy files"),
     };
     let mut bytes = [0; 4];
-    source.read_exact(&mut bytes[..size]).context(cut_off)?;
+    source.read_exact(&mut bytes[..size]).context(truncated)?;
     let header_length = if wide {
         u32::from_le_bytes(bytes) as usize
     } else {
@@ -60,33 +60,33 @@ fn read_from(source: &mut dyn Read, length: u64, wanted: Option<ElemType>) -> an
     };
     ensure!(header_length <= MOST_HEADER, "the header has {header_length} bytes");
     let mut header = vec![0; header_length];
-    source.read_exact(&mut header).context(cut_off)?;
+    source.read_exact(&mut header).context(truncated)?;
     let header = header::parse(std::str::from_utf8(&header).context("the header is not UTF-8")?)?;
     let there = length.saturating_sub((start.len() + size + header_length) as u64);
     array(&header, source, there, wanted)
 }
 
-/// The array behind a header, of which so many bytes are there.
+/// Reads the array after a header, which has this many bytes left.
 fn array(
     header: &Header,
     source: &mut dyn Read,
     there: u64,
     wanted: Option<ElemType>,
 ) -> anyhow::Result<Tensor> {
-    let cut_off = "the array is cut off";
+    let truncated = "the array is truncated";
     let elem = header.elem(wanted)?;
-    let width = header.size.checked_mul(if header.kind == 'U' { 4 } else { 1 }).context(cut_off)?;
+    let width = header.size.checked_mul(if header.kind == 'U' { 4 } else { 1 }).context(truncated)?;
     let count = header.dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
     let size = count.and_then(|count| count.checked_mul(width));
-    let size = size.filter(|size| *size as u64 <= there).context(cut_off)?;
+    let size = size.filter(|size| *size as u64 <= there).context(truncated)?;
     let count = count.unwrap_or(0);
     // Elements without bytes are empty strings.
     ensure!(width > 0 || count as u64 <= there, "the array has more elements than the file has bytes");
     let is_turned = header.is_fortran && header.dims.len() > 1;
     let mut tensor = if elem == ElemType::STRING || is_turned {
-        // Whatever is made of these bytes, they take memory as well.
+        // The result needs at least this much memory as well.
         let mut bytes = Tensor::zeros(ElemType::UINT8, &[size])?;
-        source.read_exact(bytes.bytes_mut()?).context(cut_off)?;
+        source.read_exact(bytes.bytes_mut()?).context(truncated)?;
         let element = |i: usize| {
             let at = if is_turned { header.place(i, count) } else { i };
             &bytes.bytes()[at * width..][..width]
@@ -101,7 +101,7 @@ fn array(
         tensor
     } else {
         let mut tensor = Tensor::zeros(elem, &header.dims)?;
-        source.read_exact(tensor.bytes_mut()?).context(cut_off)?;
+        source.read_exact(tensor.bytes_mut()?).context(truncated)?;
         tensor
     };
     let word = if header.kind == 'c' { width / 2 } else { width };
@@ -128,7 +128,7 @@ fn strings<'b>(header: &Header, elements: impl Iterator<Item = &'b [u8]>) -> any
 }
 
 impl Header {
-    /// The element type; bytes that NumPy has no type for are of the wanted one.
+    /// The element type; bytes without a NumPy type are of the wanted one.
     fn elem(&self, wanted: Option<ElemType>) -> anyhow::Result<ElemType> {
         use ElemType as E;
         if let Some(wanted) = wanted
@@ -154,11 +154,11 @@ impl Header {
             ('c', 8) => E::COMPLEX64,
             ('c', 16) => E::COMPLEX128,
             ('U' | 'S', _) => E::STRING,
-            (kind, size) => bail!("elements of NumPy's type {kind}{size} are not read"),
+            (kind, size) => bail!("elements of NumPy type {kind}{size} are not supported"),
         })
     }
 
-    /// Where an element in row-major order is among `count` in column-major order.
+    /// The index in column-major order of an element in row-major order, of `count` elements.
     fn place(&self, mut at: usize, count: usize) -> usize {
         let (mut place, mut stride) = (0, count);
         for &d in self.dims.iter().rev() {
@@ -169,7 +169,7 @@ impl Header {
         place
     }
 
-    /// A string, which NumPy fills up with zeros.
+    /// A string, which NumPy pads with zeros.
     fn string(&self, bytes: &[u8]) -> anyhow::Result<String> {
         if self.kind == 'S' {
             let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -183,7 +183,7 @@ impl Header {
     }
 }
 
-/// Kind and size of the elements that NumPy has for a type; those that it has none for are bytes.
+/// Kind and size of NumPy's elements for a type; types that NumPy does not have are bytes.
 fn descr(elem: ElemType) -> Option<(char, usize)> {
     use ElemType as E;
     let size = elem.bits()?.div_ceil(8) as usize;
@@ -207,7 +207,7 @@ pub(crate) fn write(tensor: &Tensor, out: &mut dyn Write) -> io::Result<()> {
     let shape = if tensor.rank() == 1 { dims.trim_end() } else { dims.trim_end_matches(", ") };
     let mut header =
         format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // The data is aligned to 64 bytes: magic, version and length take ten, the end of the line one.
+    // The data is aligned to 64 bytes: magic, version and length take ten, the line end one.
     let fill = (64 - (header.len() + 11) % 64) % 64;
     header.extend(std::iter::repeat_n(' ', fill));
     header.push('\n');
@@ -225,22 +225,22 @@ pub(crate) fn write(tensor: &Tensor, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The arrays of an archive with their names. `wanted` says which element type is declared for a name.
+/// The arrays of an archive with their names. `wanted` returns the declared element type for a name.
 pub(crate) fn read_all(
     bytes: &[u8],
     wanted: impl Fn(&str) -> Option<ElemType>,
 ) -> anyhow::Result<Vec<(String, Tensor)>> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).context("this is no .npz file")?;
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).context("this is not a .npz file")?;
     let mut arrays = Vec::new();
     for i in 0..archive.len() {
-        let mut entry = archive.by_index(i).context("the archive is broken")?;
-        let name = entry.name().context("the archive is broken")?.into_owned();
+        let mut entry = archive.by_index(i).context("the archive is corrupt")?;
+        let name = entry.name().context("the archive is corrupt")?.into_owned();
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
-        // What it says of its size need not be so: memory is asked for before it is read.
+        // The stated size may be wrong: memory is reserved before the data is read.
         let length = entry.size();
         let array = || format!("array `{name}`");
         let tensor = read_from(&mut entry, length, wanted(&name)).with_context(array)?;
-        // At the end the archive's checksum is compared.
+        // At its end, the checksum of the archive is compared.
         _ = entry.read(&mut [0]).with_context(|| format!("cannot unpack `{name}`"))?;
         arrays.push((name, tensor));
     }
@@ -261,8 +261,8 @@ pub(crate) fn write_all(arrays: &[(String, Tensor)], out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// The name that a value has in an archive: bytes that could give commands to who lists it, or a place outside of the
-/// folder where it is unpacked, are escaped as in URIs.
+/// The name of a value in an archive, with bytes escaped as in URIs that could send control sequences to a terminal or leave
+/// the folder where the archive is unpacked.
 pub(crate) fn member(name: &str) -> String {
     let is_outside = name.starts_with('/') || name.split('/').any(|part| part == "..");
     let is_special = |c: char| is_active(c) || matches!(c, '\n' | '\t' | '\\') || (is_outside && c == '/');
@@ -277,12 +277,12 @@ pub(crate) fn member(name: &str) -> String {
     out
 }
 
-/// Whether a name is that of an archive.
+/// Whether a file name is that of an archive.
 pub(crate) fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
-/// Whether a name is that of an array.
+/// Whether a file name is that of an array.
 pub(crate) fn is_array(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
@@ -334,17 +334,17 @@ mod tests {
     #[test]
     fn broken_arrays_are_refused() {
         for (header, data, why) in [
-            ("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", &[0u8; 4][..], "cut off"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", &[0u8; 4][..], "truncated"),
             (
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }",
                 &[],
-                "cut off",
+                "truncated",
             ),
             ("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", &[], "Python objects"),
             ("{'descr': '<f3', 'fortran_order': False, 'shape': (2,), }", &[], "f3"),
             ("{'descr': '<U0', 'fortran_order': False, 'shape': (99999999999,), }", &[], "more elements"),
             ("{'fortran_order': False, 'shape': (2,), }", &[], "no `descr`"),
-            ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } 7", &[0; 4], "behind"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } 7", &[0; 4], "unexpected text"),
         ] {
             let error = format!("{:#}", read(&file(header, data), None).unwrap_err());
             assert!(error.contains(why), "{error}");

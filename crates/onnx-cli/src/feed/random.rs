@@ -1,12 +1,12 @@
-//! Inputs that are made up: of the declared types, the same for the same seed.
+//! Random inputs of the declared types, the same for the same seed.
 //!
-//! Floats lie between 0 and 1, integers are 0 or 1, so that they are good as indices.
+//! Floats are between 0 and 1, integers are 0 or 1, so that they are valid indices.
 
 use anyhow::{Context as _, bail};
 use onnx_exec::{Random, Tensor, Value};
 use onnx_ir::{ElemType, Model, TypeId, TypeKind};
 
-/// A value of a type whose extents are given, or all of its shape.
+/// A random value of a type, with the given sizes of symbols or the given shape.
 pub(super) fn value(
     model: &Model,
     ty: TypeId,
@@ -20,14 +20,14 @@ pub(super) fn value(
             let dims = match (shape, &tensor.shape) {
                 (Some(shape), _) => shape.to_vec(),
                 (None, Some(shape)) => extents(shape)?,
-                (None, None) => bail!("its rank is not declared: give its shape with --shape NAME=1,2"),
+                (None, None) => bail!("its rank is not declared: add --shape NAME=1,2"),
             };
             Ok(tensor_of(elem, &dims, random)?.into())
         }
         TypeKind::Sequence(_) => Ok(Value::sequence(Vec::new())),
         TypeKind::Optional(_) => Ok(Value::Optional(None)),
         TypeKind::Unset | TypeKind::SparseTensor(_) | TypeKind::Map { .. } | TypeKind::Opaque { .. } => {
-            bail!("a {} cannot be made up", onnx_ir::type_text(model, ty))
+            bail!("random {} values are not supported", onnx_ir::type_text(model, ty))
         }
     }
 }

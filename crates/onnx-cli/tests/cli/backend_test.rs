@@ -23,7 +23,7 @@ fn cases_pass_or_fail() {
     let done = folder.run(&["backend-test", "all"]).expect(1);
     assert_eq!(
         done.text(),
-        "FAILED  all/bad: output 0 of test_data_set_0: element 1 is 4, expected is 2; the largest difference is 2e0\n\
+        "FAILED  all/bad: output 0 of test_data_set_0: element 1 is 4, expected 2; the largest difference is 2e0\n\
          ok      all/good\n1 passed, 1 failed\n"
     );
     let done = folder.run(&["backend-test", "--failed", "all/good"]).expect(0);

@@ -53,14 +53,14 @@ fn the_first_difference_is_found() {
     let one = "<ir_version: 10, opset_import: [\"\": 21]> g (float[N] x) => (float[N] y) { y = Relu(x) }";
     folder.write("short.onnxtxt", one.as_bytes());
     let short = folder.run(&["compare", "short.onnxtxt", "short.onnxtxt", "-D", "N=2"]).expect(0);
-    assert_eq!(short.text(), "1 of 1 results are the same as those of short.onnxtxt\n");
-    assert_eq!(compare(&["near.onnxtxt"], 0), "3 of 3 results are the same as those of near.onnxtxt\n");
+    assert_eq!(short.text(), "1 of 1 results agree with short.onnxtxt\n");
+    assert_eq!(compare(&["near.onnxtxt"], 0), "3 of 3 results agree with near.onnxtxt\n");
     assert_eq!(
         compare(&["far.onnxtxt"], 1),
         "first difference: `b`, which `Add` (node `twice`) computes\n  \
          element [0] is 2 and 1: 1e0 absolute, 1e0 relative, 8388608 ULP; 2 of 2 elements differ\n  \
          cosine 0.983382, differences: median 8.0e0, p90 8.0e0, p99 8.0e0, max 8.0e0\n\
-         1 of 3 results are the same as those of far.onnxtxt\n"
+         1 of 3 results agree with far.onnxtxt\n"
     );
     let near = compare(&["near.onnxtxt", "--rtol", "0", "--atol", "0"], 1);
     assert!(
@@ -87,7 +87,7 @@ fn what_is_close_only_as_a_whole_is_said() {
     };
     let why = "some elements differ by more than is allowed for one; the cosine similarity is at least 0.999 and no difference is \
         above 10 % of the largest number (--rtol or --atol compare each element)\n";
-    let of = "2 of 2 results are the same as those of near.onnxtxt\n1 of them only as a whole: ";
+    let of = "2 of 2 results agree with near.onnxtxt\n1 of them only as a whole: ";
     assert_eq!(run("compare", &[], 0), format!("{of}{why}"));
     let verified = run("verify", &[], 0);
     assert!(
@@ -117,9 +117,5 @@ fn onnx_runtime_computes_the_same() {
     }
     let folder = folder();
     let done = folder.run(&["compare", "one.onnxtxt", "-i", "x.onnxtxt", "--with", "ort"]).expect(0);
-    assert!(
-        done.text().starts_with("3 of 3 results are the same as those of ONNX Runtime 1."),
-        "{}",
-        done.text()
-    );
+    assert!(done.text().starts_with("3 of 3 results agree with ONNX Runtime 1."), "{}", done.text());
 }

@@ -49,7 +49,7 @@ fn the_tests_of_onnx_pass() {
     assert!(passed + failed.len() > 2000, "{passed} of {}", passed + failed.len());
 }
 
-/// The folder of the models, and a Python; or that they are left out.
+/// The folder of the models, and a Python; or that they are omitted.
 fn models_and_python() -> Option<(PathBuf, OsString)> {
     let models = folder().map(|corpus| corpus.join("models")).filter(|models| models.is_dir());
     let found = models.zip(std::env::var_os("ONNXTXT_PYTHON"));

@@ -63,7 +63,7 @@ fn weights_that_stay_behind_are_mentioned() {
         Folder::new(&[("w.bin", &[0; 8]), ("m.onnxtxt", model("\"location\": \"w.bin\"").as_bytes())]);
     std::fs::create_dir(folder.path("elsewhere")).unwrap();
     let done = folder.run(&["convert", "m.onnxtxt", "-o", "elsewhere/m.onnx"]).expect(0);
-    assert!(done.stderr.contains("stay in w.bin"), "{}", done.stderr);
+    assert!(done.stderr.contains("weights are still in w.bin"), "{}", done.stderr);
     let done = folder.run(&["convert", "m.onnxtxt", "-o", "m.onnx"]).expect(0);
     assert!(done.stderr.is_empty(), "{}", done.stderr);
 }

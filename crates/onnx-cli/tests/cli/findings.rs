@@ -67,12 +67,12 @@ fn damaged_binary_files_say_at_which_byte() {
     assert!(done.text().contains("error[E0301]") && done.text().contains("at byte"), "{}", done.text());
     let sizes = format!("truncated or corrupt: {length} bytes announced, {} bytes present", length - 3);
     assert!(done.text().contains(&sizes), "{}", done.text());
-    // A field that nobody knows: number 99.
+    // A field that is unknown: number 99.
     let mut model = binary(SOUND);
     model.extend([0x98, 0x06, 0x01]);
     folder.write("m.onnx", &model);
     let done = folder.run(&["check", "m.onnx"]).expect(0);
-    assert!(done.text().contains("warning[W0306]: field 99"), "{}", done.text());
+    assert!(done.text().contains("warning[W0306]: unknown field 99"), "{}", done.text());
 }
 
 #[test]
@@ -100,11 +100,14 @@ fn text_that_is_none_is_told() {
     let done = folder.run(&["info", "m.onnx"]).expect(1);
     assert!(done.stderr.contains("git lfs pull"), "{}", done.stderr);
     for (content, what) in [
-        (&b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"[..], "large file storage"),
+        (
+            &b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"[..],
+            "this is a Git LFS pointer",
+        ),
         (b"<!DOCTYPE html>\n<html></html>", "this is an HTML page"),
-        (b"PK\x03\x04\x14\0\0\0archive/data.pkl", "this is a file of torch"),
+        (b"PK\x03\x04\x14\0\0\0archive/data.pkl", "this is a PyTorch file"),
         (b"\x1c\0\0\0TFL3\x14\0", "this is a TFLite model"),
-        (b"\x80\x02}q\0.", "this is a pickle of Python"),
+        (b"\x80\x02}q\0.", "this is a Python pickle"),
     ] {
         folder.write("m.onnx", content);
         let done = folder.run(&["check", "--format", "short", "m.onnx"]).expect(1);
@@ -148,7 +151,7 @@ fn binary_models_say_that_fixes_are_for_text() {
     let folder = Folder::new(&[("m.onnx", &binary(MENDABLE))]);
     let before = folder.read("m.onnx");
     let done = folder.run(&["check", "--fix", "m.onnx"]).expect(1);
-    assert!(done.stderr.contains("fixes are for texts of models"), "{}", done.stderr);
+    assert!(done.stderr.contains("fixes apply only to models as text"), "{}", done.stderr);
     assert_eq!(folder.read("m.onnx"), before);
     let line = folder.run(&["check", "--format", "json", "m.onnx"]).expect(1).text().to_owned();
     let json: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
@@ -219,7 +222,7 @@ fn lints_are_on_the_level_strict_in_every_form() {
     let found = |form: &str| {
         folder.run(&["check", "--level", "strict", "--format", form, "m.onnxtxt"]).expect(0).text().to_owned()
     };
-    let message = "this `Identity` gives what it takes: it is another name";
+    let message = "this `Identity` has no effect: it only renames its input";
     assert_eq!(found("short"), format!("m.onnxtxt:5:8: warning[W1201]: {message}\n"));
     let github = "::warning file=m.onnxtxt,line=5,col=8,endColumn=16,title=W1201 no-op::";
     assert_eq!(found("github"), format!("{github}{message}\n"));
@@ -244,16 +247,16 @@ fn runtimes_refuse_what_they_do_not_take() {
     for file in ["m.onnxtxt", "m.onnx"] {
         let found = folder.run(&["check", "--target", "ort,candle", "--format", "short", file]).expect(1);
         for message in [
-            "error[E1022]: onnxruntime 1.31.1 on a CPU does not take `ai.onnx.Acos` with double as `input`",
-            "error[E1022]: candle does not take `ai.onnx.Acos`",
-            "error[E1022]: candle does not take `ai.onnx.Softplus`",
+            "error[E1022]: onnxruntime 1.31.1 on a CPU does not support `ai.onnx.Acos` with double as `input`",
+            "error[E1022]: candle does not support `ai.onnx.Acos`",
+            "error[E1022]: candle does not support `ai.onnx.Softplus`",
         ] {
             assert!(found.text().contains(message), "{}", found.text());
         }
         assert_eq!(found.text().lines().count(), 3, "{}", found.text());
     }
     let unknown = folder.run(&["check", "--target", "torch", "m.onnx"]).expect(2);
-    assert!(unknown.stderr.contains("there are candle, ort, rten, tract"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("expected one of candle, ort, rten, tract"), "{}", unknown.stderr);
 }
 
 #[test]
@@ -332,7 +335,7 @@ fn files_that_cannot_be_read_are_findings_of_every_command() {
 fn stdin_is_read_once() {
     let folder = Folder::new(&[]);
     let done = folder.run_with(&["check", "-", "-", "--format", "short"], SOUND.as_bytes()).expect(2);
-    let message = "stdin can be read once, and `-` names it again";
+    let message = "stdin can be read only once, but `-` is given twice";
     assert_eq!(done.text(), format!("<stdin>: error[E0131]: {message}\n"));
     let done = folder.run_with(&["semver", "-", "-"], SOUND.as_bytes()).expect(2);
     assert_eq!(done.stderr, format!("error: {message}\n"));
@@ -378,7 +381,7 @@ fn noisy_lints_are_counted() {
     let noisy: Vec<&str> = done.text().lines().filter(|line| line.contains("[W1201]")).collect();
     assert_eq!(noisy.len(), 1, "{}", done.text());
     assert!(
-        noisy[0].starts_with("m.onnxtxt:5:") && noisy[0].contains("20 findings, the first:"),
+        noisy[0].starts_with("m.onnxtxt:5:") && noisy[0].contains("20 findings, the first one:"),
         "{}",
         noisy[0]
     );
@@ -388,7 +391,7 @@ fn noisy_lints_are_counted() {
     assert_eq!(json.text().lines().filter(|line| line.contains("W1201")).count(), 20);
     let many: String = (0..200).map(|i| format!("    \"t {i}\" = Identity(x)\n")).collect();
     folder.write("m.onnxtxt", SOUND.replace("    t = Mul", &format!("{many}    t = Mul")).as_bytes());
-    assert!(strict(&[]).text().contains("200 findings, the first:"), "{}", strict(&[]).text());
+    assert!(strict(&[]).text().contains("200 findings, the first one:"), "{}", strict(&[]).text());
 }
 
 #[test]
@@ -396,7 +399,7 @@ fn a_folder_without_models_is_an_error() {
     let folder = Folder::new(&[("notes.md", b"x")]);
     let done = folder.run(&["check", "."]);
     assert_eq!(done.code, 2, "{}", done.stderr);
-    assert!(done.stderr.contains("folder . has no models"), "{}", done.stderr);
+    assert!(done.stderr.contains("folder . contains no models"), "{}", done.stderr);
     let done = folder.run(&["check", ".", "--format", "json"]).expect(2);
     let found: Value = serde_json::from_str(done.text()).unwrap();
     assert_eq!((&found["code"], &found["file"]), (&"E0131".into(), &".".into()));

@@ -86,7 +86,7 @@ fn inline_replaces_calls() {
         assert_eq!(shallow.text().matches("= l.h(").count(), 1, "{}", shallow.text());
     }
     let unknown = folder.run(&["inline", "--only", "l.g", "m.onnx"]).expect(2);
-    assert!(unknown.stderr.contains("no function `l.g`"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("unknown function `l.g`"), "{}", unknown.stderr);
     folder.run(&["inline", "m.onnx", "-o", "flat.onnx"]).expect(0);
     folder.run(&["check", "flat.onnx"]).expect(0);
 }
@@ -111,7 +111,7 @@ fn outline_makes_a_function_that_inline_takes_apart() {
     assert!(back.text().contains("y = Relu(f__t)"), "{}", back.text());
     for (code, select, name, message) in [
         (2, "nothing", "l.f", "no node matches `nothing`"),
-        (2, "#9", "l.f", "there is no node #9"),
+        (2, "#9", "l.f", "no node #9"),
         (2, "t", "f", "domain.name"),
         (1, "t", "ai.onnx.f", "a domain of its own"),
     ] {

@@ -68,13 +68,13 @@ fn each_change_asks_for_its_part_of_the_version() {
         ("int64[N] i)", "int64[N] i, float[N,4] t)", "MINOR  b:2:78: output `t` is new"),
         ("{1, 2, 3, 4}", "{1, 2, 3, 5}", "MINOR  b:2:32: input `scale` has another default"),
         ("\"\": 17", "\"\": 18", "MINOR  b:1:32: version 18 of ai.onnx is imported, and it was 17"),
-        ("Add(x, z)", "Sub(x, z)", "PATCH  the interface is the same, and something inside is not"),
+        ("Add(x, z)", "Sub(x, z)", "PATCH  the interface has not changed, but the implementation has"),
     ] {
         assert_eq!(only(from, to), line);
     }
     // The same symbol under another name ties the same axes.
     let (lines, _) = compared(&OLD.replace('N', "B"), 1);
-    assert_eq!(lines, ["PATCH  the interface is the same, and something inside is not"]);
+    assert_eq!(lines, ["PATCH  the interface has not changed, but the implementation has"]);
 }
 
 #[test]
@@ -83,19 +83,19 @@ fn the_version_says_enough_or_not() {
     let at = |version: &str| wider.replace("281483566645248", version);
     assert_eq!(
         compared(&at("281483566645249"), 1).1,
-        "model_version 1.2.0 to 1.2.1: MINOR has changed, which the version does not say: 1.3.0 would"
+        "model_version 1.2.0 to 1.2.1: this is a MINOR change: raise `model_version` to 1.3.0"
     );
     assert_eq!(
         compared(&at("281487861612544"), 0).1,
-        "model_version 1.2.0 to 1.3.0: MINOR has changed, and the version says so"
+        "model_version 1.2.0 to 1.3.0: this is a MINOR change, and the version reflects it"
     );
     assert_eq!(
         compared(&at("7"), 1).1,
-        "model_version 1.2.0 to 7: MINOR has changed, which the version does not say: 1.3.0 would"
+        "model_version 1.2.0 to 7: this is a MINOR change: raise `model_version` to 1.3.0"
     );
     let negative = OLD.replace("281483566645248", "-4");
     let folder = Folder::new(&[("a", OLD.as_bytes()), ("b", negative.as_bytes()), ("c", b"float x = {1}")]);
-    assert!(folder.run(&["semver", "a", "b"]).expect(2).stderr.contains("a negative version: -4"));
+    assert!(folder.run(&["semver", "a", "b"]).expect(2).stderr.contains("negative version -4"));
     folder.run(&["semver", "a", "c"]).expect(2);
     folder.run(&["semver", "a", "missing"]).expect(2);
 }

@@ -26,18 +26,18 @@ fn a_derivation_goes_back_to_inputs_and_stored_tensors() {
     let expected = "\
 y: float[N,6]
   m.onnxtxt:6:5: computed by ai.onnx.Reshape, version 21
-  element type: the type variable T, which `t` has
+  element type: the type variable T, bound by `t`
   shape: the rule of the operator, from the shape of `t`, `six`; the elements of `six`; allowzero = 0
   from `t` float[N,2,3], `six` int64[2] {0, 6}
   declared float[M,6] at m.onnxtxt:2:44, which agrees
-  `N` is an extent of the input `x`, m.onnxtxt:2:4
+  `N` is a dimension of the input `x`, m.onnxtxt:2:4
 
 t: float[N,2,3]
   m.onnxtxt:5:5: computed by ai.onnx.Add, version 14
-  element type: the type variable T, which `x` has
+  element type: the type variable T, bound by `x`
   shape: the rule of the operator: its inputs broadcast
   from `x` float[N,2,3], `b` float[3]
-  `N` is an extent of the input `x`, m.onnxtxt:2:4
+  `N` is a dimension of the input `x`, m.onnxtxt:2:4
 
 six: int64[2] {0, 6}
   m.onnxtxt:3:2: a stored tensor
@@ -50,7 +50,7 @@ b: float[3]
 ";
     assert_eq!(shown.text(), expected);
     let short = folder.run(&["infer", "--why", "y", "--most", "2", "m.onnxtxt"]).expect(0);
-    assert!(short.text().ends_with("… and what 3 more values are computed from: `--most N` shows more\n"));
+    assert!(short.text().ends_with("… and the derivations of 3 more values: `--most N` shows more\n"));
 }
 
 #[test]
@@ -60,15 +60,15 @@ fn calls_branches_and_data_are_followed() {
     let call = why("j");
     for part in [
         "j: int64[i,3]\n  m.onnxtxt:8:5: the result of a call of the function l.f\n",
-        "  from `i` int64[3,i], `r` int64[i,3]\n  `i` comes with `i`, m.onnxtxt:7:5: it depends on data\n",
+        "  from `i` int64[3,i], `r` int64[i,3]\n  `i` is introduced by `i`, m.onnxtxt:7:5: it depends on data\n",
         "  element type: tensor(int64), always\n",
-        "  m.onnxtxt:14:4: an input of the function f, as far as all calls agree\n",
+        "  m.onnxtxt:14:4: an input of the function f, the common type of all calls\n",
     ] {
         assert!(call.contains(part), "{part}\n{call}");
     }
     let branch = why("d");
     assert!(branch.contains("  from `c` bool, `p` float[N,2,3], `q` float[N,2,3]\n"), "{branch}");
-    // An input that is left out has no number among those that the result is from.
+    // An input that is omitted has no number among those that the result is from.
     let clip = why("clip");
     assert!(clip.starts_with("z: ") && clip.contains("from `d` float[N,2,3], `six`"), "{clip}");
     assert!(why("bad").contains("  declared float[7,3] at m.onnxtxt:2:58, which does not agree\n"));
@@ -112,7 +112,7 @@ fn a_formula_that_is_not_computed_does_not_agree() {
                 g (float[H] x) => (float[\"H*4\"] y)\n{\n    y = Concat <axis = 0> (x, x, x)\n}\n";
     let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
     let shown = folder.run(&["infer", "--why", "y", "m.onnxtxt"]).expect(0);
-    assert!(shown.text().contains("which agrees only where H*4 = H*3"), "{}", shown.text());
+    assert!(shown.text().contains("which agrees only if H*4 = H*3"), "{}", shown.text());
     let shown = folder.run(&["infer", "--why", "y", "--json", "m.onnxtxt"]).expect(0);
     let document: Value = serde_json::from_str(shown.text()).unwrap();
     assert_eq!(document["steps"][0]["declared"][0]["agrees"], false);
@@ -126,5 +126,5 @@ fn symbols_in_place_of_which_there_are_numbers_are_told() {
     let folder = Folder::new(&[("m.onnxtxt", text.as_bytes())]);
     let made = folder.run(&["infer", "m.onnxtxt"]).expect(0);
     assert!(made.text().contains("=> (float[256] y)"), "{}", made.text());
-    assert!(made.stderr.contains("axis 0 of `y` is declared `N` and computed to be 256"), "{}", made.stderr);
+    assert!(made.stderr.contains("axis 0 of `y` is declared as `N` and inferred as 256"), "{}", made.stderr);
 }

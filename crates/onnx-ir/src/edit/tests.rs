@@ -1,10 +1,13 @@
 //! Editing keeps names, uses and declarations in step.
 
 use super::*;
-use crate::body::AttrValue;
+use crate::attr::AttrValue;
 use crate::entity::EntityId;
 use crate::verify::{VerifyOptions, verify};
-use crate::{Attr, BodyBuilder, ElemType, Payload, QuantizationAnnotation};
+use crate::{
+    Attr, BodyBuilder, BodyId, ElemType, Model, NodeId, NodeSpec, Origin, Payload, QuantizationAnnotation,
+    Tensor, ValueId,
+};
 use smallvec::smallvec;
 
 /// `"t = Op x y"` lines as the main graph `g (x) => (y)`.
@@ -76,8 +79,99 @@ fn inserted_nodes_stand_beside_the_current_one_and_are_not_visited() {
     assert_eq!(visited, 2);
     assert_eq!(model.bodies[body].origins[NodeId::from_index(4)], Origin(7));
     let expected =
-        ["p = Before x", "t = A x", "q = After -", "p_1 = Before t", "y = B t", "q_2 = After -", "r = End "];
+        ["p = Before x", "t = A x", "q = After -", "p_1 = Before t", "y = B t", "q_1 = After -", "r = End "];
     assert_eq!(text(&model, body), expected);
+}
+
+#[test]
+fn the_graph_stays_readable_and_lists_edits_when_the_cursor_leaves() {
+    let (mut model, body) = graph(&["t = A x", "u = B t", "y = C u"]);
+    let root = model.bodies[body].root().expect("a graph");
+    let ops = |model: &Model, nodes: &[NodeId]| {
+        nodes.iter().map(|&n| model.text(model.bodies[body].nodes[n].op)).collect::<Vec<_>>().join(" ")
+    };
+    let mut cursor = Cursor::new(&mut model, body);
+    cursor.next_node();
+    cursor.next_node();
+    assert_eq!(cursor.node_ref().and_then(|node| node.producer(0)).map(|node| node.op()), Some("A"));
+    let x = cursor.node_ref().and_then(|node| node.producer(0)?.input(0));
+    cursor.op("D", [x]);
+    cursor.remove();
+    let nodes: Vec<NodeId> = cursor.nodes().collect();
+    assert_eq!(ops(cursor.model(), &nodes), "A D C");
+    assert_eq!(ops(cursor.model(), &cursor.body().graphs[root].nodes), "A B C");
+    drop(cursor);
+    assert_eq!(ops(&model, &model.bodies[body].graphs[root].nodes), "A D C");
+}
+
+#[test]
+fn several_nodes_take_the_place_of_one() {
+    let (mut model, body) = graph(&["t = Old x", "y = Neg t", "z = Split t"]);
+    let mut cursor = Cursor::new(&mut model, body);
+    cursor.next_node();
+    let x = cursor.node_ref().and_then(|node| node.input(0));
+    let first = cursor.op("First", [x]);
+    let second = cursor.op("Second", [first]);
+    // A value that another new node reads too.
+    cursor.op("Third", [second]);
+    cursor.replace([second]);
+    assert!(cursor.next_node().is_some());
+    let t = cursor.node_ref().and_then(|node| node.input(0)).expect("an operand");
+    cursor.replace([t]);
+    drop(cursor);
+    let expected =
+        ["first = First x", "t = Second first", "third = Third t", "y = Identity t", "z = Split t"];
+    assert_eq!(text(&model, body), expected);
+    let found = verify(&model, &VerifyOptions::default());
+    assert!(!found.iter().any(|d| d.code.id.starts_with("E02")), "{found:?}");
+}
+
+#[test]
+fn one_new_result_can_stand_for_two() {
+    let (mut model, body) = graph(&["a b = Two x", "y = Add a b"]);
+    let mut cursor = Cursor::new(&mut model, body);
+    cursor.next_node();
+    let x = cursor.node_ref().and_then(|node| node.input(0));
+    let one = cursor.op("One", [x]);
+    cursor.replace([one, one]);
+    drop(cursor);
+    assert_eq!(text(&model, body), ["a = One x", "b = Identity a", "y = Add a b"]);
+}
+
+#[test]
+fn the_cursor_visits_nested_graphs_and_its_names_meet_none_in_them() {
+    let mut model = Model::of_opset(21);
+    let mut b = crate::GraphBuilder::main(&mut model, "g");
+    let [c, x] = ["c", "x"].map(|name| b.input(name, None));
+    let y = b
+        .node("If")
+        .input(c)
+        .graph("then_branch", "then", |b| _ = b.node("Abs").input(x).output("abs_1"))
+        .graph("else_branch", "else", |b| _ = b.node("Neg").input(x).output("abs"))
+        .value();
+    b.output("y", y, None);
+    let body = b.finish();
+    let mut cursor = Cursor::new(&mut model, body);
+    let mut visited = Vec::new();
+    let mut made = Vec::new();
+    loop {
+        while cursor.next_node().is_some() {
+            visited.extend(cursor.node_ref().map(|node| node.op().to_owned()));
+            let value = cursor.op("Abs", [x]);
+            made.push(cursor.text(Some(cursor.body().values[value].name)).to_owned());
+        }
+        if !cursor.goto_next_graph() {
+            break;
+        }
+    }
+    drop(cursor);
+    assert_eq!(visited, ["If", "Abs", "Neg"]);
+    assert_eq!(made, ["abs_2", "abs_3", "abs_4"]);
+    let mut names: Vec<_> = model.bodies[body].values.values().map(|value| value.name).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub struct Uses {
 impl Uses {
     /// Finds all uses in time linear in the size of the body.
     pub fn of(body: &Body) -> Self {
-        let graphs = graphs(body);
+        let graphs: Vec<GraphId> = body.walk().graphs().collect();
         let mut reads = Vec::new();
         let mut declarations = Vec::new();
         let mut homes = SecondaryMap::with_len(None, body.nodes.len());
@@ -114,25 +114,6 @@ impl Uses {
     pub fn is_annotated(&self, name: Name) -> bool {
         self.named.contains(&name)
     }
-}
-
-/// The graphs that are part of a body, an enclosing one before those in it. Graphs of nodes that were removed are not.
-pub(crate) fn graphs(body: &Body) -> Vec<GraphId> {
-    let mut seen: SecondaryMap<GraphId, bool> = SecondaryMap::with_len(false, body.graphs.len());
-    let mut list: Vec<GraphId> = body.root().into_iter().collect();
-    list.iter().for_each(|&g| seen[g] = true);
-    let mut next = 0;
-    while let Some(&graph) = list.get(next) {
-        next += 1;
-        for &node in &body.graphs[graph].nodes {
-            for inner in body.subgraphs(node) {
-                if !std::mem::replace(&mut seen[inner], true) {
-                    list.push(inner);
-                }
-            }
-        }
-    }
-    list
 }
 
 /// A list for each value, all in one buffer: the list of value `v` is `items[starts[v]..starts[v + 1]]`.

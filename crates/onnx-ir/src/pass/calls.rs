@@ -1,7 +1,6 @@
 //! Which nodes call which functions, and which bodies a model has.
 
 use crate::body::{Body, Node};
-use crate::edit::graphs;
 use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport};
 use crate::names::{Name, Names};
 use crate::pass::OpRef;
@@ -138,7 +137,7 @@ pub(crate) fn bodies(model: &Model) -> Vec<(BodyId, Option<FunctionId>)> {
     main.chain(functions).chain(training.map(|body| (body, None))).collect()
 }
 
-/// The nodes of a body, those of an enclosing graph before those of the ones in it.
+/// The nodes of a body in document order.
 pub(crate) fn nodes(body: &Body) -> impl Iterator<Item = &Node> {
-    graphs(body).into_iter().flat_map(|g| &body.graphs[g].nodes).map(|&n| &body.nodes[n])
+    body.walk().nodes().map(|node| &body.nodes[node])
 }

@@ -19,10 +19,11 @@ use super::dead_code::trained_names;
 use super::topological_sort::node_orders;
 use super::{Operators, Report, watched};
 use crate::body::{Body, GraphId, Node, NodeId, ValueDef, ValueId};
-use crate::edit::{Cursor, Use, Uses, graphs};
+use crate::edit::{Cursor, Use, Uses};
 use crate::entity::SecondaryMap;
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
+use crate::walk::{Orders, WalkEvent};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet, HashTable};
 use same::Comparer;
@@ -112,7 +113,7 @@ struct Merger<'m> {
     uses: Uses,
     comparer: Comparer,
     /// What is to be done, in order.
-    steps: Vec<Step>,
+    steps: Vec<WalkEvent>,
     /// The graphs in order, each with the one around it.
     around: Vec<(GraphId, Option<GraphId>)>,
     /// Nodes that are no candidates.
@@ -129,16 +130,6 @@ struct Done {
     uses: Uses,
     became: Map<ValueId, ValueId>,
     removed: Set<NodeId>,
-}
-
-#[derive(Clone, Copy)]
-enum Step {
-    /// A graph begins.
-    Enter,
-    /// A node of a graph, after the graphs that it holds.
-    Node(NodeId, GraphId),
-    /// The graph ends that began last.
-    Leave,
 }
 
 impl<'m> Merger<'m> {
@@ -169,18 +160,20 @@ impl<'m> Merger<'m> {
         let mut known: HashTable<(u64, NodeId)> = HashTable::new();
         let mut log: Vec<(u64, NodeId)> = Vec::new();
         let mut homes: Map<NodeId, GraphId> = Map::default();
-        let mut open: Vec<usize> = Vec::new();
+        let mut open: Vec<(GraphId, usize)> = Vec::new();
         for step in std::mem::take(&mut self.steps) {
             match step {
-                Step::Enter => open.push(log.len()),
-                Step::Leave => {
-                    for entry in log.drain(open.pop().unwrap_or(0)..) {
+                WalkEvent::EnterGraph(graph) => open.push((graph, log.len())),
+                WalkEvent::EnterNode(_) => {}
+                WalkEvent::LeaveGraph(_) => {
+                    for entry in log.drain(open.pop().map_or(0, |(_, start)| start)..) {
                         if let Ok(found) = known.find_entry(entry.0, |e| *e == entry) {
                             found.remove();
                         }
                     }
                 }
-                Step::Node(node, graph) => {
+                WalkEvent::LeaveNode(node) => {
+                    let graph = open.last().map(|&(graph, _)| graph);
                     if !self.is_candidate(node) {
                         continue;
                     }
@@ -189,14 +182,14 @@ impl<'m> Merger<'m> {
                     let is_same = |&(known, other): &(u64, NodeId)| {
                         known == hash
                             && self.comparer.are_same(body, node, other)
-                            && has_outputs_of(body, node, other, homes.get(&other) == Some(&graph))
+                            && has_outputs_of(body, node, other, homes.get(&other).copied() == graph)
                     };
                     if let Some(&(_, first)) = known.find(hash, is_same) {
                         self.merge(node, first);
                     } else {
                         known.insert_unique(hash, (hash, node), |e| e.0);
                         log.push((hash, node));
-                        homes.insert(node, graph);
+                        homes.extend(graph.map(|graph| (node, graph)));
                     }
                 }
             }
@@ -259,38 +252,22 @@ impl<'m> Merger<'m> {
     }
 }
 
-/// Every graph of a body with its nodes, each behind those that it needs and the graphs that it holds; and the graphs, each
-/// with the one around it.
-fn steps(body: &Body) -> (Vec<Step>, Vec<(GraphId, Option<GraphId>)>) {
-    enum Task {
-        Graph(GraphId, Option<GraphId>),
-        Node(NodeId, GraphId),
-        Step(Step),
-    }
-    let sorted: Map<GraphId, Vec<NodeId>> =
+/// A walk that meets each node after those that it needs; and the graphs, each with the one around it.
+fn steps(body: &Body) -> (Vec<WalkEvent>, Vec<(GraphId, Option<GraphId>)>) {
+    let sorted: Orders =
         node_orders(body).into_iter().filter_map(|(graph, order)| Some((graph, order?))).collect();
-    let mut seen: Set<GraphId> = Set::default();
-    let mut tasks: Vec<Task> = body.root().map(|g| Task::Graph(g, None)).into_iter().collect();
-    let (mut steps, mut around) = (Vec::with_capacity(body.nodes.len()), Vec::new());
-    while let Some(task) = tasks.pop() {
-        match task {
-            Task::Step(step) => steps.push(step),
-            Task::Graph(graph, outer) => {
-                if seen.insert(graph) {
-                    around.push((graph, outer));
-                    steps.push(Step::Enter);
-                    tasks.push(Task::Step(Step::Leave));
-                    let nodes = sorted.get(&graph).unwrap_or(&body.graphs[graph].nodes);
-                    tasks.extend(nodes.iter().rev().map(|&node| Task::Node(node, graph)));
-                }
+    let (mut steps, mut around, mut open) =
+        (Vec::with_capacity(2 * body.nodes.len()), Vec::new(), Vec::new());
+    for event in body.walk().ordered(&sorted) {
+        match event {
+            WalkEvent::EnterGraph(graph) => {
+                around.push((graph, open.last().copied()));
+                open.push(graph);
             }
-            Task::Node(node, graph) => {
-                tasks.push(Task::Step(Step::Node(node, graph)));
-                let first = tasks.len();
-                tasks.extend(body.subgraphs(node).map(|inner| Task::Graph(inner, Some(graph))));
-                tasks[first..].reverse();
-            }
+            WalkEvent::LeaveGraph(_) => _ = open.pop(),
+            WalkEvent::EnterNode(_) | WalkEvent::LeaveNode(_) => {}
         }
+        steps.push(event);
     }
     (steps, around)
 }
@@ -304,7 +281,8 @@ fn apart(
     let mut apart = SecondaryMap::with_len(false, body.nodes.len());
     let mut of_graph: SecondaryMap<GraphId, bool> = SecondaryMap::with_len(false, body.graphs.len());
     // An enclosing graph comes before those in it.
-    for graph in graphs(body).into_iter().rev() {
+    let graphs: Vec<GraphId> = body.walk().graphs().collect();
+    for graph in graphs.into_iter().rev() {
         for &node in &body.graphs[graph].nodes {
             apart[node] = is_random(model, &body.nodes[node])
                 || !body.nodes[node].extra().devices.is_empty()
@@ -326,7 +304,8 @@ fn has_outputs_of(body: &Body, node: NodeId, first: NodeId, is_same_graph: bool)
 fn clean(body: &mut Body, done: &Done) {
     let Done { uses, became, removed } = done;
     let mut declared: Set<ValueId> = Set::default();
-    for id in graphs(body) {
+    let graphs: Vec<GraphId> = body.walk().graphs().collect();
+    for id in graphs {
         let Body { graphs, nodes, values, .. } = &mut *body;
         let graph = &mut graphs[id];
         graph.nodes.retain(|&node| {

@@ -16,7 +16,6 @@
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::{Operators, Report, watched};
 use crate::body::{Body, GraphId, Node, NodeId, ValueDef, ValueId};
-use crate::edit::graphs;
 use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::model::{BodyId, FunctionId, Model, OpsetImport};
 use crate::names::Name;
@@ -151,7 +150,7 @@ fn defined(body: &Body, graph: GraphId) -> impl Iterator<Item = (Name, ValueId)>
 
 fn annotations(body: &Body) -> Map<ValueId, Vec<ValueId>> {
     let mut named: Map<ValueId, Vec<ValueId>> = Map::default();
-    for graph in graphs(body).into_iter().filter(|&g| !body.graphs[g].quantization.is_empty()) {
+    for graph in body.walk().graphs().filter(|&g| !body.graphs[g].quantization.is_empty()) {
         let values: Map<Name, ValueId> = defined(body, graph).collect();
         for annotation in &body.graphs[graph].quantization {
             let Some(tensor) = annotation.tensor_name.and_then(|n| values.get(&n)) else { continue };
@@ -222,7 +221,8 @@ fn cleaned(
     may_leave_out: &dyn Fn(&Node, usize) -> bool,
     counts: &mut Counts,
 ) -> Body {
-    for id in graphs(&body).into_iter().filter(|&g| used.graphs[g]) {
+    let kept: Vec<GraphId> = body.walk().graphs().filter(|&g| used.graphs[g]).collect();
+    for id in kept {
         let Body { graphs, nodes, values, .. } = &mut body;
         let graph = &mut graphs[id];
         let mut gone: Set<Name> = Set::default();

@@ -11,7 +11,6 @@
 
 use super::calls::{IR_WITH_IMPORTS, Imports, bodies, implies_opset, nodes};
 use crate::body::{Body, Graph, GraphId, Node, ValueDef, ValueId};
-use crate::edit::graphs;
 use crate::model::{Model, OpsetImport};
 use crate::names::{Name, Names};
 use foldhash::fast::RandomState;
@@ -66,8 +65,8 @@ fn import_what_is_meant(model: &mut Model) {
 
 /// The graphs that nodes of the standard operators hold, and how many inputs each is passed.
 fn nested(body: &Body, names: &Names, imports: &Imports) -> Vec<(GraphId, usize)> {
-    let nodes = graphs(body).into_iter().flat_map(|graph| &body.graphs[graph].nodes);
-    let held = nodes.filter(|&&n| imports.domain(body.nodes[n].domain).is_empty()).flat_map(|&n| {
+    let nodes = body.walk().nodes();
+    let held = nodes.filter(|&n| imports.domain(body.nodes[n].domain).is_empty()).flat_map(|n| {
         let passed = passed(&body.nodes[n], names, imports);
         body.subgraphs(n).map(move |graph| (graph, passed))
     });

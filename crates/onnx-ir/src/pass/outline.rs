@@ -21,11 +21,12 @@ mod region;
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
 use super::format::{IR_WITH_FUNCTIONS, raise_ir_version};
-use super::transplant::{Source, Style, Target, Transplant, fresh_name};
+use super::transplant::{Source, Style, Target, Transplant};
 use super::watched;
-use crate::body::{Attr, Body, Graph, Node, NodeId, Port, Value, ValueDef, ValueId};
+use crate::attr::Attr;
+use crate::body::{Body, Graph, Node, NodeId, Port, Value, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Place, code};
-use crate::edit::{drop_declarations, graphs};
+use crate::edit::drop_declarations;
 use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport, normalize_domain};
 use crate::names::{Name, Names};
 use crate::releases::newest_version;
@@ -130,7 +131,7 @@ fn make(model: &mut Model, id: BodyId, region: &Region, (domain, name): (Name, N
 /// The types that a body declares, and those of its initializers.
 fn known_types(body: &Body, types: &mut Types) -> Map<ValueId, TypeId> {
     let mut known = Map::default();
-    for graph in graphs(body) {
+    for graph in body.walk().graphs() {
         let graph = &body.graphs[graph];
         for port in graph.inputs.iter().chain(&graph.outputs).chain(&graph.value_info) {
             if let (Some(value), Some(ty)) = (port.value, port.ty) {
@@ -165,7 +166,7 @@ fn copied(
         let mut name = from.values[value].name;
         if !taken.insert(name) {
             let text = names[name].to_owned();
-            name = fresh_name(names, &text);
+            name = names.fresh(&text);
         }
         formals.push(inside.values.push(Value { name, def: ValueDef::Input(root) }));
     }

@@ -14,7 +14,6 @@ use super::calls::bodies;
 use super::{Report, watched};
 use crate::body::{Body, Graph, Port, ValueId};
 use crate::diag::{Diagnostic, Place, code};
-use crate::edit::graphs;
 use crate::entity::SecondaryMap;
 use crate::model::{BodyId, Model};
 use crate::names::Name;
@@ -91,7 +90,7 @@ pub(super) enum Slot {
 /// Looks at every name of a scope that is not empty, in order, wherever it stands.
 pub(super) fn visit(model: &mut Model, scope: &Scope, look: &mut dyn FnMut(Slot, &mut Name)) {
     for &id in &scope.bodies {
-        let all = graphs(&model.bodies[id]);
+        let all: Vec<_> = model.bodies[id].walk().graphs().collect();
         let Body { graphs, nodes, values, tensors, .. } = &mut model.bodies[id];
         let mut seen: SecondaryMap<ValueId, bool> = SecondaryMap::with_len(false, values.len());
         for graph in all {

@@ -12,7 +12,7 @@
 
 use super::rename::{Map, Renaming, Set, interface, scopes, visit};
 use super::{Report, watched};
-use crate::edit::graphs;
+use crate::body::GraphId;
 use crate::model::{BodyId, Model};
 use crate::names::{Name, Names};
 use crate::pass::calls::bodies;
@@ -142,10 +142,15 @@ impl Fresh {
     }
 }
 
+/// The graphs of a body in document order.
+fn graphs_of(model: &Model, body: BodyId) -> Vec<GraphId> {
+    model.bodies[body].walk().graphs().collect()
+}
+
 /// Two graphs of the model have different names.
 fn distinct_graphs(model: &mut Model, body: BodyId, seen: &mut Set, fresh: &mut Fresh) -> usize {
     let mut changed = 0;
-    for graph in graphs(&model.bodies[body]) {
+    for graph in graphs_of(model, body) {
         let graph = &mut model.bodies[body].graphs[graph];
         let Some(name) = graph.name.filter(|n| !n.is_empty()) else { continue };
         if !seen.insert(name) {
@@ -161,7 +166,7 @@ fn distinct_graphs(model: &mut Model, body: BodyId, seen: &mut Set, fresh: &mut 
 /// Two nodes of a graph have different names.
 fn distinct_nodes(model: &mut Model, body: BodyId, fresh: &mut Fresh) -> usize {
     let mut changed = 0;
-    for graph in graphs(&model.bodies[body]) {
+    for graph in graphs_of(model, body) {
         let mut seen = Set::default();
         for at in 0..model.bodies[body].graphs[graph].nodes.len() {
             let node = model.bodies[body].graphs[graph].nodes[at];
@@ -178,7 +183,7 @@ fn distinct_nodes(model: &mut Model, body: BodyId, fresh: &mut Fresh) -> usize {
 
 fn fill(model: &mut Model, body: BodyId, fresh: &mut Fresh) -> usize {
     let mut filled = 0;
-    for graph in graphs(&model.bodies[body]) {
+    for graph in graphs_of(model, body) {
         for at in 0..model.bodies[body].graphs[graph].nodes.len() {
             let node = model.bodies[body].graphs[graph].nodes[at];
             let node = &mut model.bodies[body].nodes[node];

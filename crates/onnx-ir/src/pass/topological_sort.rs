@@ -13,7 +13,6 @@ use super::calls::bodies;
 use super::{Report, watched};
 use crate::body::{Body, GraphId, NodeId, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Entity, code};
-use crate::edit::graphs;
 use crate::entity::SecondaryMap;
 use crate::model::{BodyId, Model};
 use foldhash::fast::RandomState;
@@ -28,7 +27,8 @@ pub fn topological_sort(model: &mut Model) -> Report {
         let mut moved = 0;
         for (body, _) in bodies(model) {
             let mut order = Order::of(&model.bodies[body]);
-            for graph in graphs(&model.bodies[body]) {
+            let graphs: Vec<GraphId> = model.bodies[body].walk().graphs().collect();
+            for graph in graphs {
                 let before = &model.bodies[body].graphs[graph].nodes;
                 match order.sorted(before) {
                     Ok(after) => {
@@ -51,7 +51,7 @@ pub fn topological_sort(model: &mut Model) -> Report {
 pub fn node_orders(body: &Body) -> Vec<(GraphId, Option<Vec<NodeId>>)> {
     let mut order = Order::of(body);
     let sorted = |graph: GraphId| (graph, order.sorted(&body.graphs[graph].nodes).ok());
-    graphs(body).into_iter().map(sorted).collect()
+    body.walk().graphs().map(sorted).collect()
 }
 
 fn circle(model: &Model, body: BodyId, node: NodeId) -> Diagnostic {
@@ -72,7 +72,7 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn of(body: &Body) -> Self {
-        let (all, len) = (graphs(body), body.nodes.len());
+        let (all, len) = (body.walk().graphs().collect::<Vec<_>>(), body.nodes.len());
         let mut homes: SecondaryMap<NodeId, Option<GraphId>> = SecondaryMap::with_len(None, len);
         let mut holders: SecondaryMap<GraphId, Option<NodeId>> =
             SecondaryMap::with_len(None, body.graphs.len());

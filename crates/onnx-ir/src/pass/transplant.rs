@@ -16,8 +16,7 @@
 mod attrs;
 mod names;
 
-pub(crate) use names::fresh_name;
-
+use crate::attr::Attr;
 use crate::body::*;
 use crate::model::Model;
 use crate::names::{Name, Names};
@@ -224,21 +223,12 @@ impl<'a> Transplant<'a> {
 
     /// Values of the source that are defined in a graph of it or in one nested there become other values.
     fn make_all(&mut self, graph: GraphId) {
-        let mut open = vec![graph];
-        let mut seen: HashSet<GraphId, RandomState> = open.iter().copied().collect();
-        while let Some(graph) = open.pop() {
-            let body = self.source();
-            let g = &body.graphs[graph];
-            let ports = g.inputs.iter().filter_map(|p| p.value);
-            let dense = g.initializers.iter().map(|i| i.value);
-            let sparse = g.sparse_initializers.iter().map(|i| i.value);
-            let results = g.nodes.iter().flat_map(|&n| body.nodes[n].outputs.iter().flatten().copied());
-            let values: Vec<_> = ports.chain(dense).chain(sparse).chain(results).collect();
-            open.extend(g.nodes.iter().flat_map(|&n| body.subgraphs(n)).filter(|&g| seen.insert(g)));
-            for value in values {
-                if !self.values.contains_key(&value) {
-                    self.make(value);
-                }
+        let body = self.source();
+        let values: Vec<ValueId> =
+            body.walk_graph(graph).graphs().flat_map(|graph| body.graphs[graph].values(body)).collect();
+        for value in values {
+            if !self.values.contains_key(&value) {
+                self.make(value);
             }
         }
     }

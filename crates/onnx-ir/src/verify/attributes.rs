@@ -1,7 +1,7 @@
 //! Attributes: A01–A07, S09 (one of each name), and for defaults of functions F14.
 
 use super::scene::{Findings, Role, Scene, Seen, index};
-use crate::body::{Attr, AttrType, AttrValue};
+use crate::attr::{Attr, AttrType, AttrValue};
 use crate::diag::{Change, Code, Diagnostic, Entity, code};
 use crate::model::Function;
 use crate::names::Name;
@@ -36,7 +36,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                     let is_same = attrs[first as usize] == *attr;
                     let first = Entity::Attr(view.id, node, first);
                     let mut diagnostic = Diagnostic::new(&code::ATTRIBUTE_REPEATED, place, message)
-                        .related(first, "first given here");
+                        .related(first, "the first one");
                     if is_same {
                         diagnostic =
                             diagnostic.change("remove the second", vec![Change::Remove(place)], true);
@@ -94,9 +94,9 @@ fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code,
     let ty = match attr.ty {
         // Before IR 2 the value told the type.
         None if scene.ir_version < 2 => return None,
-        None => return Some((codes.name_type, format!("{} states no type", subject()))),
+        None => return Some((codes.name_type, format!("{} has no type", subject()))),
         Some(ty) if ty.name().is_none() => {
-            return Some((codes.name_type, format!("{} has type {}, which does not exist", subject(), ty.0)));
+            return Some((codes.name_type, format!("{} has the unknown type {}", subject(), ty.0)));
         }
         Some(ty) => ty,
     };
@@ -131,7 +131,7 @@ struct Codes {
     name_type: &'static Code,
     value_field: &'static Code,
     no_value: &'static Code,
-    /// The same where a value that is left out is read as zero.
+    /// The same where a value that is omitted is read as zero.
     zero_omitted: &'static Code,
 }
 
@@ -178,12 +178,12 @@ fn reference(
 ) {
     let (subject, text) = (subject(scene, attr), scene.text(parameter));
     let Some(function) = function else {
-        let message = format!("{subject} refers to parameter `{text}`, but this is no function");
+        let message = format!("{subject} refers to parameter `{text}` outside of a function");
         found.push(Diagnostic::new(&code::ATTR_REF_OUTSIDE_FUNCTION, place, message).help("write the value"));
         return;
     };
     if !attr.values.is_empty() {
-        let message = format!("{subject} refers to parameter `{text}` and has a value as well");
+        let message = format!("{subject} has a value and also refers to parameter `{text}`");
         found.push(Diagnostic::new(&code::ATTR_REF_WITH_VALUE, place, message).help("remove the value"));
         return;
     }
@@ -276,11 +276,11 @@ mod tests {
         assert_eq!(with(|m| Attr { name: None, ..named(m) }), ["E0401 attribute without a name"]);
         assert_eq!(
             with(|m| Attr { ty: None, values: smallvec![float()], ..named(m) }),
-            ["E0401 attribute `alpha` states no type"]
+            ["E0401 attribute `alpha` has no type"]
         );
         assert_eq!(
             with(|m| Attr { ty: Some(AttrType(0)), values: smallvec![float()], ..named(m) }),
-            ["E0401 attribute `alpha` has type 0, which does not exist"]
+            ["E0401 attribute `alpha` has the unknown type 0"]
         );
         assert_eq!(
             with(|m| Attr { ty: Some(AttrType::INT), values: smallvec![float()], ..named(m) }),
@@ -350,7 +350,7 @@ mod tests {
         only(&mut model.bodies[body].nodes).attrs[0].values.push(AttrValue::Float(2.0));
         assert_eq!(
             findings(&model),
-            ["E0405 attribute `alpha` refers to parameter `slope` and has a value as well"]
+            ["E0405 attribute `alpha` has a value and also refers to parameter `slope`"]
         );
         let attr = model.bodies[body].nodes.values().next().expect("a node").attrs[0].clone();
         let mut model = relu();
@@ -359,7 +359,7 @@ mod tests {
         only(&mut main(&mut model).nodes).attrs.push(attr);
         assert_eq!(
             findings(&model),
-            ["E0404 attribute `alpha` refers to parameter `slope`, but this is no function"]
+            ["E0404 attribute `alpha` refers to parameter `slope` outside of a function"]
         );
     }
 

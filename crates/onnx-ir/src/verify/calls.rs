@@ -122,12 +122,12 @@ fn signature(
     if node.inputs.len() > inputs {
         let place = Entity::NodeInput(view.id, id, index(inputs));
         let (takes, gets) = (count(inputs as u64, "input"), node.inputs.len());
-        push(place, format!("function `{}` takes {takes}, but gets {gets}", name()));
+        push(place, format!("function `{}` has {takes}, but the call passes {gets}", name()));
     }
     if node.outputs.len() > outputs {
         let place = Entity::NodeOutput(view.id, id, index(outputs));
         let (has, asked) = (count(outputs as u64, "output"), node.outputs.len());
-        push(place, format!("function `{}` has {has}, but {asked} are asked for", name()));
+        push(place, format!("function `{}` has {has}, but the call uses {asked}", name()));
     }
     for (i, attr) in node.attrs.iter().enumerate() {
         let Some(attr) = attr.name.filter(|n| !n.is_empty()) else { continue };
@@ -226,7 +226,7 @@ fn recursion(scene: &Scene<'_>, found: &mut Findings, calls: &Calls, components:
         }
         let mut diagnostic = Diagnostic::new(&code::FUNCTION_RECURSION, place(head), message);
         for step in tail.iter().take(5) {
-            diagnostic = diagnostic.related(place(step), format!("calls `{}`", name(step.1.callee)));
+            diagnostic = diagnostic.related(place(step), format!("call of `{}`", name(step.1.callee)));
         }
         found.push(diagnostic);
     }
@@ -276,14 +276,15 @@ fn depth(scene: &Scene<'_>, found: &mut Findings, calls: &Calls, components: &Co
     let Some((longest, std::cmp::Reverse(f))) = deepest.filter(|&(d, _)| d > DEEPEST) else { return };
     let f = FunctionId::from_index(f);
     let name = text(scene, key(scene, &scene.model.functions[f]));
-    let message = format!("a chain of {longest} calls begins with function `{name}`, more than {DEEPEST}");
+    let message =
+        format!("function `{name}` begins a chain of {longest} calls: at most {DEEPEST} are allowed");
     found.push(Diagnostic::new(&code::FUNCTION_LIMITS, Entity::Function(f), message));
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::*;
-    use crate::body::AttrValue;
+    use crate::attr::AttrValue;
     use crate::model::Model;
 
     /// A main graph that calls `l.f0`, and functions `f0`, `f1` … that call what the lists say.
@@ -337,7 +338,7 @@ mod tests {
             calling(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>())
         };
         assert_eq!(findings(&chain(100)), [""; 0]);
-        let expected = ["E0804 a chain of 101 calls begins with function `l.f0`, more than 100"];
+        let expected = ["E0804 function `l.f0` begins a chain of 101 calls: at most 100 are allowed"];
         assert_eq!(findings(&chain(101)), expected);
         assert_eq!(findings(&chain(5000)).len(), 1);
     }
@@ -357,9 +358,9 @@ mod tests {
         let alpha = model.names.intern("alpha");
         model.functions[f].attributes.push(alpha);
         let expected = [
-            "E0810 function `l.f` has 1 output, but 2 are asked for",
+            "E0810 function `l.f` has 1 output, but the call uses 2",
             "E0810 function `l.f` has no attribute parameter `alpah`",
-            "E0810 function `l.f` takes 1 input, but gets 3",
+            "E0810 function `l.f` has 1 input, but the call passes 3",
         ];
         assert_eq!(findings(&model), expected);
     }

@@ -21,7 +21,7 @@ use crate::types::ElemType;
 /// // map() {keys = [1]}
 /// let data = Data::Map(MapData { keys: vec![1], ..MapData::default() });
 /// let found = verify_data(&data, &Names::new(), &VerifyOptions::default());
-/// assert_eq!(found[0].message, "the map does not say the type of its keys");
+/// assert_eq!(found[0].message, "the map has no key type");
 /// ```
 pub fn verify_data(data: &Data, names: &Names, options: &VerifyOptions) -> Vec<Diagnostic> {
     // The rules on tensors are about those of a model.
@@ -81,18 +81,17 @@ impl Judge<'_> {
             // In bytes an optional without a value is the same as a sequence without a kind.
             Some(DataKind::UNDEFINED) if first.is_none() => {}
             None | Some(DataKind::UNDEFINED) => {
-                self.fail(place, format!("{} does not say the kind of its elements", subject(self)));
+                self.fail(place, format!("{} has no element kind", subject(self)));
             }
             Some(kind) => match kind.name() {
-                None => self.fail(
-                    place,
-                    format!("{} has elements of kind {}, which does not exist", subject(self), kind.0),
-                ),
+                None => {
+                    self.fail(place, format!("{} has the unknown element kind {}", subject(self), kind.0))
+                }
                 Some(word) => {
                     if let Some(other) = sequence.elements().find(|e| e.kind() != kind) {
                         let found = other.kind().name().unwrap_or("?");
                         let message =
-                            format!("{} is a sequence of `{word}` and has a `{found}`", subject(self));
+                            format!("{} is a sequence of `{word}`, but holds a `{found}`", subject(self));
                         self.fail(place, message);
                     }
                 }
@@ -116,13 +115,15 @@ impl Judge<'_> {
         let (integers, strings) = (map.keys.len(), map.string_keys.len());
         let (field, other) = match map.key {
             None | Some(ElemType::UNDEFINED) => {
-                return Some(format!("{subject} does not say the type of its keys"));
+                return Some(format!("{subject} has no key type"));
             }
             Some(ElemType::STRING) => (("string_keys", strings), ("keys", integers)),
             Some(key) if key.is_integer() => (("keys", integers), ("string_keys", strings)),
             Some(key) => {
                 let key = elem_text(Some(key));
-                return Some(format!("{subject} has keys of type `{key}`, neither integers nor strings"));
+                return Some(format!(
+                    "{subject} has the key type `{key}`: expected an integer type or string"
+                ));
             }
         };
         let key = elem_text(map.key);
@@ -131,14 +132,14 @@ impl Judge<'_> {
         }
         if other.1 > 0 {
             return Some(format!(
-                "{subject} has keys of type `{key}` in `{}`, not in `{}`",
+                "{subject} has its `{key}` keys in `{}`: expected them in `{}`",
                 other.0, field.0
             ));
         }
         let values = map.values.as_ref().map_or(0, |values| values.elements().count());
         (field.1 != values).then(|| {
             let (keys, values) = (count(field.1 as u64, "key"), count(values as u64, "value"));
-            format!("{subject} has {keys} and {values}")
+            format!("{subject} has {keys}, but {values}")
         })
     }
 
@@ -150,17 +151,17 @@ impl Judge<'_> {
         let message = match (optional.kind, first) {
             _ if second.is_some() => {
                 let values = count(optional.content().count() as u64, "value");
-                Some(format!("{subject} holds {values}"))
+                Some(format!("{subject} holds {values}: expected at most one"))
             }
-            (None, _) => Some(format!("{subject} does not say the kind of its value")),
+            (None, _) => Some(format!("{subject} has no value kind")),
             (Some(DataKind::UNDEFINED), None) => None,
             (Some(DataKind::UNDEFINED), Some(_)) => {
-                Some(format!("{subject} says that it holds nothing and holds a `{found}`"))
+                Some(format!("{subject} is marked as empty, but holds a `{found}`"))
             }
             (Some(kind), first) => match (kind.name(), first) {
-                (None, _) => Some(format!("{subject} has a value of kind {}, which does not exist", kind.0)),
+                (None, _) => Some(format!("{subject} has the unknown value kind {}", kind.0)),
                 (Some(word), Some(held)) if held.kind() != kind => {
-                    Some(format!("{subject} is an optional of `{word}` and holds a `{found}`"))
+                    Some(format!("{subject} is an optional of `{word}`, but holds a `{found}`"))
                 }
                 (Some(_), _) => None,
             },
@@ -212,10 +213,10 @@ mod tests {
         is(FLOATS, vec![Data::Tensor(float())], "");
         is(FLOATS, vec![], "");
         is(Some(DataKind::UNDEFINED), vec![], "");
-        is(None, vec![Data::Tensor(float())], "does not say the kind of its elements");
-        is(Some(DataKind(9)), vec![], "has elements of kind 9, which does not exist");
+        is(None, vec![Data::Tensor(float())], "has no element kind");
+        is(Some(DataKind(9)), vec![], "has the unknown element kind 9");
         let inner = Data::Sequence(sequence(FLOATS, vec![]));
-        is(FLOATS, vec![Data::Tensor(float()), inner], "is a sequence of `tensor` and has a `seq`");
+        is(FLOATS, vec![Data::Tensor(float()), inner], "is a sequence of `tensor`, but holds a `seq`");
     }
 
     #[test]
@@ -238,11 +239,11 @@ mod tests {
         };
         is(ElemType::INT64, &[1, 2], &[], 2, "");
         is(ElemType::STRING, &[], &["a"], 1, "");
-        is(ElemType::INT64, &[1, 2], &[], 1, "has 2 keys and 1 value");
+        is(ElemType::INT64, &[1, 2], &[], 1, "has 2 keys, but 1 value");
         is(ElemType::INT64, &[1], &["a"], 1, "has keys in both `keys` and `string_keys`");
-        is(ElemType::STRING, &[1], &[], 1, "has keys of type `string` in `keys`, not in `string_keys`");
-        is(ElemType::FLOAT, &[1], &[], 1, "has keys of type `float`, neither integers nor strings");
-        is(ElemType::UNDEFINED, &[1], &[], 1, "does not say the type of its keys");
+        is(ElemType::STRING, &[1], &[], 1, "has its `string` keys in `keys`: expected them in `string_keys`");
+        is(ElemType::FLOAT, &[1], &[], 1, "has the key type `float`: expected an integer type or string");
+        is(ElemType::UNDEFINED, &[1], &[], 1, "has no key type");
     }
 
     #[test]
@@ -262,12 +263,12 @@ mod tests {
         is(FLOATS, vec![tensor()], "");
         is(FLOATS, vec![], "");
         is(Some(DataKind::UNDEFINED), vec![], "");
-        is(None, vec![], "does not say the kind of its value");
-        is(Some(DataKind::UNDEFINED), vec![tensor()], "says that it holds nothing and holds a `tensor`");
-        is(Some(DataKind::SEQUENCE), vec![tensor()], "is an optional of `seq` and holds a `tensor`");
-        is(Some(DataKind(9)), vec![], "has a value of kind 9, which does not exist");
+        is(None, vec![], "has no value kind");
+        is(Some(DataKind::UNDEFINED), vec![tensor()], "is marked as empty, but holds a `tensor`");
+        is(Some(DataKind::SEQUENCE), vec![tensor()], "is an optional of `seq`, but holds a `tensor`");
+        is(Some(DataKind(9)), vec![], "has the unknown value kind 9");
         let inner = Data::Sequence(sequence(FLOATS, vec![]));
-        is(FLOATS, vec![tensor(), inner], "holds 2 values");
+        is(FLOATS, vec![tensor(), inner], "holds 2 values: expected at most one");
     }
 
     #[test]
@@ -277,7 +278,7 @@ mod tests {
         let found = findings(Data::Sequence(sequence(FLOATS, elements)));
         assert_eq!(
             found,
-            ["Entity(Data(2)) E0505 a tensor without a name has 1 value, but `float[2]` takes 2"]
+            ["Entity(Data(2)) E0505 a tensor without a name has 1 value, but `float[2]` needs 2"]
         );
         let sparse = SparseData { dims: [4].as_slice().into(), ..SparseData::default() };
         assert_eq!(

@@ -73,11 +73,11 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             }
         }
         for &node in &view.layout.too_deep {
-            let message = format!("graphs nest more than {MAX_LEVELS} deep");
+            let message = format!("graphs nest more than {MAX_LEVELS} levels deep");
             let place = Entity::Node(view.id, node);
             d.found.push(
                 Diagnostic::new(&code::NESTING_DEPTH, place, message)
-                    .label("the graphs of this node are not looked at")
+                    .label("the graphs of this node are not checked")
                     .help("move inner graphs into functions"),
             );
         }
@@ -226,7 +226,7 @@ impl<'m> Declarations<'_, 'm> {
                 format!("initializer `{name}` is `{stored}`, but is declared as `{}`", type_text(model, ty));
             self.found.push(
                 Diagnostic::new(&code::INITIALIZER_VS_DECLARED, given.place, message)
-                    .related(place, "declared here"),
+                    .related(place, "the declaration"),
             );
         }
         fits
@@ -272,10 +272,10 @@ impl<'m> Declarations<'_, 'm> {
         let symbols = if view.role.is_function() { &mut self.local } else { &mut self.symbols };
         let (m, first) = *symbols.entry(symbol).or_insert((n, place));
         if m != n && self.contradicted.insert(symbol) {
-            let message = format!("dimension `{}` is {n} here and {m} elsewhere", self.scene.text(symbol));
+            let message = format!("dimension `{}` is {n} and also {m}", self.scene.text(symbol));
             self.found.push(
                 Diagnostic::new(&code::DIM_PARAM_CONTRADICTION, place, message)
-                    .related(first, format!("{m} here")),
+                    .related(first, format!("declared as {m}")),
             );
         }
     }
@@ -320,7 +320,7 @@ mod tests {
             d.floats("x", &[1.0, 2.0]);
             d.floats("z", &[1.0, 2.0, 3.0]);
         });
-        assert_eq!(findings(&model), ["E0709 dimension `N` is 3 here and 2 elsewhere"]);
+        assert_eq!(findings(&model), ["E0709 dimension `N` is 3 and also 2"]);
     }
 
     #[test]
@@ -382,7 +382,7 @@ mod tests {
     fn graphs_nest_up_to_a_limit() {
         let model = |levels: usize| draft(|d| d.graph("g", &["c"], &["c"], |d| nested(d, levels)));
         assert_eq!(findings(&model(MAX_LEVELS - 2)), [""; 0]);
-        assert_eq!(findings(&model(MAX_LEVELS - 1)), ["E0212 graphs nest more than 32 deep"]);
+        assert_eq!(findings(&model(MAX_LEVELS - 1)), ["E0212 graphs nest more than 32 levels deep"]);
         assert_eq!(ids(&model(1000)), ["E0212"]);
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         } else if names != 0 && usize::try_from(devices) != Ok(names) {
             let (devices, names) =
                 (count(devices.unsigned_abs().into(), "device"), count(names as u64, "name"));
-            found.push(new(format!("device configuration `{text}` has {devices}, but {names} of devices")));
+            found.push(new(format!("device configuration `{text}` has {devices}, but {names}")));
         }
     }
     let mut seen = Seen::new();
@@ -81,8 +81,10 @@ pub(crate) fn misplaced_axes(spec: &ShardingSpec, rank: Option<usize>, tensor: &
     let rank = rank.and_then(|r| i64::try_from(r).ok());
     let mut seen = BTreeSet::new();
     let misplaced = |axis: Option<i64>| match (axis, rank) {
-        (None, _) => Some(format!("sharding of `{tensor}` states no axis")),
-        (Some(a), Some(r)) if a < -r || a >= r => Some(format!("`{tensor}` of rank {r} has no axis {a}")),
+        (None, _) => Some(format!("sharding of `{tensor}` has no axis")),
+        (Some(a), Some(r)) if a < -r || a >= r => {
+            Some(format!("axis {a} is out of range for `{tensor}` of rank {r}"))
+        }
         (Some(a), _) => {
             // Without the rank, an axis from the end may be any.
             let from_start = if a < 0 { rank.map_or(a, |r| a + r) } else { a };
@@ -121,7 +123,7 @@ impl OfNode<'_, '_> {
             let names = configurations.iter().filter_map(|c| c.name).map(|n| self.scene.text(n));
             let help = self.found.suggest(text, configurations.len(), names);
             let message = if name.is_empty() {
-                "node names no device configuration".to_owned()
+                "device configuration of the node has no `configuration_id`".to_owned()
             } else {
                 format!("model has no device configuration `{text}`")
             };
@@ -145,7 +147,7 @@ impl OfNode<'_, '_> {
         if value.is_none() {
             self.push(
                 &code::SHARDING_TENSOR,
-                format!("sharded tensor `{tensor}` is no input or output of the node"),
+                format!("sharded tensor `{tensor}` is not an input or output of the node"),
             );
         }
         if let Some(devices) = devices {
@@ -161,7 +163,7 @@ impl OfNode<'_, '_> {
         for group in &spec.groups {
             let key = group.key.unwrap_or(0);
             if !keys.insert(key) {
-                self.push(code, format!("sharding of `{tensor}` gives group {key} twice"));
+                self.push(code, format!("sharding of `{tensor}` defines group {key} twice"));
             }
             if let Some(d) = group.devices.iter().find(|d| !(0..devices).contains(*d)) {
                 self.push(
@@ -204,7 +206,7 @@ impl OfNode<'_, '_> {
         let devices = spec.devices.len() as u64;
         if let Some(product) = product.filter(|&p| !spec.axes.is_empty() && devices > 0 && p != devices) {
             let (shards, devices) = (count(product, "shard"), count(devices, "device"));
-            let message = format!("sharding of `{tensor}` makes {shards} for {devices}");
+            let message = format!("sharding of `{tensor}` has {shards} for {devices}");
             let place = Entity::Node(self.view.id, self.node);
             self.found.push(Diagnostic::new(&code::SHARDING_DEVICE_COUNT, place, message));
         }
@@ -254,7 +256,7 @@ mod tests {
             ["E0921 device configuration `c` has 0 devices"]
         );
         let names = with(|m| m.configurations[0].devices = vec![Name::empty()]);
-        assert_eq!(names, ["E0921 device configuration `c` has 2 devices, but 1 name of devices"]);
+        assert_eq!(names, ["E0921 device configuration `c` has 2 devices, but 1 name"]);
         let twice = with(|m| m.configurations.push(m.configurations[0].clone()));
         assert_eq!(twice, ["E0921 two device configurations are named `c`"]);
         let nameless = with(|m| {
@@ -274,7 +276,7 @@ mod tests {
     #[test]
     fn shardings_name_tensors_and_devices() {
         let ghost = sharded(|m, c| c.sharding[0].tensor_name = Some(m.names.intern("ghost")));
-        assert_eq!(ghost, ["E0923 sharded tensor `ghost` is no input or output of the node"]);
+        assert_eq!(ghost, ["E0923 sharded tensor `ghost` is not an input or output of the node"]);
         let seven = sharded(|_, c| c.sharding[0].devices[1] = 7);
         assert_eq!(seven, ["E0924 sharding of `x` names device 7, but the configuration has 2 devices"]);
         let group = |key, device| DeviceGroup { key: Some(key), devices: vec![device] };
@@ -287,7 +289,10 @@ mod tests {
         assert_eq!(groups(vec![group(-1, 1)]), [""; 0]);
         let outside = "E0924 group -1 of `x` has device 9, but the configuration has 2 devices";
         assert_eq!(groups(vec![group(-1, 9)]), [outside]);
-        assert_eq!(groups(vec![group(-1, 1), group(-1, 1)]), ["E0924 sharding of `x` gives group -1 twice"]);
+        assert_eq!(
+            groups(vec![group(-1, 1), group(-1, 1)]),
+            ["E0924 sharding of `x` defines group -1 twice"]
+        );
         assert_eq!(groups(vec![group(-1, 1), group(-2, 1)]), ["E0924 sharding of `x` does not use group -2"]);
     }
 
@@ -295,9 +300,9 @@ mod tests {
     fn shardings_split_axes_that_exist() {
         let axes = |list: Vec<ShardedAxis>| sharded(|_, c| c.sharding[0].axes = list);
         assert_eq!(axes(vec![axis(-1, 2)]), [""; 0]);
-        assert_eq!(axes(vec![axis(5, 2)]), ["E0925 `x` of rank 1 has no axis 5"]);
+        assert_eq!(axes(vec![axis(5, 2)]), ["E0925 axis 5 is out of range for `x` of rank 1"]);
         assert_eq!(axes(vec![axis(0, 2), axis(-1, 1)]), ["E0925 axis -1 of `x` is sharded twice"]);
         assert_eq!(axes(vec![axis(0, 0)]), ["E0926 `x` is split into 0 shards"]);
-        assert_eq!(axes(vec![axis(0, 3)]), ["W0927 sharding of `x` makes 3 shards for 2 devices"]);
+        assert_eq!(axes(vec![axis(0, 3)]), ["W0927 sharding of `x` has 3 shards for 2 devices"]);
     }
 }

@@ -61,7 +61,7 @@ fn leads_out(path: &str) -> Option<&'static str> {
     if path.starts_with('/') {
         Some("is absolute")
     } else if path.split(['/', '\\']).any(|part| part == "..") {
-        Some("leads out of the model's folder")
+        Some("points outside of the model's folder")
     } else {
         None
     }
@@ -73,9 +73,7 @@ fn not_portable(path: &str) -> Option<&'static str> {
     match () {
         () if path.contains('\\') => Some("has a backslash"),
         () if drive => Some("has a drive letter"),
-        () if path.starts_with('#') => {
-            Some("begins with `#`, which the reference takes for a place in memory")
-        }
+        () if path.starts_with('#') => Some("begins with `#`, which the reference reads as a memory address"),
         () => None,
     }
 }
@@ -90,8 +88,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
         return push(new(&code::EXTERNAL_STRINGS, message).help("keep the strings in the model"));
     }
     if let Some(payload) = tensor.data.iter().find(|p| !p.is_empty()) {
-        let message =
-            format!("{subject} is external, but has values in `{}` as well", payload.field().name());
+        let message = format!("{subject} is external, but also has values in `{}`", payload.field().name());
         push(new(&code::EXTERNAL_WITH_INLINE, message));
     }
     let mut given = [false; KEYS.len()];
@@ -123,11 +120,11 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
         let Some(text) = tensor.external(names, key).map(|n| &names[n]) else { continue };
         match number(text) {
             None => {
-                let message = format!("{key} `{text}` of {subject} is no number of bytes");
+                let message = format!("invalid {key} `{text}` of {subject}: expected a number of bytes");
                 push(new(&code::OFFSET_LENGTH_SYNTAX, message));
             }
             Some(n) if key == "offset" && n % 4096 != 0 => {
-                let message = format!("offset {n} of {subject} is no multiple of 4096");
+                let message = format!("offset {n} of {subject} is not a multiple of 4096");
                 push(new(&code::OFFSET_ALIGNMENT, message));
             }
             Some(_) => {}
@@ -149,7 +146,7 @@ fn gate(model: &Model, tensor: &Tensor, at: Place, subject: &str) -> Vec<Diagnos
     };
     let mut found = Vec::new();
     if values("location").next().is_none_or(str::is_empty) {
-        let message = format!("{subject} does not say in which file its data is");
+        let message = format!("{subject} is external, but has no `location`");
         found.push(new(&code::LOCATION_MISSING, message).help("add a `location`"));
     }
     // Whichever of several a reader takes.
@@ -163,7 +160,7 @@ fn gate(model: &Model, tensor: &Tensor, at: Place, subject: &str) -> Vec<Diagnos
         if let Some(other) = values(key).find(|&other| Some(other) != first) {
             let first = first.unwrap_or("");
             let message = format!("{subject} has two entries `{key}`: `{first}` and `{other}`");
-            found.push(new(&code::EXTERNAL_KEY_TWICE, message).help("keep the one that is right"));
+            found.push(new(&code::EXTERNAL_KEY_TWICE, message).help("keep the correct one"));
         }
     }
     found
@@ -187,7 +184,7 @@ pub fn check_file(
     let path = text("location").unwrap_or("");
     let new = |code, message: String| Diagnostic::new(code, at, message);
     if !facts.exists {
-        return vec![new(&code::LOCATION_NOT_A_FILE, format!("no file `{path}` beside the model"))];
+        return vec![new(&code::LOCATION_NOT_A_FILE, format!("file `{path}` not found beside the model"))];
     }
     if facts.linked {
         return vec![
@@ -195,7 +192,7 @@ pub fn check_file(
         ];
     }
     if !facts.regular {
-        return vec![new(&code::LOCATION_NOT_A_FILE, format!("`{path}` is no regular file"))];
+        return vec![new(&code::LOCATION_NOT_A_FILE, format!("`{path}` is not a regular file"))];
     }
     let mut found = Vec::new();
     let name = model.text(tensor.name);
@@ -207,14 +204,14 @@ pub fn check_file(
         let need = tensor.element_count().zip(tensor.elem).and_then(|(n, elem)| elem.raw_size(n));
         if offset.checked_add(length).is_none_or(|end| end > facts.size) {
             let message = format!(
-                "`{name}` is at byte {offset} of `{path}`, {} long, but the file has {}",
+                "`{name}` begins at byte {offset} of `{path}` and has {}, but the file has {}",
                 count(length, "byte"),
                 count(facts.size, "byte")
             );
             found.push(new(&code::RANGE_BEYOND_FILE, message));
         } else if let Some(need) = need.filter(|&need| need != length) {
             let message = format!(
-                "`{name}` has {} in `{path}`, but `{}` takes {need}",
+                "`{name}` has {} in `{path}`, but `{}` needs {need}",
                 count(length, "byte"),
                 tensor_text(names, tensor),
             );
@@ -224,9 +221,8 @@ pub fn check_file(
     if let (Some(stated), Some(actual)) = (text("checksum"), facts.sha1) {
         let hex: String = actual.iter().map(|b| format!("{b:02x}")).collect();
         if !stated.eq_ignore_ascii_case(&hex) {
-            let message = format!("checksum of `{path}` is {hex}, but `{name}` states `{stated}`");
-            let help =
-                "the file has changed, or belongs to another model: write both again from their source";
+            let message = format!("checksum of `{path}` is {hex}, but `{name}` expects `{stated}`");
+            let help = "the file has changed or belongs to another model: export both again";
             found.push(new(&code::CHECKSUM, message).help(help));
         }
     }
@@ -273,13 +269,13 @@ mod tests {
     #[test]
     fn a_location_stays_below_the_models_folder() {
         assert_eq!(external(&[("location", "a/w..bin")]), [""; 0]);
-        assert_eq!(external(&[]), ["E0601 `w` does not say in which file its data is"]);
+        assert_eq!(external(&[]), ["E0601 `w` is external, but has no `location`"]);
         assert_eq!(external(&[("location", "")]).len(), 1);
         assert_eq!(
             external(&[("location", "/etc/passwd")]),
             ["E0602 location `/etc/passwd` of `w` is absolute"]
         );
-        let expected = ["E0602 location `a/../../w` of `w` leads out of the model's folder"];
+        let expected = ["E0602 location `a/../../w` of `w` points outside of the model's folder"];
         assert_eq!(external(&[("location", "a/../../w")]), expected);
         assert_eq!(external(&[("location", "a\\w")]), ["W0613 location `a\\w` of `w` has a backslash"]);
         assert_eq!(external(&[("location", "c:w")]), ["W0613 location `c:w` of `w` has a drive letter"]);
@@ -292,10 +288,16 @@ mod tests {
         assert_eq!(external(&[location, ("offset", "4096"), ("length", "8"), ("checksum", "0")]), [""; 0]);
         assert_eq!(
             external(&[location, ("offset", "-4")]),
-            ["E0606 offset `-4` of `w` is no number of bytes"]
+            ["E0606 invalid offset `-4` of `w`: expected a number of bytes"]
         );
-        assert_eq!(external(&[location, ("length", "")]), ["E0606 length `` of `w` is no number of bytes"]);
-        assert_eq!(external(&[location, ("offset", "4")]), ["W0609 offset 4 of `w` is no multiple of 4096"]);
+        assert_eq!(
+            external(&[location, ("length", "")]),
+            ["E0606 invalid length `` of `w`: expected a number of bytes"]
+        );
+        assert_eq!(
+            external(&[location, ("offset", "4")]),
+            ["W0609 offset 4 of `w` is not a multiple of 4096"]
+        );
         assert_eq!(external(&[location, ("ofset", "4")]), ["W0611 `w` has the unknown entry `ofset`"]);
         assert_eq!(external(&[location, location]), ["W0611 `w` has two entries `location`"]);
         assert_eq!(
@@ -303,14 +305,14 @@ mod tests {
             ["E0614 `w` has two entries `location`: `w` and `v`"]
         );
         let found = external(&[location, ("location", "../v")]);
-        assert_eq!(found[0], "E0602 location `../v` of `w` leads out of the model's folder");
+        assert_eq!(found[0], "E0602 location `../v` of `w` points outside of the model's folder");
     }
 
     #[test]
     fn external_tensors_have_no_values_and_no_strings() {
         let entries = [("location", "w")];
         let inline = |t: &mut Tensor| t.data.push(Payload::floats(vec![1.0, 2.0]));
-        assert_eq!(with(&entries, inline), ["E0605 `w` is external, but has values in `float_data` as well"]);
+        assert_eq!(with(&entries, inline), ["E0605 `w` is external, but also has values in `float_data`"]);
         let strings = |t: &mut Tensor| t.elem = Some(ElemType::STRING);
         assert_eq!(
             with(&entries, strings),

@@ -62,13 +62,13 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             let message = format!("function `{}` is defined twice", text(scene, key));
             found.push(
                 Diagnostic::new(&code::FUNCTION_REPEATED, place, message)
-                    .related(Entity::Function(first), "first defined here"),
+                    .related(Entity::Function(first), "the first definition"),
             );
         }
         parameters(scene, found, f, function, &mut seen);
     }
     if functions.len() > MOST {
-        let message = format!("model has {} functions, more than {MOST}", functions.len());
+        let message = format!("model has {} functions: at most {MOST} are allowed", functions.len());
         let place = functions.ids().nth(MOST).map(Entity::Function);
         found.push(Diagnostic::new(&code::FUNCTION_LIMITS, place.unwrap_or(Entity::Header), message));
     }
@@ -93,7 +93,7 @@ fn parameters(
             let message = format!("attribute parameter `{}` is listed twice", scene.text(name));
             found.push(
                 Diagnostic::new(&code::FUNCTION_FORMALS_REPEATED, place, message)
-                    .related(first, "first listed here"),
+                    .related(first, "the first one"),
             );
         }
     }
@@ -103,7 +103,7 @@ fn parameters(
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::body::{Attr, AttrValue};
+    use crate::attr::{Attr, AttrValue};
     use crate::model::Model;
 
     fn with_functions(names: &[&str]) -> Model {
@@ -148,7 +148,10 @@ mod tests {
             std::iter::once("f").chain(names[..MOST - 1].iter().map(String::as_str)).collect();
         assert_eq!(findings(&with_functions(&names)), [""; 0]);
         let names: Vec<&str> = names.into_iter().chain(["more"]).collect();
-        assert_eq!(findings(&with_functions(&names)), ["E0804 model has 10001 functions, more than 10000"]);
+        assert_eq!(
+            findings(&with_functions(&names)),
+            ["E0804 model has 10001 functions: at most 10000 are allowed"]
+        );
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! One walk through each body keeps what every name stands for at that point. Uses were resolved when the body was
 //! built, so the walk only asks where a value is defined; names decide what is defined twice.
 
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, index};
 use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
@@ -11,6 +10,7 @@ use crate::entity;
 use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::names::Name;
 use crate::pass::Order;
+use crate::walk::WalkEvent;
 use std::collections::HashMap;
 
 mod interface;
@@ -93,10 +93,10 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         };
         for step in view.layout.steps() {
             match step {
-                Step::Enter(graph) => walker.enter(graph),
-                Step::Node(node) => walker.uses(node),
-                Step::NodeEnd(node) => walker.results(node),
-                Step::Leave(graph) => walker.leave(graph),
+                WalkEvent::EnterGraph(graph) => walker.enter(graph),
+                WalkEvent::EnterNode(node) => walker.uses(node),
+                WalkEvent::LeaveNode(node) => walker.results(node),
+                WalkEvent::LeaveGraph(graph) => walker.leave(graph),
             }
         }
     }
@@ -248,7 +248,7 @@ impl<'m> Walker<'_, 'm> {
                     let message = format!("function reads `{text}`, which belongs to the main graph");
                     return Some(
                         Diagnostic::new(&code::FUNCTION_SCOPE_CLOSED, place, message)
-                            .related(outer, "defined here, out of reach")
+                            .related(outer, "defined outside of the function")
                             .help(format!("add `{text}` to the inputs of the function")),
                     );
                 }
@@ -258,7 +258,8 @@ impl<'m> Walker<'_, 'm> {
         if let (Role::Main, Some(step)) = (self.view.role, self.step_names[name]) {
             let message = format!("main graph reads `{text}`, which belongs to a training step");
             return Some(
-                Diagnostic::new(&code::TRAINING_GRAPHS, place, message).related(step, "defined here"),
+                Diagnostic::new(&code::TRAINING_GRAPHS, place, message)
+                    .related(step, "defined in the training step"),
             );
         }
         if let Some(declared) = self.declared(value) {
@@ -266,9 +267,9 @@ impl<'m> Walker<'_, 'm> {
             return Some(
                 Diagnostic::new(&code::VALUE_UNDEFINED, place, message)
                     .label("no node, input or initializer gives it a value")
-                    .related(declared, "declared here without elements")
+                    .related(declared, "declared without elements")
                     .help(format!(
-                        "write the elements of `{text}` behind its declaration, as in `= {{1, 2}}`"
+                        "write the elements of `{text}` after its declaration, as in `= {{1, 2}}`"
                     )),
             );
         }
@@ -301,7 +302,7 @@ impl<'m> Walker<'_, 'm> {
     /// No name resolution gives this; an edit that went wrong can.
     fn out_of_scope(&self, value: ValueId, place: Entity, produced: Option<Entity>) -> Diagnostic {
         let message =
-            format!("use of value `{}`, which is not visible here", self.scene.text(self.value(value).name));
+            format!("use of value `{}`, which is not in scope", self.scene.text(self.value(value).name));
         let diagnostic = Diagnostic::new(&code::VALUE_UNDEFINED, place, message);
         match produced {
             Some(produced) => {
@@ -323,10 +324,10 @@ impl<'m> Walker<'_, 'm> {
         let code = self.body_code(&code::NODE_ORDER);
         if self.view.layout.contains(by, node) {
             let message = format!("`{name}` is read by the node that produces it");
-            return Diagnostic::new(code, at, message).related(produced, "produced here");
+            return Diagnostic::new(code, at, message).related(produced, "the producer");
         }
         Diagnostic::new(code, at, format!("use of `{name}` before the node that produces it"))
-            .related(produced, "produced here")
+            .related(produced, "the producer")
             .help(format!("move the node that produces `{name}` up"))
             .change("sort the nodes of the graph", self.sorted(by), true)
     }
@@ -349,7 +350,7 @@ impl<'m> Walker<'_, 'm> {
             match self.definition(name) {
                 Some(first) if first.graph == here => {
                     let (message, label) = match first.kind {
-                        Kind::Node => (format!("`{text}` is defined a second time"), "first defined here"),
+                        Kind::Node => (format!("`{text}` is defined a second time"), "the first definition"),
                         Kind::Input => (format!("`{text}` is an input of the graph already"), "the input"),
                         Kind::Initializer => {
                             (format!("`{text}` is an initializer of the graph already"), "the initializer")

@@ -15,22 +15,22 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                 .help("begin the model with `<ir_version: 10, opset_import: [\"\": 21]>`"),
         ),
         None => found.push(
-            Diagnostic::new(&code::IR_VERSION, Entity::Header, "model does not state its `ir_version`")
+            Diagnostic::new(&code::IR_VERSION, Entity::Header, "model has no `ir_version`")
                 .help("add `ir_version` to the header"),
         ),
         Some(version) if version < 1 => {
-            let message = format!("`ir_version` is {version}, the first version is 1");
+            let message = format!("invalid `ir_version` {version}: the first version is 1");
             found.push(Diagnostic::new(&code::IR_VERSION, Entity::IrVersion, message));
         }
         Some(version) if version > NEWEST_IR => {
-            let message = format!("`ir_version` is {version}, the newest that is known is {NEWEST_IR}");
+            let message = format!("unknown `ir_version` {version}: the newest known version is {NEWEST_IR}");
             found.push(Diagnostic::new(&code::IR_VERSION, Entity::IrVersion, message));
         }
         Some(version) if version < 3 && !imports.is_empty() => {
             let message = format!("IR version {version} has no `opset_import`");
             found.push(
                 Diagnostic::new(&code::OPSET_BEFORE_IR3, Entity::OpsetImport(0), message)
-                    .related(Entity::IrVersion, "stated here")
+                    .related(Entity::IrVersion, "the IR version")
                     .help("set `ir_version` to 3 or later"),
             );
         }
@@ -38,9 +38,13 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
             let (newest, _) = version_for(scene, Name::empty(), None);
             let change = Change::Import(None, String::new(), newest);
             found.push(
-                Diagnostic::new(&code::OPSET_MISSING, Entity::Header, "model imports no operator set")
-                    .help("add `opset_import` to the header")
-                    .change(format!("import version {newest} of `ai.onnx`"), vec![change], false),
+                Diagnostic::new(
+                    &code::OPSET_MISSING,
+                    Entity::Header,
+                    "model does not import an operator set",
+                )
+                .help("add `opset_import` to the header")
+                .change(format!("import version {newest} of `ai.onnx`"), vec![change], false),
             );
         }
         Some(_) => {}
@@ -49,7 +53,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         found.push(Diagnostic::new(&code::GRAPH_MISSING, Entity::Header, "model has no graph"));
     }
     if let Some(version) = header.model_version.filter(|&v| v < 0) {
-        let message = format!("`model_version` is {version}, which is negative");
+        let message = format!("negative `model_version` {version}");
         found.push(Diagnostic::new(&code::MODEL_VERSION, Entity::ModelVersion, message));
     }
     recommended(scene, found);
@@ -75,7 +79,7 @@ fn recommended(scene: &Scene<'_>, found: &mut Findings) {
         .map(|(key, _)| format!("`{key}`"))
         .collect();
     if !missing.is_empty() {
-        let message = format!("header does not state {}", missing.join(", "));
+        let message = format!("header has no {}", missing.join(", "));
         found.push(Diagnostic::new(&code::HEADER_RECOMMENDED, Entity::Header, message));
     }
 }
@@ -101,7 +105,7 @@ fn imported(
             let code = if function.is_some() { &code::FUNCTION_IMPORTS } else { &code::OPSET_DUPLICATE };
             let message = format!("domain `{text}` is imported twice");
             let mut diagnostic =
-                Diagnostic::new(code, place(i), message).related(place(first), "first imported here");
+                Diagnostic::new(code, place(i), message).related(place(first), "the first import");
             if imports[first as usize].version == import.version {
                 diagnostic =
                     diagnostic.change("remove the second import", vec![Change::Remove(place(i))], true);
@@ -111,13 +115,13 @@ fn imported(
         let version = import.version.unwrap_or(0);
         let newest = newest_version(scene.text(domain)).unwrap_or(i64::from(i32::MAX));
         let message = if import.version.is_none() {
-            format!("import of `{text}` states no version")
+            format!("import of `{text}` has no version")
         } else if version < 1 {
-            format!("`{text}` is imported in version {version}, the first version is 1")
+            format!("invalid version {version} of `{text}`: the first version is 1")
         } else if version > newest && newest == i64::from(i32::MAX) {
             format!("version {version} of `{text}` does not fit 32 bits")
         } else if version > newest {
-            format!("`{text}` is imported in version {version}, the newest that is known is {newest}")
+            format!("unknown version {version} of `{text}`: the newest known version is {newest}")
         } else {
             continue;
         };
@@ -137,12 +141,12 @@ fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
     let Some(needed) = min_ir_version("", version) else { return };
     if scene.ir_version < needed {
         let message = format!(
-            "version {version} of `ai.onnx` was released with IR version {needed}, the model states {}",
+            "version {version} of `ai.onnx` needs IR version {needed}, but the model has {}",
             scene.ir_version
         );
         found.push(
             Diagnostic::new(&code::OPSET_NEEDS_NEWER_IR, Entity::OpsetImport(index(i)), message)
-                .related(Entity::IrVersion, "stated here")
+                .related(Entity::IrVersion, "the IR version")
                 .help(format!("set `ir_version` to {needed}")),
         );
     }
@@ -229,11 +233,11 @@ mod tests {
         let mut model = relu();
         assert_eq!(findings(&model), [""; 0]);
         model.header.ir_version = None;
-        assert_eq!(findings(&model), ["E0302 model does not state its `ir_version`"]);
+        assert_eq!(findings(&model), ["E0302 model has no `ir_version`"]);
         model.header.opset_imports.clear();
         assert_eq!(findings(&model), ["E0302 model has no header"]);
         model.header.ir_version = Some(10);
-        assert_eq!(findings(&model), ["E0311 model imports no operator set"]);
+        assert_eq!(findings(&model), ["E0311 model does not import an operator set"]);
         model.header.ir_version = Some(2);
         assert_eq!(findings(&model), [""; 0]);
     }
@@ -241,16 +245,16 @@ mod tests {
     #[test]
     fn versions_lie_in_what_is_published() {
         for (ir, message) in
-            [(99, "newest that is known is 14"), (0, "first version is 1"), (-1, "first version is 1")]
+            [(99, "newest known version is 14"), (0, "first version is 1"), (-1, "first version is 1")]
         {
             let mut model = relu();
             model.header.ir_version = Some(ir);
             assert!(findings(&model)[0].contains(message), "{:?}", findings(&model));
         }
         for (version, message) in [
-            (Some(0), "E0314 `ai.onnx` is imported in version 0, the first version is 1"),
-            (Some(99), "E0314 `ai.onnx` is imported in version 99, the newest that is known is 28"),
-            (None, "E0314 import of `ai.onnx` states no version"),
+            (Some(0), "E0314 invalid version 0 of `ai.onnx`: the first version is 1"),
+            (Some(99), "E0314 unknown version 99 of `ai.onnx`: the newest known version is 28"),
+            (None, "E0314 import of `ai.onnx` has no version"),
         ] {
             let mut model = relu();
             model.header.ir_version = Some(14);
@@ -295,7 +299,7 @@ mod tests {
         model.header.ir_version = Some(4);
         assert_eq!(
             findings(&model),
-            ["W0316 version 21 of `ai.onnx` was released with IR version 10, the model states 4"]
+            ["W0316 version 21 of `ai.onnx` needs IR version 10, but the model has 4"]
         );
     }
 
@@ -304,10 +308,7 @@ mod tests {
         let mut model = relu();
         model.main = None;
         model.header.model_version = Some(-5);
-        assert_eq!(
-            findings(&model),
-            ["E0303 model has no graph", "W0324 `model_version` is -5, which is negative"]
-        );
-        assert!(at_level(&relu(), super::super::Level::Strict)[0].starts_with("W0304 header does not state"));
+        assert_eq!(findings(&model), ["E0303 model has no graph", "W0324 negative `model_version` -5"]);
+        assert!(at_level(&relu(), super::super::Level::Strict)[0].starts_with("W0304 header has no"));
     }
 }

@@ -1,32 +1,17 @@
-//! The order of a body: its graphs and nodes as a reader of the text meets them, without recursion.
+//! The order of a body: its graphs and nodes as a reader of the text meets them.
 //!
-//! Nested graphs follow their node, so one sequence of steps walks the whole body, scopes included:
-//!
-//! ```text
-//! Enter(g0) Node(n0) NodeEnd(n0) Node(n1) Enter(g1) Node(n2) NodeEnd(n2) Leave(g1) NodeEnd(n1) Leave(g0)
-//! ```
-//! The position of a step in the sequence tells order and nesting apart by comparison alone.
+//! The events of [`Body::walk`], each with its position in the sequence, which tells order and nesting apart by comparison
+//! alone.
 
-use crate::body::{AttrValue, Body, GraphId, Node, NodeId};
+use crate::attr::AttrValue;
+use crate::body::{Body, GraphId, Node, NodeId};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
+use crate::walk::WalkEvent;
 
 /// How many graphs may nest, the outermost included. Protobuf decoders stop at 100 nested messages: a level takes
 /// three (graph, node, attribute), and a declaration with its shape in the innermost graph takes five more.
 pub(super) const MAX_LEVELS: usize = 32;
-
-/// One step of the walk through a body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
-    /// A graph begins: its inputs and initializers become visible.
-    Enter(GraphId),
-    /// A node of the innermost graph begins: it reads its inputs.
-    Node(NodeId),
-    /// The node ends, after the graphs nested in it: its outputs become visible.
-    NodeEnd(NodeId),
-    /// A graph ends: its outputs are read, and its names are forgotten.
-    Leave(GraphId),
-}
 
 /// Where an entity begins and ends in the sequence of steps; all zero if it is not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,8 +22,8 @@ struct Range {
 
 /// The walk through a body, with the place of each graph and node in it.
 pub(super) struct Layout {
-    steps: Vec<Step>,
-    special: Vec<Step>,
+    steps: Vec<WalkEvent>,
+    special: Vec<WalkEvent>,
     graphs: SecondaryMap<GraphId, Range>,
     ranges: SecondaryMap<NodeId, Range>,
     /// Whether there was a node of the default domain.
@@ -47,14 +32,6 @@ pub(super) struct Layout {
     holders: SecondaryMap<GraphId, Option<NodeId>>,
     /// Nodes that hold graphs beyond the limit; those graphs are no part of the walk.
     pub(super) too_deep: Vec<NodeId>,
-}
-
-/// What is left to do, the last first.
-enum Task {
-    Graph(GraphId, Option<NodeId>, usize),
-    /// The nodes of a graph from this position on.
-    Nodes(GraphId, usize, usize),
-    NodeEnd(NodeId),
 }
 
 impl Layout {
@@ -69,89 +46,73 @@ impl Layout {
             holders: SecondaryMap::default(),
             too_deep: Vec::new(),
         };
-        let mut tasks: Vec<Task> = body.root().map(|g| Task::Graph(g, None, 1)).into_iter().collect();
-        while let Some(task) = tasks.pop() {
-            match task {
-                Task::NodeEnd(node) => layout.step(Step::NodeEnd(node)),
-                // A graph that two attributes hold, or that holds itself, is walked once.
-                Task::Graph(graph, _, _) if layout.graphs[graph].begin != 0 => {}
-                Task::Graph(graph, holder, level) => {
-                    layout.holders[graph] = holder;
-                    layout.step(Step::Enter(graph));
-                    layout.special.push(Step::Enter(graph));
-                    tasks.push(Task::Nodes(graph, 0, level));
+        let mut walk = body.walk();
+        while let Some(step) = walk.next() {
+            match step {
+                WalkEvent::EnterGraph(graph) => {
+                    layout.holders[graph] = walk.node();
+                    layout.special.push(step);
                 }
-                Task::Nodes(graph, from, level) => layout.walk(body, (graph, from, level), &mut tasks),
+                WalkEvent::EnterNode(node) if layout.ranges[node].begin != 0 => {
+                    // A node that two graphs list is walked once. What follows is its end.
+                    walk.skip_graphs();
+                    walk.next();
+                    continue;
+                }
+                WalkEvent::EnterNode(node) => {
+                    layout.owners[node] = walk.graph();
+                    let (is_special, has_domain) = content(&body.nodes[node]);
+                    let is_first = !has_domain && !std::mem::replace(&mut layout.has_plain, true);
+                    if is_special || is_first {
+                        layout.special.push(step);
+                    }
+                    if walk.depth() >= MAX_LEVELS && walk.skip_graphs() {
+                        layout.too_deep.push(node);
+                    }
+                }
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
+            layout.step(step);
         }
         layout
     }
 
-    /// Walks the nodes of a graph up to one that holds graphs, which come first.
-    fn walk(&mut self, body: &Body, (graph, from, level): (GraphId, usize, usize), tasks: &mut Vec<Task>) {
-        for (i, &node) in body.graphs[graph].nodes.iter().enumerate().skip(from) {
-            if self.ranges[node].begin != 0 {
-                continue;
-            }
-            self.owners[node] = Some(graph);
-            self.step(Step::Node(node));
-            let content = Content::of(&body.nodes[node]);
-            let is_first = !content.has_domain && !std::mem::replace(&mut self.has_plain, true);
-            if content.is_special || is_first {
-                self.special.push(Step::Node(node));
-            }
-            if content.has_graphs && level < MAX_LEVELS {
-                tasks.push(Task::Nodes(graph, i + 1, level));
-                tasks.push(Task::NodeEnd(node));
-                let first = tasks.len();
-                tasks.extend(body.subgraphs(node).map(|g| Task::Graph(g, Some(node), level + 1)));
-                tasks[first..].reverse();
-                return;
-            }
-            if content.has_graphs && body.subgraphs(node).next().is_some() {
-                self.too_deep.push(node);
-            }
-            self.step(Step::NodeEnd(node));
-        }
-        self.step(Step::Leave(graph));
-    }
-
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: WalkEvent) {
         // Positions begin at 1.
         self.steps.push(step);
         let at = super::scene::index(self.steps.len());
         match step {
-            Step::Enter(graph) => self.graphs[graph].begin = at,
-            Step::Leave(graph) => self.graphs[graph].end = at,
-            Step::Node(node) => self.ranges[node].begin = at,
-            Step::NodeEnd(node) => self.ranges[node].end = at,
+            WalkEvent::EnterGraph(graph) => self.graphs[graph].begin = at,
+            WalkEvent::LeaveGraph(graph) => self.graphs[graph].end = at,
+            WalkEvent::EnterNode(node) => self.ranges[node].begin = at,
+            WalkEvent::LeaveNode(node) => self.ranges[node].end = at,
         }
     }
 
     /// All steps in order.
-    pub(super) fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+    pub(super) fn steps(&self) -> impl Iterator<Item = WalkEvent> + '_ {
         self.steps.iter().copied()
     }
 
     /// What begins in order: all graphs, and of the nodes those with more than operands, results and attributes that are
     /// numbers or strings; and the first node of the default domain. Most chapters have nothing to say of other nodes.
-    pub(super) fn special(&self) -> impl Iterator<Item = Step> + '_ {
+    pub(super) fn special(&self) -> impl Iterator<Item = WalkEvent> + '_ {
         self.special.iter().copied()
     }
 
     /// All graphs in order, an enclosing one before those in it.
     pub(super) fn graphs(&self) -> impl Iterator<Item = GraphId> + '_ {
-        self.special().filter_map(|s| if let Step::Enter(graph) = s { Some(graph) } else { None })
+        self.special().filter_map(|s| if let WalkEvent::EnterGraph(graph) = s { Some(graph) } else { None })
     }
 
     /// The nodes of [`special`](Self::special).
     pub(super) fn special_nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.special().filter_map(|s| if let Step::Node(node) = s { Some(node) } else { None })
+        self.special().filter_map(|s| if let WalkEvent::EnterNode(node) = s { Some(node) } else { None })
     }
 
     /// All nodes in order, a holder before the nodes of the graphs that it holds.
     pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.steps().filter_map(|s| if let Step::Node(node) = s { Some(node) } else { None })
+        self.steps().filter_map(|s| if let WalkEvent::EnterNode(node) = s { Some(node) } else { None })
     }
 
     /// Where a graph begins; 0 if it is not part of the body.
@@ -192,45 +153,29 @@ impl Layout {
     }
 }
 
-/// What a node has.
-struct Content {
-    has_graphs: bool,
-    /// Whether it states a domain, by whatever spelling.
-    has_domain: bool,
-    is_special: bool,
-}
-
-impl Content {
-    fn of(node: &Node) -> Content {
-        let is_given = |name: Option<Name>| name.is_some_and(|name| !name.is_empty());
-        let has_domain = is_given(node.domain);
-        let mut content = Content {
-            has_graphs: false,
-            has_domain,
-            is_special: has_domain
-                || node.extra.is_some()
-                || is_given(node.overload)
-                || node.outputs.is_empty(),
-        };
-        for value in node.attrs.iter().flat_map(|attr| &attr.values) {
-            match value {
-                AttrValue::Graph(_) | AttrValue::Graphs(_) => content.has_graphs = true,
-                AttrValue::Tensor(_)
-                | AttrValue::Tensors(_)
-                | AttrValue::SparseTensor(_)
-                | AttrValue::SparseTensors(_)
-                | AttrValue::Type(_)
-                | AttrValue::Types(_) => content.is_special = true,
-                AttrValue::Float(_)
-                | AttrValue::Int(_)
-                | AttrValue::String(_)
-                | AttrValue::Floats(_)
-                | AttrValue::Ints(_)
-                | AttrValue::Strings(_) => {}
-            }
-        }
-        content
-    }
+/// Whether a node has more than operands, results and attributes that are numbers or strings; and whether it states a domain, by
+/// whatever spelling.
+fn content(node: &Node) -> (bool, bool) {
+    let is_given = |name: Option<Name>| name.is_some_and(|name| !name.is_empty());
+    let has_domain = is_given(node.domain);
+    let is_special = |value: &AttrValue| match value {
+        AttrValue::Tensor(_)
+        | AttrValue::Tensors(_)
+        | AttrValue::SparseTensor(_)
+        | AttrValue::SparseTensors(_)
+        | AttrValue::Type(_)
+        | AttrValue::Types(_) => true,
+        AttrValue::Float(_)
+        | AttrValue::Int(_)
+        | AttrValue::String(_)
+        | AttrValue::Graph(_)
+        | AttrValue::Floats(_)
+        | AttrValue::Ints(_)
+        | AttrValue::Strings(_)
+        | AttrValue::Graphs(_) => false,
+    };
+    let is_rare = has_domain || node.extra.is_some() || is_given(node.overload) || node.outputs.is_empty();
+    (is_rare || node.attrs.iter().flat_map(|attr| &attr.values).any(is_special), has_domain)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Lints, on the level `strict`: nothing is unused (G11), names are identifiers and nodes have their own (N06).
 
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, index, is_identifier};
 use crate::body::{GraphId, NodeId, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::entity::SecondaryMap;
 use crate::names::Name;
+use crate::walk::WalkEvent;
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     if found.wants(&code::UNUSED) {
@@ -36,11 +36,13 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
     let mut used: SecondaryMap<ValueId, bool> = SecondaryMap::with_len(false, body.values.len());
     for step in view.layout.steps() {
         match step {
-            Step::Node(node) => body.nodes[node].inputs.iter().flatten().for_each(|&v| used[v] = true),
-            Step::Leave(graph) => {
+            WalkEvent::EnterNode(node) => {
+                body.nodes[node].inputs.iter().flatten().for_each(|&v| used[v] = true)
+            }
+            WalkEvent::LeaveGraph(graph) => {
                 body.graphs[graph].outputs.iter().filter_map(|p| p.value).for_each(|v| used[v] = true);
             }
-            Step::Enter(_) | Step::NodeEnd(_) => {}
+            WalkEvent::EnterGraph(_) | WalkEvent::LeaveNode(_) => {}
         }
     }
     // The training step may read any value of the main graph.
@@ -58,7 +60,7 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
     };
     for step in view.layout.steps() {
         match step {
-            Step::Enter(graph) if !is_public(graph) => {
+            WalkEvent::EnterGraph(graph) if !is_public(graph) => {
                 let g = &body.graphs[graph];
                 let is_input = |v: ValueId| matches!(body.values[v].def, ValueDef::Input(_));
                 if view.role == Role::Main && Some(graph) == body.root() {
@@ -92,11 +94,11 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                     }
                 }
             }
-            Step::Node(node) if !view.layout.owner(node).is_some_and(is_public) => {
+            WalkEvent::EnterNode(node) if !view.layout.owner(node).is_some_and(is_public) => {
                 let outputs = &body.nodes[node].outputs;
                 if !outputs.is_empty() && outputs.iter().flatten().all(|&v| !used[v]) {
                     let op = scene.model.text(body.nodes[node].op);
-                    let message = format!("nothing reads what this `{op}` computes");
+                    let message = format!("the outputs of this `{op}` are not used");
                     if is_named(node) {
                         unused(found, Entity::Node(id, node), message);
                     } else {
@@ -104,7 +106,10 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
                     }
                 }
             }
-            Step::Enter(_) | Step::Node(_) | Step::NodeEnd(_) | Step::Leave(_) => {}
+            WalkEvent::EnterGraph(_)
+            | WalkEvent::EnterNode(_)
+            | WalkEvent::LeaveNode(_)
+            | WalkEvent::LeaveGraph(_) => {}
         }
     }
 }
@@ -130,7 +135,7 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
     for (i, import) in model.header.opset_imports.iter().enumerate() {
         let domain = scene.domain(import.domain);
         if !domain.is_empty() && domains.get(domain).is_none() {
-            let message = format!("no node uses the imported domain `{}`", scene.text(domain));
+            let message = format!("imported domain `{}` is not used", scene.text(domain));
             removable(found, Entity::OpsetImport(index(i)), message, true);
         }
     }
@@ -141,7 +146,7 @@ fn imports_and_functions(scene: &Scene<'_>, found: &mut Findings) {
             function.overload.unwrap_or(Name::empty()),
         );
         if !called.contains(&key) {
-            let message = format!("nothing calls function `{}`", model.text(function.name));
+            let message = format!("function `{}` is not called", model.text(function.name));
             removable(found, Entity::Function(f), message, false);
         }
     }
@@ -204,11 +209,11 @@ fn hygiene(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>, graph: Grap
         }
     }
     if let Some((place, name)) = odd {
-        let message = format!("name `{}` is no identifier", scene.text(name));
+        let message = format!("name `{}` is not an identifier", scene.text(name));
         let mut diagnostic = Diagnostic::new(&code::NAME_HYGIENE, place, message);
         if others > 0 {
-            diagnostic = diagnostic
-                .label(format!("and so are {} of this graph", super::scene::count(others, "other name")));
+            diagnostic =
+                diagnostic.label(format!("and {} of this graph", super::scene::count(others, "other name")));
         }
         found.push(diagnostic);
     }
@@ -237,11 +242,11 @@ mod tests {
         });
         function(&mut model, "f", |d| d.graph("f", &["a"], &["b"], |d| d.node("Abs", &["a"], &["b"])));
         let expected = [
-            "W0211 no node uses the imported domain `l`",
+            "W0211 imported domain `l` is not used",
             "W0211 graph input `spare` is not used",
             "W0211 initializer `w` is not used",
-            "W0211 nothing reads what this `Abs` computes",
-            "W0211 nothing calls function `f`",
+            "W0211 the outputs of this `Abs` are not used",
+            "W0211 function `f` is not called",
         ];
         assert_eq!(lints(&model), expected);
     }
@@ -270,6 +275,9 @@ mod tests {
         });
         let name = model.names.intern("n");
         main(&mut model).nodes.values_mut().for_each(|n| n.name = Some(name));
-        assert_eq!(lints(&model), ["W0226 name `layer/0` is no identifier", "W0226 two nodes are named `n`"]);
+        assert_eq!(
+            lints(&model),
+            ["W0226 name `layer/0` is not an identifier", "W0226 two nodes are named `n`"]
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! Metadata: D01 keys are distinct, D02 and D03 keys and values of the model mean something.
 
-use super::layout::Step;
 use super::scene::{Findings, Scene, Seen, index};
 use crate::body::{Graph, Port};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::tensor::{Entry, TensorId};
+use crate::walk::WalkEvent;
 use foldhash::HashSet;
 
 /// The keys of MetadataProps.md that describe values denoted `IMAGE`, with their values; both in any case.
@@ -30,12 +30,12 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     for view in &scene.bodies {
         for step in view.layout.special() {
             match step {
-                Step::Enter(graph) => lists.graph(view.id, graph, &view.body.graphs[graph]),
-                Step::Node(node) => {
+                WalkEvent::EnterGraph(graph) => lists.graph(view.id, graph, &view.body.graphs[graph]),
+                WalkEvent::EnterNode(node) => {
                     let extra = view.body.nodes[node].extra();
                     lists.distinct(&extra.metadata, |_| Entity::Node(view.id, node));
                 }
-                Step::NodeEnd(_) | Step::Leave(_) => {}
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
     }
@@ -69,7 +69,7 @@ impl Lists<'_, '_> {
             let (here, first) = (place(i), place(first as usize));
             let mut diagnostic = Diagnostic::new(&code::METADATA_REPEATED, here, message);
             if first != here {
-                diagnostic = diagnostic.related(first, "first given here");
+                diagnostic = diagnostic.related(first, "the first one");
             }
             if is_same {
                 diagnostic = diagnostic.change("remove the second", vec![Change::Remove(here)], true);
@@ -104,7 +104,7 @@ fn of_model(scene: &Scene<'_>, found: &mut Findings) {
             let value = scene.model.text(entry.value);
             if !values.iter().any(|v| v.eq_ignore_ascii_case(value)) {
                 let help = found.suggest(value, values.len(), values.iter().copied());
-                let message = format!("`{value}` is no value of `{key}`");
+                let message = format!("invalid value `{value}` of `{key}`");
                 let all = || format!("use one of {}", values.join(", "));
                 found.push(
                     Diagnostic::new(&code::IMAGE_METADATA, place, message).help(help.unwrap_or_else(all)),
@@ -132,7 +132,7 @@ fn of_model(scene: &Scene<'_>, found: &mut Findings) {
     for (key, _) in IMAGE {
         if !metadata.iter().any(|e| scene.model.text(e.key).eq_ignore_ascii_case(key)) {
             let name = scene.model.text(port.name);
-            let message = format!("`{name}` is an image, and the model does not state `{key}`");
+            let message = format!("`{name}` is an image, but the model has no `{key}`");
             found.push(Diagnostic::new(&code::IMAGE_METADATA, place, message));
         }
     }
@@ -169,7 +169,7 @@ mod tests {
             entry(&mut model, "image.colorspacegamma", "srgb"),
             entry(&mut model, "mykey", "1"),
         ];
-        let expected = "W0323 `Purple` is no value of `Image.BitmapPixelFormat`";
+        let expected = "W0323 invalid value `Purple` of `Image.BitmapPixelFormat`";
         assert_eq!(findings(&model), [expected]);
         assert!(
             at_level(&model, Level::Strict).contains(&"W0322 metadata key `mykey` has no prefix".to_owned())

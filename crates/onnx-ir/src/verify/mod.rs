@@ -77,7 +77,7 @@ use scene::{Findings, Scene};
 /// What [`verify`] looks at.
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
-    /// Findings of codes above this level are left out.
+    /// Findings of codes above this level are omitted.
     pub level: Level,
     /// Whether to look at stored values where a rule is about them (ranges of narrow types, booleans, strings, sparse
     /// indices). Floats and wide integers are never looked at.

@@ -21,7 +21,7 @@ mod signature;
 /// use onnx_ir::{OperatorSet, Signatures, VerifyOptions, verify_operator_set};
 ///
 /// let found = verify_operator_set(&OperatorSet::new(), &Signatures::default(), &VerifyOptions::default());
-/// assert_eq!(found[0].message, "the set does not begin with the magic `ONNXOPSET`");
+/// assert_eq!(found[0].message, "operator set does not begin with the magic `ONNXOPSET`");
 /// ```
 pub fn verify_operator_set(
     set: &OperatorSet,
@@ -79,23 +79,23 @@ fn is_fine_in_set(scene: &Scene<'_>, set: &OperatorSet, known: &HashSet<Name>, f
 fn header_of_set(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet) {
     let mut fail = |place, message: String| found.push(Diagnostic::new(&code::OPSET_HEADER, place, message));
     if scene.model.text(set.magic) != OPSET_MAGIC {
-        fail(Entity::Header, format!("the set does not begin with the magic `{OPSET_MAGIC}`"));
+        fail(Entity::Header, format!("operator set does not begin with the magic `{OPSET_MAGIC}`"));
     }
     match scene.model.header.ir_version {
-        None => fail(Entity::Header, "the set does not state its `ir_version`".to_owned()),
+        None => fail(Entity::Header, "operator set has no `ir_version`".to_owned()),
         Some(version) if version < 1 => {
-            fail(Entity::IrVersion, format!("`ir_version` is {version}, the first version is 1"));
+            fail(Entity::IrVersion, format!("invalid `ir_version` {version}: the first version is 1"));
         }
         Some(version) if version > NEWEST_IR => {
-            let message = format!("`ir_version` is {version}, the newest that is known is {NEWEST_IR}");
+            let message = format!("unknown `ir_version` {version}: the newest known version is {NEWEST_IR}");
             fail(Entity::IrVersion, message);
         }
         Some(_) => {}
     }
     match set.opset_version {
-        None => fail(Entity::Header, "the set does not state its `opset_version`".to_owned()),
+        None => fail(Entity::Header, "operator set has no `opset_version`".to_owned()),
         Some(version) if version < 1 => {
-            fail(Entity::OpsetVersion, format!("`opset_version` is {version}, the first version is 1"));
+            fail(Entity::OpsetVersion, format!("invalid `opset_version` {version}: the first version is 1"));
         }
         Some(_) => {}
     }
@@ -115,25 +115,26 @@ fn operators(scene: &Scene<'_>, found: &mut Findings, set: &OperatorSet, signatu
         if let (Some(name), Some(since)) = (operator.name, operator.since_version) {
             let subject = subject(scene, operator);
             if let Some(newest) = set.opset_version.filter(|&newest| since > newest) {
-                let message = format!("`{subject}` came with version {since}, the set is version {newest}");
+                let message =
+                    format!("`{subject}` is of version {since}, but the operator set has version {newest}");
                 found.push(
                     Diagnostic::new(&code::OPERATOR_TOO_NEW, place, message)
-                        .related(Entity::OpsetVersion, "stated here"),
+                        .related(Entity::OpsetVersion, "the version of the operator set"),
                 );
             }
             let first = *firsts.entry((name, since)).or_insert(index(i));
             let other = *names.entry(name).or_insert(index(i));
             if first != index(i) {
-                let message = format!("the set has version {since} of `{subject}` twice");
+                let message = format!("version {since} of `{subject}` is defined twice");
                 found.push(
                     Diagnostic::new(&code::OPERATOR_REPEATED, place, message)
-                        .related(Entity::Operator(first), "first here"),
+                        .related(Entity::Operator(first), "the first one"),
                 );
             } else if other != index(i) {
-                let message = format!("the set has `{subject}` in several versions");
+                let message = format!("operator set has several versions of `{subject}`");
                 found.push(
                     Diagnostic::new(&code::OPERATOR_VERSIONS, place, message)
-                        .related(Entity::Operator(other), "first here"),
+                        .related(Entity::Operator(other), "the first one"),
                 );
             }
         }
@@ -155,14 +156,14 @@ fn fields(scene: &Scene<'_>, found: &mut Findings, operator: &Operator, place: E
         fail("operator without a name".to_owned());
     }
     match operator.since_version {
-        None => fail(format!("`{subject}` does not state its `since_version`")),
+        None => fail(format!("`{subject}` has no `since_version`")),
         Some(since) if since < 1 => {
-            fail(format!("`since_version` of `{subject}` is {since}, the first version is 1"));
+            fail(format!("invalid `since_version` {since} of `{subject}`: the first version is 1"));
         }
         Some(_) => {}
     }
     if let Some(status) = operator.status.filter(|status| status.name().is_none()) {
-        fail(format!("the status of `{subject}` is {}, which does not exist", status.0));
+        fail(format!("`{subject}` has the unknown status {}", status.0));
     }
     for (string, what) in [(operator.name, "name of an operator"), (operator.doc, "documentation")] {
         if string.is_some_and(|name| !scene.model.names.is_utf8(name)) {
@@ -184,7 +185,7 @@ fn defined(scene: &Scene<'_>, found: &mut Findings, signatures: &Signatures, def
         let place = Entity::Function(f);
         let name = scene.model.text(function.name);
         let Some(&i) = of.get(&f) else {
-            let message = format!("function `{name}` defines no operator of the set");
+            let message = format!("function `{name}` does not define an operator of the set");
             found.push(Diagnostic::new(&code::FUNCTION_OF_NO_OPERATOR, place, message));
             continue;
         };
@@ -209,9 +210,9 @@ mod tests {
         let found = verify_operator_set(&OperatorSet::new(), &Signatures::default(), &options);
         let messages: Vec<_> = found.iter().map(|d| d.message.as_str()).collect();
         let expected = [
-            "the set does not begin with the magic `ONNXOPSET`",
-            "the set does not state its `ir_version`",
-            "the set does not state its `opset_version`",
+            "operator set does not begin with the magic `ONNXOPSET`",
+            "operator set has no `ir_version`",
+            "operator set has no `opset_version`",
         ];
         assert_eq!(messages, expected);
     }

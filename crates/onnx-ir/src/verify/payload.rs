@@ -4,7 +4,7 @@
 use super::scene::{Findings, Scene};
 use super::tensors::At;
 use crate::diag::{Code, Diagnostic, code};
-use crate::tensor::{Field, Payload};
+use crate::tensor::{Field, Payload, first_out_of_range};
 use crate::types::ElemType;
 
 /// Reports the first value of a tensor that is out of range; whether there is none.
@@ -22,10 +22,8 @@ pub(super) fn check(
             strings.iter().enumerate().find_map(|(i, s)| string(i, s, subject))
         }
         Payload::Strings(_) => None,
-        Payload::Entries { field, bytes } => padding(elem, elements, *field, bytes, subject).or_else(|| {
-            let range = range(elem, *field).filter(|_| scene.options.payloads)?;
-            out_of_range(elem, *field, bytes, range, subject)
-        }),
+        Payload::Entries { field, bytes } => padding(elem, elements, *field, bytes, subject)
+            .or_else(|| scene.options.payloads.then(|| out_of_range(elem, *field, bytes, subject))?),
     };
     let Some((code, message)) = problem else { return true };
     found.push(Diagnostic::new(code, at.place, message));
@@ -47,55 +45,12 @@ fn string(i: usize, bytes: &[u8], subject: &dyn Fn() -> String) -> Option<Proble
     Some((&code::STRING_DATA_NOT_UTF8, format!("element {i} of {} {what}", subject())))
 }
 
-/// What an entry of a field may be for an element type; `None` where every entry is fine.
-fn range(elem: ElemType, field: Field) -> Option<(i64, i64)> {
-    use ElemType as E;
-    match (field, elem) {
-        (Field::Raw | Field::Int32, E::BOOL) => Some((0, 1)),
-        (Field::Int32, E::INT8) => Some((i8::MIN.into(), i8::MAX.into())),
-        (Field::Int32, E::INT16) => Some((i16::MIN.into(), i16::MAX.into())),
-        (Field::Int32, E::INT32) => None,
-        // Float6 keeps one element in an entry, the other narrow types whole bytes.
-        (Field::Int32, _) => match elem.bits()? {
-            6 => Some((0, 63)),
-            16 => Some((0, u16::MAX.into())),
-            2 | 4 | 8 => Some((0, u8::MAX.into())),
-            _ => None,
-        },
-        (Field::Uint64, E::UINT32) => Some((0, u32::MAX.into())),
-        (Field::Raw | Field::Float | Field::Int64 | Field::Double | Field::Uint64 | Field::String, _) => None,
-    }
-}
-
-fn out_of_range(
-    elem: ElemType,
-    field: Field,
-    bytes: &[u8],
-    range: (i64, i64),
-    subject: &dyn Fn() -> String,
-) -> Option<Problem> {
-    let (low, high) = range;
-    let fits = |n: i64| low <= n && n <= high;
-    let little = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b));
-    // The entries are little-endian whatever the machine is.
-    let first = match field {
-        Field::Raw => bytes.iter().position(|&b| !fits(b.into())).map(|i| (i, bytes[i].to_string())),
-        Field::Int32 => bytes.chunks_exact(4).enumerate().find_map(|(i, c)| {
-            let entry = little(c) as u32 as i32;
-            (!fits(entry.into())).then(|| (i, entry.to_string()))
-        }),
-        Field::Uint64 => bytes.chunks_exact(8).enumerate().find_map(|(i, c)| {
-            let entry = little(c);
-            (!i64::try_from(entry).is_ok_and(fits)).then(|| (i, entry.to_string()))
-        }),
-        Field::Float | Field::Int64 | Field::Double | Field::String => None,
-    };
-    let (i, entry) = first?;
-    let bits = elem.bits();
-    let code = if bits == Some(6) { &code::FLOAT6_PACKING } else { &code::VALUE_RANGE };
+fn out_of_range(elem: ElemType, field: Field, bytes: &[u8], subject: &dyn Fn() -> String) -> Option<Problem> {
+    let (i, entry) = first_out_of_range(elem, field, bytes)?;
+    let code = if elem.bits() == Some(6) { &code::FLOAT6_PACKING } else { &code::VALUE_RANGE };
     let what = if field == Field::Raw { "byte" } else { "value" };
     let name = elem.name().unwrap_or("unknown");
-    Some((code, format!("{what} {i} of {} is {entry}, which is no `{name}`", subject())))
+    Some((code, format!("{what} {i} of {} is {entry}, which does not fit `{name}`", subject())))
 }
 
 /// Bits beyond the last element, which should be zero.
@@ -177,14 +132,14 @@ mod tests {
         ] {
             assert_eq!(values(elem, 1, Payload::int32s(vec![good])), None);
             let name = elem.name().expect("a known type");
-            let expected = format!("E0509 value 1 of `w` is {bad}, which is no `{name}`");
+            let expected = format!("E0509 value 1 of `w` is {bad}, which does not fit `{name}`");
             assert_eq!(values(elem, 2, Payload::int32s(vec![good, bad])), Some(expected));
         }
         assert_eq!(values(E::INT32, 1, Payload::int32s(vec![i32::MIN])), None);
-        let expected = "E0509 value 0 of `w` is 4294967296, which is no `uint32`";
+        let expected = "E0509 value 0 of `w` is 4294967296, which does not fit `uint32`";
         assert_eq!(values(E::UINT32, 1, Payload::uint64s(vec![1 << 32])).as_deref(), Some(expected));
         assert_eq!(values(E::UINT64, 1, Payload::uint64s(vec![u64::MAX])), None);
-        let expected = "E0509 byte 1 of `w` is 7, which is no `bool`";
+        let expected = "E0509 byte 1 of `w` is 7, which does not fit `bool`";
         assert_eq!(values(E::BOOL, 2, raw(&[1, 7])).as_deref(), Some(expected));
     }
 
@@ -203,7 +158,7 @@ mod tests {
         let expected = "E0508 bits after the last element of `w` are not zero";
         assert_eq!(values(ElemType::FLOAT6E2M3, 1, raw(&[0x3f])), None);
         assert_eq!(values(ElemType::FLOAT6E2M3, 1, raw(&[0x40])).as_deref(), Some(expected));
-        let expected = "E0508 value 0 of `w` is 64, which is no `float6e3m2`";
+        let expected = "E0508 value 0 of `w` is 64, which does not fit `float6e3m2`";
         assert_eq!(values(ElemType::FLOAT6E3M2, 1, Payload::int32s(vec![64])).as_deref(), Some(expected));
     }
 

@@ -50,9 +50,9 @@ fn annotations(
         let name = annotation.tensor_name.unwrap_or(Name::empty());
         let text = scene.text(name);
         if name.is_empty() {
-            found.push(new("annotation names no tensor".to_owned()));
+            found.push(new("quantization annotation has no tensor name".to_owned()));
         } else if names.get(name).is_none() {
-            found.push(new(format!("annotated tensor `{text}` is no value of the graph")));
+            found.push(new(format!("annotated tensor `{text}` is not a value of the graph")));
         } else if let Some(first) = seen.first(name, index(i)) {
             found.push(
                 new(format!("tensor `{text}` is annotated twice")).related(at(first), "the first annotation"),
@@ -70,7 +70,7 @@ fn annotations(
             }
             if entry.value.is_none_or(|v| names.get(v).is_none()) {
                 found.push(new(format!(
-                    "`{key}` of `{text}` names `{value}`, which is no value of the graph"
+                    "`{key}` of `{text}` is `{value}`, which is not a value of the graph"
                 )));
             }
         }
@@ -99,10 +99,13 @@ mod tests {
     #[test]
     fn annotations_name_values_of_the_graph_once() {
         assert_eq!(annotated(&[("x", &[("SCALE_TENSOR", "y")]), ("y", &[])]), [""; 0]);
-        assert_eq!(annotated(&[("ghost", &[])]), ["E0231 annotated tensor `ghost` is no value of the graph"]);
-        assert_eq!(annotated(&[("", &[])]), ["E0231 annotation names no tensor"]);
+        assert_eq!(
+            annotated(&[("ghost", &[])]),
+            ["E0231 annotated tensor `ghost` is not a value of the graph"]
+        );
+        assert_eq!(annotated(&[("", &[])]), ["E0231 quantization annotation has no tensor name"]);
         assert_eq!(annotated(&[("x", &[]), ("x", &[])]), ["E0231 tensor `x` is annotated twice"]);
-        let expected = ["E0231 `SCALE_TENSOR` of `x` names `ghost`, which is no value of the graph"];
+        let expected = ["E0231 `SCALE_TENSOR` of `x` is `ghost`, which is not a value of the graph"];
         assert_eq!(annotated(&[("x", &[("SCALE_TENSOR", "ghost")])]), expected);
         let expected = ["E0231 annotation of `x` has `SCALE_TENSOR` twice"];
         assert_eq!(annotated(&[("x", &[("SCALE_TENSOR", "y"), ("SCALE_TENSOR", "y")])]), expected);

@@ -54,7 +54,7 @@ fn parts(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTen
     let Some(indices) = sparse.indices.map(|t| &at.body.tensors[t]) else {
         if stored > 0 {
             let n = count(stored.unsigned_abs(), "value");
-            fail(&code::SPARSE_INDICES_FORM, format!("{subject} has {n} and no indices"));
+            fail(&code::SPARSE_INDICES_FORM, format!("{subject} has {n}, but no indices"));
         }
         return;
     };
@@ -67,7 +67,7 @@ fn parts(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTen
     let Some(width) = width else {
         let text = tensor_text(&scene.model.names, indices);
         let message = format!(
-            "indices of {subject} are `{text}`, but {} of rank {rank} take `int64[{stored}]` or `int64[{stored},{rank}]`",
+            "indices of {subject} are `{text}`, but {} of rank {rank} need `int64[{stored}]` or `int64[{stored},{rank}]`",
             count(stored.unsigned_abs(), "value"),
         );
         return fail(&code::SPARSE_INDICES_FORM, message);
@@ -96,11 +96,11 @@ fn order(indices: &Tensor, width: usize, limits: &[i64], subject: &str) -> Optio
         row.clear();
         row.extend(chunk.chunks_exact(8).map(entry));
         if row.iter().zip(limits).any(|(n, limit)| !(0..*limit).contains(n)) {
-            return Some(format!("index {i} of {subject} is {}, which is outside of its shape", show(&row)));
+            return Some(format!("index {i} of {subject} is {}, which is out of range", show(&row)));
         }
         if i > 0 && row <= before {
             return Some(format!(
-                "index {i} of {subject} is {}, which is not above {} before it",
+                "index {i} of {subject} is {}, which is not greater than the one before, {}",
                 show(&row),
                 show(&before)
             ));
@@ -162,24 +162,24 @@ mod tests {
         assert_eq!(sparse(&[2, 2], (&[2], 2), Some((I64, &[2, 2], vec![0, 1, 1, 0]))), [""; 0]);
         assert_eq!(sparse(&[2, 2], (&[2], 2), Some((I64, &[2], vec![0, 3]))), [""; 0]);
         assert_eq!(sparse(&[4], (&[0], 0), None), [""; 0]);
-        let expected = ["E0524 index 1 of `w` is 4, which is outside of its shape"];
+        let expected = ["E0524 index 1 of `w` is 4, which is out of range"];
         assert_eq!(sparse(&[4], (&[2], 2), Some((I64, &[2], vec![0, 4]))), expected);
-        let expected = ["E0524 index 0 of `w` is (0, 2), which is outside of its shape"];
+        let expected = ["E0524 index 0 of `w` is (0, 2), which is out of range"];
         assert_eq!(sparse(&[2, 2], (&[1], 1), Some((I64, &[1, 2], vec![0, 2]))), expected);
-        let expected = ["E0524 index 1 of `w` is 1, which is not above 2 before it"];
+        let expected = ["E0524 index 1 of `w` is 1, which is not greater than the one before, 2"];
         assert_eq!(sparse(&[4], (&[2], 2), Some((I64, &[2], vec![2, 1]))), expected);
-        let expected = ["E0524 index 1 of `w` is 1, which is not above 1 before it"];
+        let expected = ["E0524 index 1 of `w` is 1, which is not greater than the one before, 1"];
         assert_eq!(sparse(&[4], (&[2], 2), Some((I64, &[2], vec![1, 1]))), expected);
     }
 
     #[test]
     fn indices_have_one_of_two_forms() {
         let expected =
-            ["E0523 indices of `w` are `int32[1]`, but 1 value of rank 1 take `int64[1]` or `int64[1,1]`"];
+            ["E0523 indices of `w` are `int32[1]`, but 1 value of rank 1 need `int64[1]` or `int64[1,1]`"];
         assert_eq!(sparse(&[4], (&[1], 1), Some((ElemType::INT32, &[1], vec![0]))), expected);
         assert_eq!(sparse(&[4], (&[1], 1), Some((I64, &[2], vec![0, 1]))).len(), 1);
         assert_eq!(sparse(&[2, 2], (&[1], 1), Some((I64, &[1, 1], vec![0]))).len(), 1);
-        assert_eq!(sparse(&[4], (&[1], 1), None), ["E0523 `w` has 1 value and no indices"]);
+        assert_eq!(sparse(&[4], (&[1], 1), None), ["E0523 `w` has 1 value, but no indices"]);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! searched for the place where the string is used first.
 
 use super::scene::{Findings, Scene, Seen, index};
-use crate::body::{Attr, Body, Graph, Node, Port};
+use crate::attr::Attr;
+use crate::body::{Body, Graph, Node, Port};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::names::Name;
 use crate::tensor::{Entry, Tensor};
+use crate::walk::WalkEvent;
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     if scene.model.names.all_utf8() {
@@ -19,9 +21,9 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     for view in &scene.bodies {
         for step in view.layout.steps() {
             match step {
-                super::layout::Step::Enter(graph) => search.graph(view.id, graph, view.body),
-                super::layout::Step::Node(node) => search.node(view.id, node, view.body),
-                super::layout::Step::NodeEnd(_) | super::layout::Step::Leave(_) => {}
+                WalkEvent::EnterGraph(graph) => search.graph(view.id, graph, view.body),
+                WalkEvent::EnterNode(node) => search.node(view.id, node, view.body),
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
     }

@@ -2,15 +2,16 @@
 //!
 //! [`visit`] finds every tensor of a model with the place that a finding points at.
 
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, count, index};
 use super::{external, payload, sparse};
-use crate::body::{Attr, AttrValue, Body};
+use crate::attr::{Attr, AttrValue};
+use crate::body::Body;
 use crate::diag::{Diagnostic, Entity, code};
 use crate::names::Name;
 use crate::show::tensor_text;
 use crate::tensor::{Field, Payload, SparseTensor, Tensor, TensorId};
 use crate::types::ElemType;
+use crate::walk::WalkEvent;
 
 /// A tensor of either kind.
 #[derive(Clone, Copy)]
@@ -96,7 +97,7 @@ pub(super) fn visit<'m>(scene: &Scene<'m>, mut look: impl FnMut(At<'m>, Stored<'
         }
         for step in view.layout.special() {
             match step {
-                Step::Enter(graph) => {
+                WalkEvent::EnterGraph(graph) => {
                     let g = &body.graphs[graph];
                     for (i, init) in g.initializers.iter().enumerate() {
                         let place = Entity::Initializer(view.id, graph, index(i));
@@ -107,13 +108,13 @@ pub(super) fn visit<'m>(scene: &Scene<'m>, mut look: impl FnMut(At<'m>, Stored<'
                         look(At { body, place, attribute: None }, Stored::Sparse(&init.tensor));
                     }
                 }
-                Step::Node(node) => {
+                WalkEvent::EnterNode(node) => {
                     for (i, attr) in body.nodes[node].attrs.iter().enumerate() {
                         let place = Entity::Attr(view.id, node, index(i));
                         stored(attr).for_each(|s| look(At { body, place, attribute: attr.name }, s));
                     }
                 }
-                Step::NodeEnd(_) | Step::Leave(_) => {}
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
     }
@@ -146,10 +147,7 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
             return fail(&code::DATA_TYPE, format!("{subject} has no element type", subject = subject()));
         }
         Some(elem) if elem.name().is_none() => {
-            return fail(
-                &code::DATA_TYPE,
-                format!("{} has element type {}, which does not exist", subject(), elem.0),
-            );
+            return fail(&code::DATA_TYPE, format!("{} has the unknown element type {}", subject(), elem.0));
         }
         Some(elem) => elem,
     };
@@ -216,7 +214,7 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
     if (field != Field::Raw && Some(field) != typed) || (field == Field::Raw && elem == ElemType::STRING) {
         let right = typed.map_or("raw_data", Field::name);
         let message = format!(
-            "{subject} of type `{text}` has its values in `{}`, not in `{right}`",
+            "{subject} of type `{text}` has its values in `{}`: expected them in `{right}`",
             field.name(),
             subject = subject(),
             text = text()
@@ -263,7 +261,7 @@ fn size(
         false => &code::PAYLOAD_LONG,
     };
     let what = if field == Field::Raw { "byte" } else { "value" };
-    let (have, takes) = (count(have, what), if packed { "packs into" } else { "takes" });
+    let (have, takes) = (count(have, what), if packed { "packs them into" } else { "needs" });
     Some((code, format!("{} has {have}, but `{}` {takes} {need}", subject(), text())))
 }
 
@@ -314,7 +312,7 @@ mod tests {
     fn element_types_exist() {
         assert_eq!(tensor(FLOAT, &[1], [Payload::floats(vec![1.0])]), [""; 0]);
         assert_eq!(tensor(0, &[1], [raw(b"0000")]), ["E0501 `w` has no element type"]);
-        assert_eq!(tensor(99, &[1], [raw(b"0000")]), ["E0501 `w` has element type 99, which does not exist"]);
+        assert_eq!(tensor(99, &[1], [raw(b"0000")]), ["E0501 `w` has the unknown element type 99"]);
         assert_eq!(edited(1, &[1], [], |t| t.elem = None), ["E0501 `w` has no element type"]);
     }
 
@@ -349,32 +347,35 @@ mod tests {
 
     #[test]
     fn the_field_is_the_one_for_the_type() {
-        let expected = ["E0504 `w` of type `int32[1]` has its values in `float_data`, not in `int32_data`"];
+        let expected =
+            ["E0504 `w` of type `int32[1]` has its values in `float_data`: expected them in `int32_data`"];
         assert_eq!(tensor(ElemType::INT32.0, &[1], [Payload::floats(vec![1.0])]), expected);
-        let expected = ["E0504 `w` of type `string[1]` has its values in `raw_data`, not in `string_data`"];
+        let expected =
+            ["E0504 `w` of type `string[1]` has its values in `raw_data`: expected them in `string_data`"];
         assert_eq!(tensor(ElemType::STRING.0, &[1], [raw(b"abcd")]), expected);
-        let expected = ["E0504 `w` of type `uint32[1]` has its values in `int32_data`, not in `uint64_data`"];
+        let expected =
+            ["E0504 `w` of type `uint32[1]` has its values in `int32_data`: expected them in `uint64_data`"];
         assert_eq!(tensor(ElemType::UINT32.0, &[1], [Payload::int32s(vec![1])]), expected);
     }
 
     #[test]
     fn sizes_are_exact() {
-        assert_eq!(tensor(FLOAT, &[2], [raw(b"1234567")]), ["E0505 `w` has 7 bytes, but `float[2]` takes 8"]);
+        assert_eq!(tensor(FLOAT, &[2], [raw(b"1234567")]), ["E0505 `w` has 7 bytes, but `float[2]` needs 8"]);
         assert_eq!(
             tensor(FLOAT, &[1], [raw(b"12345678")]),
-            ["E0506 `w` has 8 bytes, but `float[1]` takes 4"]
+            ["E0506 `w` has 8 bytes, but `float[1]` needs 4"]
         );
         let complex = Payload::floats(vec![0.0; 5]);
-        let expected = ["E0505 `w` has 5 values, but `complex64[3]` takes 6"];
+        let expected = ["E0505 `w` has 5 values, but `complex64[3]` needs 6"];
         assert_eq!(tensor(ElemType::COMPLEX64.0, &[3], [complex]), expected);
         assert_eq!(
             tensor(ElemType::INT4.0, &[3], [raw(b"1")]),
-            ["E0505 `w` has 1 byte, but `int4[3]` takes 2"]
+            ["E0505 `w` has 1 byte, but `int4[3]` needs 2"]
         );
         assert_eq!(tensor(ElemType::INT4.0, &[3], [Payload::int32s(vec![1, 2])]), [""; 0]);
-        let expected = ["E0507 `w` has 3 values, but `int4[3]` packs into 2"];
+        let expected = ["E0507 `w` has 3 values, but `int4[3]` packs them into 2"];
         assert_eq!(tensor(ElemType::INT4.0, &[3], [Payload::int32s(vec![1, 2, 3])]), expected);
-        let expected = ["E0507 `w` has 1 value, but `uint2[16]` packs into 4"];
+        let expected = ["E0507 `w` has 1 value, but `uint2[16]` packs them into 4"];
         assert_eq!(tensor(ElemType::UINT2.0, &[16], [Payload::int32s(vec![1])]), expected);
     }
 

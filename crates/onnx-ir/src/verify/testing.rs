@@ -1,7 +1,8 @@
 //! Short ways to make models for the unit tests of the chapters.
 
 use super::{Level, VerifyOptions, verify};
-use crate::body::{Attr, AttrType, AttrValue, NodeId};
+use crate::attr::{Attr, AttrType, AttrValue};
+use crate::body::NodeId;
 use crate::entity::PrimaryMap;
 use crate::model::{Function, FunctionId, Model, OpsetImport};
 use crate::tensor::{Payload, Tensor};

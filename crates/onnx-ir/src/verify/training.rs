@@ -56,14 +56,15 @@ fn initialization_graph(
     let code = &code::TRAINING_INITIALIZATION;
     match view.and_then(|v| v.body.root().map(|root| (v, root))) {
         None if !training.initialization_bindings.is_empty() => {
-            let message = "training has initialization bindings and no graph for them";
+            let message = "training has initialization bindings, but no initialization graph";
             found.push(Diagnostic::new(code, Entity::Training(i), message));
         }
         None => {}
         Some((view, root)) => {
             if let Some(port) = view.body.graphs[root].inputs.first() {
                 let name = scene.model.text(port.name);
-                let message = format!("graph that initializes a training has the input `{name}`");
+                let message =
+                    format!("initialization graph of a training must not have inputs, but has `{name}`");
                 found.push(Diagnostic::new(code, Entity::Input(view.id, root, 0), message));
             }
         }
@@ -115,17 +116,20 @@ impl<'m> Bindings<'_, 'm> {
                 let message = format!("`{state}` is assigned twice by a training");
                 let mut diagnostic = Diagnostic::new(code, Entity::Training(self.i), message);
                 if first != self.i {
-                    diagnostic = diagnostic.related(Entity::Training(first), "first assigned here");
+                    diagnostic = diagnostic.related(Entity::Training(first), "the first assignment");
                 }
                 self.found.push(diagnostic);
                 continue;
             }
             let tensor = self.states[key];
             if tensor.is_none() {
-                self.push(code, format!("training assigns to `{state}`, which is no initializer"));
+                self.push(code, format!("training assigns to `{state}`, which is not an initializer"));
             }
             let Some(port) = entry.value.and_then(|v| results[v]) else {
-                self.push(code, format!("training assigns `{value}` to `{state}`, which is no graph output"));
+                self.push(
+                    code,
+                    format!("training assigns `{value}` to `{state}`, but `{value}` is not a graph output"),
+                );
                 continue;
             };
             if let Some(tensor) = tensor {
@@ -198,9 +202,9 @@ mod tests {
         assert_eq!(findings(&updates(&[("w", "y")])), [""; 0]);
         let expected = ["E0901 `w` is assigned twice by a training"];
         assert_eq!(findings(&updates(&[("w", "w2"), ("w", "w2")])), expected);
-        let expected = ["E0901 training assigns to `ghost`, which is no initializer"];
+        let expected = ["E0901 training assigns to `ghost`, which is not an initializer"];
         assert_eq!(findings(&updates(&[("ghost", "w2")])), expected);
-        let expected = ["E0901 training assigns `ghost` to `w`, which is no graph output"];
+        let expected = ["E0901 training assigns `ghost` to `w`, but `ghost` is not a graph output"];
         assert_eq!(findings(&updates(&[("w", "ghost")])), expected);
     }
 
@@ -220,10 +224,13 @@ mod tests {
     fn the_initialization_makes_values_from_nothing() {
         let mut model = updates(&[]);
         model.training[0].initialization_bindings = entries(&mut model, &[("w", "w0")]);
-        assert_eq!(findings(&model), ["E0902 training has initialization bindings and no graph for them"]);
+        assert_eq!(
+            findings(&model),
+            ["E0902 training has initialization bindings, but no initialization graph"]
+        );
         for (inputs, expected) in [
             (&[][..], &[][..]),
-            (&["seed"], &["E0902 graph that initializes a training has the input `seed`"]),
+            (&["seed"], &["E0902 initialization graph of a training must not have inputs, but has `seed`"]),
         ] {
             let graph = body(&mut model, |d| {
                 d.graph("init", inputs, &["w0"], |d| d.node("Constant", &[], &["w0"]));

@@ -3,14 +3,15 @@
 //! Types are interned, so each is judged once, with all that it is made of; its uses only look the verdict up.
 
 use super::formula::is_formula;
-use super::layout::Step;
 use super::scene::{Findings, Role, Scene, Seen, View, count, index};
-use crate::body::{Attr, AttrValue, GraphId, Port};
+use crate::attr::{Attr, AttrValue};
+use crate::body::{GraphId, Port};
 use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::entity::EntityId;
 use crate::names::Name;
 use crate::show::type_text;
 use crate::types::{DimValue, ElemType, TensorType, Type, TypeId, TypeKind, Types};
+use crate::walk::WalkEvent;
 use std::fmt;
 
 /// TypeDenotation.md.
@@ -96,7 +97,7 @@ struct Verdict {
 fn elem_problem(elem: Option<ElemType>) -> Option<Problem> {
     let (text, unset) = match elem {
         None | Some(ElemType::UNDEFINED) => ("has no element type", true),
-        Some(elem) if elem.name().is_none() => ("has an element type that does not exist", false),
+        Some(elem) if elem.name().is_none() => ("has an unknown element type", false),
         Some(_) => return None,
     };
     Some(Problem { code: &code::ELEM_TYPE_INVALID, text, unset })
@@ -106,7 +107,7 @@ fn own_problem(scene: &Scene<'_>, ty: &Type) -> Option<Problem> {
     let problem = |code, text| Some(Problem { code, text, unset: false });
     match &ty.kind {
         TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => elem_problem(tensor.elem),
-        TypeKind::Unset => problem(&code::TYPE_INCOMPLETE, "states no kind"),
+        TypeKind::Unset => problem(&code::TYPE_INCOMPLETE, "has no kind"),
         TypeKind::Sequence(None) => problem(&code::TYPE_INCOMPLETE, "has a sequence without element type"),
         TypeKind::Optional(None) => problem(&code::TYPE_INCOMPLETE, "has an optional without element type"),
         TypeKind::Map { key: None | Some(ElemType::UNDEFINED), .. } => {
@@ -114,7 +115,7 @@ fn own_problem(scene: &Scene<'_>, ty: &Type) -> Option<Problem> {
         }
         TypeKind::Map { value: None, .. } => problem(&code::TYPE_INCOMPLETE, "has a map without value type"),
         TypeKind::Map { key: Some(key), .. } if !key.is_integer() && *key != ElemType::STRING => {
-            problem(&code::MAP_KEY_TYPE, "has keys that are neither integers nor strings")
+            problem(&code::MAP_KEY_TYPE, "has a key type that is neither an integer type nor string")
         }
         TypeKind::Opaque { name, .. } if name.is_none_or(Name::is_empty) => {
             problem(&code::TYPE_INCOMPLETE, "has an opaque type without a name")
@@ -192,10 +193,10 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
         let mut unset = First::default();
         for step in view.layout.special() {
             match step {
-                Step::Enter(graph) => {
+                WalkEvent::EnterGraph(graph) => {
                     of_graph(scene, found, view, graph, &verdicts, &mut denotations, &mut unset);
                 }
-                Step::Node(node) => {
+                WalkEvent::EnterNode(node) => {
                     for (i, attr) in view.body.nodes[node].attrs.iter().enumerate() {
                         let place = Entity::Attr(view.id, node, index(i));
                         for ty in of_attribute(attr) {
@@ -206,7 +207,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
                         }
                     }
                 }
-                Step::NodeEnd(_) | Step::Leave(_) => {}
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
         unset.report(found);
@@ -242,9 +243,9 @@ fn of_graph(
         let verdict = &verdicts[ty.index()];
         let name = scene.model.text(port.name);
         if !public && scene.model.types[ty].kind == TypeKind::Unset {
-            // Exporters write empty types where a type may be left out.
+            // Exporters write empty types where a type may be omitted.
             unset.add(|| {
-                let message = format!("type of `{name}` states no kind");
+                let message = format!("type of `{name}` has no kind");
                 Diagnostic::new(&code::TYPE_UNSET, place, message)
             });
         } else if !(public && unranked(scene, found, port, ty, place)) {
@@ -284,7 +285,7 @@ fn unranked(scene: &Scene<'_>, found: &mut Findings, port: &Port, ty: TypeId, pl
     let message = format!("`{name}` of type `{}` has {missing}", type_text(scene.model, ty));
     let mut diagnostic = Diagnostic::new(&code::IO_SHAPE_MISSING, place, message);
     if tensor.elem.is_some() {
-        diagnostic = diagnostic.help("state how many dimensions there are, with `?` for those unknown");
+        diagnostic = diagnostic.help("declare the rank: write `?` for unknown dimensions");
     }
     found.push(diagnostic);
     true
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(kind(tensor(None, Some(vec![]))), ["E0702 `x` of type `?` has no element type"]);
         assert_eq!(
             kind(tensor(Some(ElemType(99)), Some(vec![]))),
-            ["E0703 type `99` of `x` has an element type that does not exist"]
+            ["E0703 type `99` of `x` has an unknown element type"]
         );
     }
 
@@ -383,7 +384,9 @@ mod tests {
         assert_eq!(input(map(None)), ["E0704 type `map(?, float)` of `x` has a map without key type"]);
         assert_eq!(
             input(map(Some(ElemType::FLOAT))),
-            ["E0705 type `map(float, float)` of `x` has keys that are neither integers nor strings"]
+            [
+                "E0705 type `map(float, float)` of `x` has a key type that is neither an integer type nor string"
+            ]
         );
         let optional = |m: &mut Model| {
             let float = m.types.tensor(ElemType::FLOAT, []);

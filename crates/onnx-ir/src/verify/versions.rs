@@ -2,12 +2,12 @@
 //!
 //! The mistake is the IR version, so each type or field is reported once, at its first use.
 
-use super::layout::Step;
 use super::scene::{Findings, Scene, index};
 use super::{tensors, types};
 use crate::body::{Graph, Node};
 use crate::diag::{Code, Diagnostic, Entity, code};
 use crate::types::{ElemType, TypeId, TypeKind};
+use crate::walk::WalkEvent;
 use std::collections::BTreeSet;
 
 /// The IR version that brought an element type: onnx.proto, Version.
@@ -46,9 +46,9 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     for view in &scene.bodies {
         for step in view.layout.special() {
             match step {
-                Step::Enter(graph) => v.graph(view, graph),
-                Step::Node(node) => v.node(view, node),
-                Step::NodeEnd(_) | Step::Leave(_) => {}
+                WalkEvent::EnterGraph(graph) => v.graph(view, graph),
+                WalkEvent::EnterNode(node) => v.node(view, node),
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
             }
         }
     }
@@ -80,10 +80,10 @@ impl Versions<'_, '_> {
 
     fn push(&mut self, code: &'static Code, since: i64, what: &str, place: Entity) {
         let message =
-            format!("{what} came with IR version {since}, the model states {}", self.scene.ir_version);
+            format!("IR version {since} is required for {what}, but the model has {}", self.scene.ir_version);
         self.found.push(
             Diagnostic::new(code, place, message)
-                .related(Entity::IrVersion, "stated here")
+                .related(Entity::IrVersion, "the IR version")
                 .help(format!("set `ir_version` to {since} or later")),
         );
     }
@@ -208,7 +208,8 @@ impl Versions<'_, '_> {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::body::{AttrValue, QuantizationAnnotation};
+    use crate::attr::AttrValue;
+    use crate::body::QuantizationAnnotation;
     use crate::model::DeviceConfiguration;
     use crate::tensor::{Entry, SparseTensor, Tensor};
     use crate::{Model, TrainingInfo};
@@ -230,7 +231,7 @@ mod tests {
                 });
             })
         };
-        let expected = ["E0333 `int4` came with IR version 10, the model states 9"];
+        let expected = ["E0333 IR version 10 is required for `int4`, but the model has 9"];
         assert_eq!(old(model(ElemType::INT4), 9, 19), expected);
         assert_eq!(old(model(ElemType::INT4), 10, 21), [""; 0]);
         assert_eq!(old(model(ElemType::BFLOAT16), 3, 8).len(), 1);
@@ -250,12 +251,12 @@ mod tests {
         let optional = |t| TypeKind::Optional(Some(t));
         assert_eq!(
             old(model(optional), 7, 12),
-            ["W0334 optional type came with IR version 8, the model states 7"]
+            ["W0334 IR version 8 is required for optional type, but the model has 7"]
         );
         let sequence = |t| TypeKind::Sequence(Some(t));
         assert_eq!(
             old(model(sequence), 5, 10),
-            ["W0334 sequence type came with IR version 6, the model states 5"]
+            ["W0334 IR version 6 is required for sequence type, but the model has 5"]
         );
         let mut with_ml = model(sequence);
         with_ml.header.opset_imports[1].domain = Some(with_ml.names.intern("ai.onnx.ml"));
@@ -269,12 +270,15 @@ mod tests {
             function(&mut model, "f", |d| d.graph("f", &["a"], &["b"], |d| d.node("Abs", &["a"], &["b"])));
         let opset = |model: &mut Model, v| model.functions[f].opset_imports[0].version = Some(v);
         opset(&mut model, 12);
-        assert_eq!(old(model.clone(), 7, 12), ["W0335 functions came with IR version 8, the model states 7"]);
+        assert_eq!(
+            old(model.clone(), 7, 12),
+            ["W0335 IR version 8 is required for functions, but the model has 7"]
+        );
         let name = model.names.intern("alpha");
         model.functions[f].attribute_defaults.push(crate::Attr::new(name, AttrValue::Float(1.0)));
         assert_eq!(
             old(model, 8, 12),
-            ["W0335 `attribute_proto` of functions came with IR version 9, the model states 8"]
+            ["W0335 IR version 9 is required for `attribute_proto` of functions, but the model has 8"]
         );
     }
 
@@ -297,11 +301,11 @@ mod tests {
             .quantization
             .push(QuantizationAnnotation { tensor_name: Some(x), parameters: vec![] });
         let expected = [
-            "W0336 `metadata_props` of graphs came with IR version 10, the model states 4",
-            "W0336 `quantization_annotation` came with IR version 5, the model states 4",
-            "W0336 `metadata_props` of nodes came with IR version 10, the model states 4",
-            "W0336 `configuration` came with IR version 11, the model states 4",
-            "W0336 `training_info` came with IR version 7, the model states 4",
+            "W0336 IR version 10 is required for `metadata_props` of graphs, but the model has 4",
+            "W0336 IR version 5 is required for `quantization_annotation`, but the model has 4",
+            "W0336 IR version 10 is required for `metadata_props` of nodes, but the model has 4",
+            "W0336 IR version 11 is required for `configuration`, but the model has 4",
+            "W0336 IR version 7 is required for `training_info`, but the model has 4",
         ];
         assert_eq!(old(model, 4, 9), expected);
     }
@@ -322,7 +326,8 @@ mod tests {
                 });
             });
         });
-        let expected = ["W0336 `sparse_tensor` of attributes came with IR version 6, the model states 5"];
+        let expected =
+            ["W0336 IR version 6 is required for `sparse_tensor` of attributes, but the model has 5"];
         assert_eq!(old(model, 5, 10), expected);
     }
 }

@@ -72,13 +72,13 @@ fn versions_differ(
     let (name, op) = (model.text(function.name), model.text(body.nodes[node].op));
     let domain = domain_text(pair.domain);
     let message = format!(
-        "function `{name}` imports version {} of {domain}, where `{op}` is not what it is in version {}",
+        "function `{name}` imports version {} of {domain}, where `{op}` differs from version {}",
         pair.version, pair.other
     );
     let diagnostic = Diagnostic::new(&code::FUNCTION_OPSET_CONFLICT, pair.place, message)
-        .related(pair.at, format!("version {} is imported here", pair.other))
-        .related(Entity::NodeOp(model.functions[f].body, node), format!("`{op}` is used here"));
-    found.push(diagnostic.help("convert the function to the version of the model"));
+        .related(pair.at, format!("imports version {}", pair.other))
+        .related(Entity::NodeOp(model.functions[f].body, node), format!("use of `{op}`"));
+    found.push(diagnostic.help("convert the function to the version that the model imports"));
 }
 
 /// O07: domains that no schema and no function of the model defines.
@@ -91,9 +91,9 @@ fn unchecked_domains(model: &Model, registry: &Registry, found: &mut Vec<Diagnos
         let domain = domain_of(model, import);
         let is_known = registry.newest_version(domain).is_some() || with_functions.contains(domain);
         if used.contains(domain) && !is_known {
-            let message = format!("nothing is known of the operators of {domain}: its nodes go unchecked");
+            let message = format!("unknown domain {domain}: its nodes are not checked");
             let diagnostic = Diagnostic::new(&code::DOMAIN_UNCHECKED, Entity::OpsetImport(index(i)), message);
-            found.push(diagnostic.help("give its signatures in an operator-set document: `--opset FILE`"));
+            found.push(diagnostic.help("declare its signatures in an operator-set document: `--opset FILE`"));
         }
     }
 }

@@ -9,15 +9,15 @@ use super::site::{Note, Site};
 use onnx_ir::AttrValue;
 
 pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
-    let is_asked = s.int("broadcast")?.unwrap_or(0) != 0;
-    let axis = s.int("axis")?.filter(|_| is_asked);
+    let is_asked = s.attrs().int("broadcast")?.unwrap_or(0) != 0;
+    let axis = s.attrs().int("axis")?.filter(|_| is_asked);
     let text = match axis {
-        None => "`broadcast` is not said",
+        None => "`broadcast` is removed",
         Some(axis) => {
             let (a, b) = (s.rank(0)?, s.rank(1)?);
             let axis = if axis < 0 { axis + a } else { axis };
             trail(s, a - axis - b)?;
-            "the second input gets the axes that it lacks at the end"
+            "the second input is unsqueezed to the rank of the first"
         }
     };
     s.drop_attr("axis");
@@ -49,13 +49,13 @@ pub(super) fn p_relu_up(s: &mut Site<'_>) -> Result<Note, String> {
         return Ok(None);
     }
     trail(s, rank - 2)?;
-    Ok(Some("the slopes get the axes that they lack at the end".to_owned()))
+    Ok(Some("the slopes are unsqueezed to the rank of the input".to_owned()))
 }
 
 /// Gemm said whether its third matrix is to be broadcast.
 pub(super) fn gemm_up(s: &mut Site<'_>) -> Result<Note, String> {
     let is_said = s.drop_attr("broadcast");
-    Ok(is_said.then(|| "`broadcast` is not said".to_owned()))
+    Ok(is_said.then(|| "`broadcast` is removed".to_owned()))
 }
 
 /// Max, Min, Mean and Sum took inputs of one shape.
@@ -70,7 +70,7 @@ pub(super) fn one_shape_down(s: &mut Site<'_>) -> Result<Note, String> {
     if (1..s.n().inputs.len()).all(is_same) {
         Ok(None)
     } else {
-        Err("its inputs may differ in shape".to_owned())
+        Err("the shapes of its inputs may differ".to_owned())
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn one_shape_down(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn tile_up(s: &mut Site<'_>) -> Result<Note, String> {
     let (tiles, axis) = (s.numbers_of(1, "tiles")?, s.numbers_of(2, "axis")?);
     let (Some(&[tiles]), Some(&[axis])) = (tiles.as_deref(), axis.as_deref()) else {
-        return Err("`tiles` and `axis` are no single numbers".to_owned());
+        return Err("`tiles` and `axis` are not scalars".to_owned());
     };
     let rank = s.rank(0)?;
     let mut repeats = vec![1; usize::try_from(rank).unwrap_or_default()];
@@ -97,7 +97,7 @@ pub(super) fn split_up(s: &mut Site<'_>) -> Result<Note, String> {
         s.set_input(1, None);
         s.set("split", AttrValue::Ints(sizes.into()));
     }
-    if s.int("axis")?.is_none() {
+    if s.attrs().int("axis")?.is_none() {
         s.set("axis", AttrValue::Int(0));
     }
     Ok(None)

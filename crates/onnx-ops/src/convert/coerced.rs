@@ -17,7 +17,7 @@ use super::site::{Note, Site};
 use onnx_ir::AttrValue;
 
 pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
-    let axis = s.int("axis")?.unwrap_or(1);
+    let axis = s.attrs().int("axis")?.unwrap_or(1);
     if axis == -1 || s.rank(0).is_ok_and(|rank| axis == rank - 1) {
         s.set("axis", AttrValue::Int(-1));
         return Ok(Some("the axis is the last one: `axis = -1`".to_owned()));
@@ -25,7 +25,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     // Reshape would take the 0 for an extent that stays.
     if (0..s.rank(0).unwrap_or(0)).any(|i| s.extent(0, i) == Some(0)) {
         s.set("axis", AttrValue::Int(-1));
-        return Ok(Some("there are no elements: any axis is as good".to_owned()));
+        return Ok(Some("the input has no elements: every axis has the same effect".to_owned()));
     }
     let Some(x) = s.input(0) else { return Err("the input is missing".to_owned()) };
     let flat = s.insert("flat", "Flatten", &[x], vec![("axis", AttrValue::Int(axis))]);
@@ -33,14 +33,14 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     s.set_input(0, Some(flat));
     s.set("axis", AttrValue::Int(-1));
     s.follow(0, ("result", "Reshape"), &[shape], Vec::new());
-    Ok(Some("all axes from `axis` on were one: Flatten in front, Reshape behind".to_owned()))
+    Ok(Some("axes from `axis` on are combined: Flatten before, Reshape after".to_owned()))
 }
 
 pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
-    let axis = s.int("axis")?.unwrap_or(-1);
+    let axis = s.attrs().int("axis")?.unwrap_or(-1);
     if axis == -1 {
         s.set("axis", AttrValue::Int(-1));
-        return Ok(Some("`axis = -1` is said".to_owned()));
+        return Ok(Some("`axis = -1` is added".to_owned()));
     }
     let rank = s.rank(0)?;
     let axis = if axis < 0 { axis + rank } else { axis };
@@ -58,5 +58,5 @@ pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     s.set_input(0, Some(last));
     s.set("axis", AttrValue::Int(rank - 1));
     s.follow(0, ("result", "Transpose"), &[], attrs(&perm));
-    Ok(Some("the axis is brought to the end, and back".to_owned()))
+    Ok(Some("the axis is transposed to the end and back".to_owned()))
 }

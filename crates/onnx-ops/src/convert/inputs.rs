@@ -27,10 +27,10 @@ pub(super) fn reduce_up(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn reduce_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let is_noop = s.int("noop_with_empty_axes")?.unwrap_or(0) != 0;
+    let is_noop = s.attrs().int("noop_with_empty_axes")?.unwrap_or(0) != 0;
     let axes = s.ints_of(1, "axes")?;
     if is_noop && axes.is_none_or(|list| list.is_empty()) {
-        return Err("it reduces nothing (`noop_with_empty_axes`)".to_owned());
+        return Err("it does not reduce (`noop_with_empty_axes`)".to_owned());
     }
     s.drop_attr("noop_with_empty_axes");
     s.input_to_ints(1, "axes", Empty::IsNone)
@@ -45,7 +45,7 @@ pub(super) fn slice_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 pub(super) fn slice_down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.ints_of(4, "steps")?.is_some_and(|steps| steps.iter().any(|step| *step != 1)) {
-        return Err("its steps are not 1".to_owned());
+        return Err("its `steps` are not 1".to_owned());
     }
     s.set_input(4, None);
     for (i, name) in [(3, "axes"), (2, "ends"), (1, "starts")] {
@@ -55,7 +55,7 @@ pub(super) fn slice_down(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn top_k_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(k) = s.int("k")? else { return Ok(None) };
+    let Some(k) = s.attrs().int("k")? else { return Ok(None) };
     s.drop_attr("k");
     let value = s.int_list("k", vec![k]);
     s.set_input(1, Some(value));
@@ -63,7 +63,7 @@ pub(super) fn top_k_up(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn top_k_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(&[k]) = s.ints_of(1, "K")?.as_deref() else { return Err("`K` is no single number".to_owned()) };
+    let Some(&[k]) = s.ints_of(1, "K")?.as_deref() else { return Err("`K` is not a scalar".to_owned()) };
     s.set_input(1, None);
     s.set("k", AttrValue::Int(k));
     note("`K` becomes an attribute")
@@ -74,7 +74,7 @@ pub(super) fn clip_up(s: &mut Site<'_>) -> Result<Note, String> {
     let bounds = [(1, "min", f32::MIN), (2, "max", f32::MAX)];
     let is_double = s.elem(0).ok() == Some(ElemType::DOUBLE);
     for (i, name, limit) in bounds {
-        let Some(x) = s.float(name)?.or(is_double.then_some(limit)) else { continue };
+        let Some(x) = s.attrs().float(name)?.or(is_double.then_some(limit)) else { continue };
         let elem = s.elem(0)?;
         s.drop_attr(name);
         let value = s.scalar(name, elem, x)?;
@@ -86,7 +86,7 @@ pub(super) fn clip_up(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn clip_down(s: &mut Site<'_>) -> Result<Note, String> {
     for (i, name) in [(2, "max"), (1, "min")] {
         let Some(list) = s.numbers_of(i, name)? else { continue };
-        let &[x] = &list[..] else { return Err(format!("`{name}` is no single number")) };
+        let &[x] = &list[..] else { return Err(format!("`{name}` is not a scalar")) };
         s.set(name, AttrValue::Float(single(x, name)?));
         s.set_input(i, None);
     }
@@ -96,11 +96,11 @@ pub(super) fn clip_down(s: &mut Site<'_>) -> Result<Note, String> {
 /// A number as a float, if it is one.
 fn single(x: f64, name: &str) -> Result<f32, String> {
     let short = x as f32;
-    if f64::from(short) == x || x.is_nan() { Ok(short) } else { Err(format!("`{name}` is no float: {x}")) }
+    if f64::from(short) == x || x.is_nan() { Ok(short) } else { Err(format!("`{name}` is not a float: {x}")) }
 }
 
 pub(super) fn pad_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let value = s.float("value")?.filter(|x| *x != 0.0);
+    let value = s.attrs().float("value")?.filter(|x| *x != 0.0);
     s.ints_to_input("pads", 1, Empty::Counts)?;
     s.drop_attr("value");
     if let Some(x) = value {
@@ -113,7 +113,7 @@ pub(super) fn pad_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 pub(super) fn pad_down(s: &mut Site<'_>) -> Result<Note, String> {
     if let Some(list) = s.numbers_of(2, "constant_value")? {
-        let &[x] = &list[..] else { return Err("`constant_value` is no single number".to_owned()) };
+        let &[x] = &list[..] else { return Err("`constant_value` is not a scalar".to_owned()) };
         s.set("value", AttrValue::Float(single(x, "constant_value")?));
         s.set_input(2, None);
     }
@@ -141,11 +141,11 @@ pub(super) fn pad_axes_down(s: &mut Site<'_>) -> Result<Note, String> {
     let all = s.int_list("pads", all);
     s.set_input(1, Some(all));
     s.set_input(3, None);
-    note("`pads` has all axes")
+    note("`pads` covers all axes")
 }
 
 pub(super) fn dropout_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(ratio) = s.float("ratio")? else { return Ok(None) };
+    let Some(ratio) = s.attrs().float("ratio")? else { return Ok(None) };
     s.drop_attr("ratio");
     let value = s.scalar("ratio", ElemType::FLOAT, ratio)?;
     s.set_input(1, Some(value));
@@ -154,12 +154,12 @@ pub(super) fn dropout_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 pub(super) fn dropout_down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.ints_of(2, "training_mode")?.is_some_and(|list| list != [0]) {
-        return Err("it is in training mode".to_owned());
+        return Err("the node is in training mode".to_owned());
     }
     s.set_input(2, None);
     s.drop_attr("seed"); // of no use without training
     if let Some(list) = s.numbers_of(1, "ratio")? {
-        let &[x] = &list[..] else { return Err("`ratio` is no single number".to_owned()) };
+        let &[x] = &list[..] else { return Err("`ratio` is not a scalar".to_owned()) };
         s.set("ratio", AttrValue::Float(x as f32)); // of no use either
         s.set_input(1, None);
     }
@@ -199,15 +199,15 @@ pub(super) fn split_count_up(s: &mut Site<'_>) -> Result<Note, String> {
     }
     let count = i64::try_from(s.n().outputs.len()).unwrap_or(i64::MAX);
     s.set("num_outputs", AttrValue::Int(count));
-    note("`num_outputs` says how many parts there are")
+    note("`num_outputs` is added")
 }
 
 /// Parts need not be equal with `num_outputs`; before, their sizes have to be said then.
 pub(super) fn split_count_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(count) = s.int("num_outputs")? else { return Ok(None) };
-    let axis = s.int("axis")?.unwrap_or(0);
+    let Some(count) = s.attrs().int("num_outputs")? else { return Ok(None) };
+    let axis = s.attrs().int("axis")?.unwrap_or(0);
     let extent =
-        s.extent(0, axis).ok_or("the extent of the axis is not known, so that parts may not be equal")?;
+        s.extent(0, axis).ok_or("the size of the axis is unknown, so the parts may have different sizes")?;
     if count <= 0 {
         return Err("`num_outputs` is not positive".to_owned());
     }
@@ -218,11 +218,11 @@ pub(super) fn split_count_down(s: &mut Site<'_>) -> Result<Note, String> {
         let sizes = s.int_list("split", sizes);
         s.set_input(1, Some(sizes));
     }
-    note("`num_outputs` is not said")
+    note("`num_outputs` is removed")
 }
 
 pub(super) fn dft_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let axis = s.int("axis")?.unwrap_or(1);
+    let axis = s.attrs().int("axis")?.unwrap_or(1);
     s.drop_attr("axis");
     let value = s.int_scalar("axis", axis);
     s.set_input(2, Some(value));
@@ -233,7 +233,7 @@ pub(super) fn dft_down(s: &mut Site<'_>) -> Result<Note, String> {
     let axis = match s.ints_of(2, "axis")?.as_deref() {
         None => -2,
         Some(&[axis]) => axis,
-        Some(_) => return Err("`axis` is no single number".to_owned()),
+        Some(_) => return Err("`axis` is not a scalar".to_owned()),
     };
     let axis = if axis < 0 { axis + s.rank(0)? } else { axis };
     s.set_input(2, None);
@@ -242,7 +242,7 @@ pub(super) fn dft_down(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn upsample_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let scales = s.floats("scales")?.ok_or("`scales` is missing")?;
+    let scales = s.attrs().require::<&[f32]>("scales")?.to_vec();
     s.drop_attr("scales");
     let value = s.float_list("scales", scales);
     s.set_input(1, Some(value));
@@ -265,21 +265,24 @@ pub(super) fn reshape_up(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn constant_down(s: &mut Site<'_>) -> Result<Note, String> {
     use onnx_ir::{Payload, Tensor};
     let scalar = |elem, payload| (elem, None, Some(payload));
-    let (name, (elem, count, payload)) = if let Some(i) = s.int("value_int")? {
+    let (name, (elem, count, payload)) = if let Some(i) = s.attrs().int("value_int")? {
         ("value_int", scalar(ElemType::INT64, Payload::int64s(vec![i])))
-    } else if let Some(x) = s.float("value_float")? {
+    } else if let Some(x) = s.attrs().float("value_float")? {
         ("value_float", scalar(ElemType::FLOAT, Payload::floats(vec![x])))
-    } else if let Some(text) = s.string("value_string")? {
-        ("value_string", scalar(ElemType::STRING, Payload::Strings(vec![text.into()])))
-    } else if let Some(list) = s.ints("value_ints")? {
+    } else if let Some(text) = s.attrs().string("value_string")? {
+        ("value_string", scalar(ElemType::STRING, Payload::Strings(vec![text.into_owned().into()])))
+    } else if let Some(list) = s.attrs().ints("value_ints")? {
         let count = list.len();
-        ("value_ints", (ElemType::INT64, Some(count), (count > 0).then(|| Payload::int64s(list))))
-    } else if let Some(list) = s.floats("value_floats")? {
+        ("value_ints", (ElemType::INT64, Some(count), (count > 0).then(|| Payload::int64s(list.to_vec()))))
+    } else if let Some(list) = s.attrs().floats("value_floats")? {
         let count = list.len();
-        ("value_floats", (ElemType::FLOAT, Some(count), (count > 0).then(|| Payload::floats(list))))
-    } else if let Some(list) = s.strings("value_strings")? {
+        ("value_floats", (ElemType::FLOAT, Some(count), (count > 0).then(|| Payload::floats(list.to_vec()))))
+    } else if let Some(list) = s.attrs().strings("value_strings")? {
         let count = list.len();
-        ("value_strings", (ElemType::STRING, Some(count), (count > 0).then_some(Payload::Strings(list))))
+        (
+            "value_strings",
+            (ElemType::STRING, Some(count), (count > 0).then(|| Payload::Strings(list.to_vec()))),
+        )
     } else {
         return Ok(None);
     };
@@ -294,7 +297,7 @@ pub(super) fn constant_down(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// Constants were floats alone; others become initializers.
 pub(super) fn constant_floats_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(AttrValue::Tensor(tensor)) = s.attr("value").and_then(onnx_ir::Attr::value) else {
+    let Some(AttrValue::Tensor(tensor)) = s.attrs().find("value").and_then(onnx_ir::Attr::value) else {
         return Ok(None);
     };
     let tensor = *tensor;
@@ -308,7 +311,7 @@ pub(super) fn constant_floats_down(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// `start` and `end` of Shape: a part of what the whole would be.
 pub(super) fn shape_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let (start, end) = (s.int("start")?.unwrap_or(0), s.int("end")?);
+    let (start, end) = (s.attrs().int("start")?.unwrap_or(0), s.attrs().int("end")?);
     s.drop_attr("start");
     s.drop_attr("end");
     if start == 0 && end.is_none() {

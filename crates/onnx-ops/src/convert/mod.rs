@@ -13,7 +13,7 @@
 //! The walk goes version by version, over the main graph, trainings and the functions of the model, each from the version
 //! that it imports. At each version, nodes of operators that the version changed are looked up in `table`: most stay as
 //! they are, some have an adapter. Down, an operator that the lower version has not is replaced by its function body, if
-//! it has one. Whatever comes out of a step is held against the signatures of the version that it leads to.
+//! it has one. Whatever comes out of a step is compared with the signatures of the version that it leads to.
 //!
 //! Names of inputs and outputs stay, and so do those of all values that were there. What was an attribute and is an input
 //! comes from a `Constant`, so that it can be known again on the way back; a constant that nothing reads any more is left to

@@ -10,36 +10,36 @@ pub(super) fn batch_up(s: &mut Site<'_>) -> Result<Note, String> {
         return Ok(None);
     }
     if s.n().outputs.iter().skip(3).any(Option::is_some) {
-        return Err("`saved_mean` and `saved_var` are outputs no more".to_owned());
+        return Err("the outputs `saved_mean` and `saved_var` are removed".to_owned());
     }
     s.n_mut().outputs.truncate(3);
     s.set("training_mode", AttrValue::Int(1));
-    Ok(Some("several outputs are those of training: `training_mode = 1`".to_owned()))
+    Ok(Some("the node has training outputs: `training_mode = 1` is added".to_owned()))
 }
 
 pub(super) fn batch_down(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.int("training_mode")?.unwrap_or(0) != 0 {
+    if s.attrs().int("training_mode")?.unwrap_or(0) != 0 {
         return Err("what training gives is said otherwise".to_owned());
     }
     let is_said = s.drop_attr("training_mode");
-    Ok(is_said.then(|| "`training_mode` is not said".to_owned()))
+    Ok(is_said.then(|| "`training_mode` is removed".to_owned()))
 }
 
 pub(super) fn spatial_up(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.int("spatial")?.unwrap_or(1) != 1 {
+    if s.attrs().int("spatial")?.unwrap_or(1) != 1 {
         return Err("it has a mean for each position (`spatial = 0`)".to_owned());
     }
     let is_said = s.drop_attr("spatial");
-    Ok(is_said.then(|| "`spatial` is not said".to_owned()))
+    Ok(is_said.then(|| "`spatial` is removed".to_owned()))
 }
 
 /// Version 6 is in training unless it is said that it is not.
 pub(super) fn is_test_up(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.int("is_test")?.unwrap_or(0) == 0 {
+    if s.attrs().int("is_test")?.unwrap_or(0) == 0 {
         return Err("it is in training mode (`is_test = 0`)".to_owned());
     }
     s.drop_attr("is_test");
-    Ok(Some("`is_test` is not said".to_owned()))
+    Ok(Some("`is_test` is removed".to_owned()))
 }
 
 /// Scale and bias had an element for each group, and have one for each channel.
@@ -49,7 +49,7 @@ pub(super) fn is_test_up(s: &mut Site<'_>) -> Result<Note, String> {
 /// y_scale = Expand (Reshape (s, [-1, 1]), [1, channels / 2])     and that as a list: s[0] s[0] s[1] s[1]
 /// ```
 pub(super) fn group_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let groups = s.int("num_groups")?.filter(|n| *n > 0).ok_or("`num_groups` is not positive")?;
+    let groups = s.attrs().int("num_groups")?.filter(|n| *n > 0).ok_or("`num_groups` is not positive")?;
     let x = s.input(0).ok_or("the input is missing")?;
     let repeats = match s.extent(0, 1) {
         Some(channels) => s.int_list("repeats", vec![1, channels / groups]),
@@ -70,5 +70,5 @@ pub(super) fn group_up(s: &mut Site<'_>) -> Result<Note, String> {
         let value = s.insert(name, "Reshape", &[value, list], Vec::new());
         s.set_input(i, Some(value));
     }
-    Ok(Some("`scale` and `bias` are repeated for each channel of a group".to_owned()))
+    Ok(Some("`scale` and `bias` are expanded from groups to channels".to_owned()))
 }

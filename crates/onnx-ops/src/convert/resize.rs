@@ -9,8 +9,8 @@ use onnx_ir::AttrValue;
 
 pub(super) fn from_upsample(s: &mut Site<'_>) -> Result<Note, String> {
     s.rename_op("Resize");
-    if s.string("mode")?.as_deref() == Some("bilinear") {
-        s.set_string("mode", "linear");
+    if s.attrs().string("mode")?.as_deref() == Some("bilinear") {
+        s.set("mode", "linear");
     }
     Ok(Some("Upsample becomes Resize".to_owned()))
 }
@@ -19,61 +19,62 @@ pub(super) fn from_upsample(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn to_upsample(s: &mut Site<'_>) -> Result<Note, String> {
     let scales = s.numbers_of(1, "scales")?.unwrap_or_default();
     if scales.iter().any(|scale| *scale < 1.0) {
-        return Err("it shrinks an axis, which Upsample does not".to_owned());
+        return Err("it shrinks an axis, which `Upsample` does not support".to_owned());
     }
     s.rename_op("Upsample");
     Ok(Some("Resize becomes Upsample".to_owned()))
 }
 
 pub(super) fn scales_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let (h, w) = (s.float("height_scale")?, s.float("width_scale")?);
+    let (h, w) = (s.attrs().float("height_scale")?, s.attrs().float("width_scale")?);
     s.drop_attr("height_scale");
     s.drop_attr("width_scale");
     s.set("scales", AttrValue::Floats(vec![1.0, 1.0, h.unwrap_or(1.0), w.unwrap_or(1.0)].into()));
-    if s.string("mode")?.as_deref() == Some("bilinear") {
-        s.set_string("mode", "linear");
+    if s.attrs().string("mode")?.as_deref() == Some("bilinear") {
+        s.set("mode", "linear");
     }
     Ok(Some("the scales become one list".to_owned()))
 }
 
 pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
-    let is_nearest = s.string("mode")?.is_none_or(|mode| mode == "nearest");
+    let is_nearest = s.attrs().string("mode")?.is_none_or(|mode| mode == "nearest");
     if is_nearest {
         // Scales that are computed enlarge: those of Upsample had to, and exporters made few others.
         let scales = s.numbers_of(1, "scales").unwrap_or_default().unwrap_or_default();
         let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
         if shrinks && grows {
-            return Err("it enlarges one axis and shrinks another, and rounds both ways".to_owned());
+            return Err("it enlarges one axis and shrinks another".to_owned());
         }
-        s.set_string("nearest_mode", if shrinks { "ceil" } else { "floor" });
+        s.set("nearest_mode", if shrinks { "ceil" } else { "floor" });
     }
-    s.set_string("coordinate_transformation_mode", "asymmetric");
+    s.set("coordinate_transformation_mode", "asymmetric");
     let scales = s.input(1);
     let none = s.float_list("roi", Vec::new());
     s.set_input(1, Some(none));
     s.set_input(2, scales);
-    Ok(Some("`coordinate_transformation_mode` says what version 10 means, and there is a `roi`".to_owned()))
+    Ok(Some("`coordinate_transformation_mode` of version 10 and an empty `roi` are added".to_owned()))
 }
 
 pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.input(3).is_some() {
-        return Err("it is told sizes, not scales".to_owned());
+        return Err("it has `sizes` instead of `scales`".to_owned());
     }
-    let mode = s.string("mode")?.unwrap_or_else(|| "nearest".to_owned());
-    if mode == "cubic" || s.string("coordinate_transformation_mode")?.as_deref() != Some("asymmetric") {
+    let mode = s.attrs().string("mode")?.unwrap_or("nearest".into());
+    if mode == "cubic" || s.attrs().string("coordinate_transformation_mode")?.as_deref() != Some("asymmetric")
+    {
         return Err("version 10 has no cubic mode, and no coordinates but `asymmetric`".to_owned());
     }
     if mode == "nearest" {
         let scales = s.numbers_of(2, "scales")?.unwrap_or_default();
         let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
-        let rounds = s.string("nearest_mode")?;
+        let rounds = s.attrs().string("nearest_mode")?;
         let fits = match rounds.as_deref() {
             Some("floor") => !shrinks,
             Some("ceil") => !grows,
             Some(_) | None => !shrinks && !grows,
         };
         if !fits {
-            return Err("it rounds other than version 10 does".to_owned());
+            return Err("its rounding differs from version 10".to_owned());
         }
     }
     for name in ["coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a"] {
@@ -82,7 +83,7 @@ pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     let scales = s.input(2);
     s.set_input(2, None);
     s.set_input(1, scales);
-    Ok(Some("`roi` and the coordinates are not said".to_owned()))
+    Ok(Some("`roi` and the coordinate attributes are removed".to_owned()))
 }
 
 /// `roi` and `scales` could not be left out.
@@ -95,5 +96,5 @@ pub(super) fn fill_down(s: &mut Site<'_>) -> Result<Note, String> {
             is_filled = true;
         }
     }
-    Ok(is_filled.then(|| "what is left out becomes an empty list".to_owned()))
+    Ok(is_filled.then(|| "omitted inputs become empty tensors".to_owned()))
 }

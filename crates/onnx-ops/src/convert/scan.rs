@@ -13,9 +13,9 @@ use onnx_ir::{Attr, AttrValue, Graph, GraphId, Name, Node, Port, Value, ValueDef
 
 pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     if s.input(0).is_some() {
-        return Err("its sequences differ in length (`sequence_lens`)".to_owned());
+        return Err("its sequences have different lengths (`sequence_lens`)".to_owned());
     }
-    let Some(AttrValue::Graph(body)) = s.attr("body").and_then(Attr::value) else {
+    let Some(AttrValue::Graph(body)) = s.attrs().find("body").and_then(Attr::value) else {
         return Err("its body is missing".to_owned());
     };
     let (body, count) = (*body, s.n().inputs.len().saturating_sub(1));
@@ -29,7 +29,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     s.n_mut().inputs = given.into_iter().collect();
     s.set("num_scan_inputs", AttrValue::Int(total));
     s.set("body", AttrValue::Graph(each));
-    Ok(Some("the batch is gone over by a Scan around it".to_owned()))
+    Ok(Some("an outer `Scan` iterates over the batch".to_owned()))
 }
 
 /// The graph that scans one example, with a node that has all attributes of the old one.

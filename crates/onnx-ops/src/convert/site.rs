@@ -6,8 +6,8 @@
 use crate::dims::Dim;
 use crate::infer::{Facts, Ty, Value as Known};
 use onnx_ir::{
-    Attr, AttrType, AttrValue, Body, BodyId, ElemType, GraphId, Initializer, Model, Name, Node, NodeId,
-    Payload, Tensor, TensorId, Value, ValueDef, ValueId, normalize_domain,
+    Attr, AttrType, AttrValue, Attrs, Body, BodyId, ElemType, GraphId, Initializer, Model, Name, Node,
+    NodeId, Payload, Tensor, TensorId, Value, ValueDef, ValueId, normalize_domain,
 };
 use smallvec::SmallVec;
 
@@ -30,10 +30,6 @@ pub(super) struct Site<'a> {
     pub(super) after: Vec<NodeId>,
     /// Whether the node itself is no more.
     pub(super) is_gone: bool,
-}
-
-fn mismatch(name: &str) -> String {
-    format!("`{name}` has another type than it should have")
 }
 
 impl Site<'_> {
@@ -66,13 +62,13 @@ impl Site<'_> {
     /// The element type of an input.
     pub(super) fn elem(&self, i: usize) -> Result<ElemType, String> {
         let elem = self.input(i).and_then(|v| self.ty(v).elem());
-        elem.ok_or_else(|| format!("the element type of input {i} is not known"))
+        elem.ok_or_else(|| format!("the element type of input {i} is unknown"))
     }
 
     /// The rank of an input.
     pub(super) fn rank(&self, i: usize) -> Result<i64, String> {
         let rank = self.input(i).and_then(|v| Some(self.ty(v).shape()?.len()));
-        rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is not known"))
+        rank.and_then(|r| i64::try_from(r).ok()).ok_or_else(|| format!("the rank of input {i} is unknown"))
     }
 
     /// The extent of an axis of an input, if that is a number.
@@ -89,115 +85,38 @@ impl Site<'_> {
         self.facts.get(self.body, self.input(i)?).value.as_deref()
     }
 
-    /// The elements of an input that is a list of integers, `None` if it is left out.
+    /// The elements of an input that is a list of integers, `None` if it is omitted.
     pub(super) fn ints_of(&self, i: usize, name: &str) -> Result<Option<Vec<i64>>, String> {
         if self.input(i).is_none() {
             return Ok(None);
         }
         let known = self.known(i).and_then(Known::ints);
-        known
-            .map(|list| Some(list.into_vec()))
-            .ok_or_else(|| format!("`{name}` is not known before the model runs"))
+        known.map(|list| Some(list.into_vec())).ok_or_else(|| format!("`{name}` is not constant"))
     }
 
-    /// The elements of an input that is a list of numbers, `None` if it is left out.
+    /// The elements of an input that is a list of numbers, `None` if it is omitted.
     pub(super) fn numbers_of(&self, i: usize, name: &str) -> Result<Option<Vec<f64>>, String> {
         if self.input(i).is_none() {
             return Ok(None);
         }
         let known = self.known(i).and_then(Known::numbers);
-        known.map(Some).ok_or_else(|| format!("`{name}` is not known before the model runs"))
+        known.map(Some).ok_or_else(|| format!("`{name}` is not constant"))
     }
 
-    /// An attribute of the node, whatever it holds.
-    pub(super) fn attr(&self, name: &str) -> Option<&Attr> {
-        self.n().attrs.iter().find(|a| self.model.text(a.name) == name)
-    }
-
-    /// The value of an attribute, `None` if the node does not have it; a list without elements has no value.
-    fn value(&self, name: &str) -> Result<Option<Option<&AttrValue>>, String> {
-        match self.attr(name) {
-            None => Ok(None),
-            Some(attr) if attr.reference.is_some() => {
-                Err(format!("`{name}` is a parameter of the function, so that callers decide"))
-            }
-            Some(attr) => Ok(Some(attr.value())),
-        }
-    }
-
-    pub(super) fn int(&self, name: &str) -> Result<Option<i64>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(Some(AttrValue::Int(i))) => Ok(Some(*i)),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn float(&self, name: &str) -> Result<Option<f32>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(Some(AttrValue::Float(x))) => Ok(Some(*x)),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn string(&self, name: &str) -> Result<Option<String>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(Some(AttrValue::String(s))) => Ok(Some(String::from_utf8_lossy(s).into_owned())),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn ints(&self, name: &str) -> Result<Option<Vec<i64>>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Ints(list))) => Ok(Some(list.to_vec())),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn floats(&self, name: &str) -> Result<Option<Vec<f32>>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Floats(list))) => Ok(Some(list.to_vec())),
-            Some(_) => Err(mismatch(name)),
-        }
-    }
-
-    pub(super) fn strings(&self, name: &str) -> Result<Option<Vec<bytes::Bytes>>, String> {
-        match self.value(name)? {
-            None => Ok(None),
-            Some(None) => Ok(Some(Vec::new())),
-            Some(Some(AttrValue::Strings(list))) => Ok(Some(list.to_vec())),
-            Some(_) => Err(mismatch(name)),
-        }
+    /// The attributes of the node.
+    pub(super) fn attrs(&self) -> Attrs<'_> {
+        Attrs::of(self.n(), &self.model.names)
     }
 
     /// Takes an attribute away; whether there was one.
     pub(super) fn drop_attr(&mut self, name: &str) -> bool {
-        let Some(name) = self.model.names.find(name) else { return false };
-        let attrs = &mut self.n_mut().attrs;
-        let before = attrs.len();
-        attrs.retain(|a| a.name != Some(name));
-        attrs.len() < before
+        self.model.names.find(name).is_some_and(|name| self.n_mut().remove_attr(name))
     }
 
     /// Gives an attribute a value, in place of the one that it has.
-    pub(super) fn set(&mut self, name: &str, value: AttrValue) {
+    pub(super) fn set(&mut self, name: &str, value: impl Into<AttrValue>) {
         let name = self.model.names.intern(name);
-        let attr = attribute(name, value);
-        let attrs = &mut self.n_mut().attrs;
-        match attrs.iter_mut().find(|a| a.name == Some(name)) {
-            Some(old) => *old = attr,
-            None => attrs.push(attr),
-        }
-    }
-
-    pub(super) fn set_string(&mut self, name: &str, value: &str) {
-        self.set(name, AttrValue::String(bytes::Bytes::copy_from_slice(value.as_bytes())));
+        self.n_mut().set_attr(name, value);
     }
 
     /// Gives an attribute another name.
@@ -214,7 +133,7 @@ impl Site<'_> {
         self.n_mut().op = Some(op);
     }
 
-    /// Gives an input a value; places up to it are left out.
+    /// Gives an input a value; places up to it are omitted.
     pub(super) fn set_input(&mut self, i: usize, value: Option<ValueId>) {
         let inputs = &mut self.n_mut().inputs;
         if inputs.len() <= i {
@@ -231,13 +150,7 @@ impl Site<'_> {
         let output = self.n().outputs.iter().flatten().next();
         let of = output.map_or("", |v| &self.model.names[self.body().values[*v].name]);
         let stem = if of.is_empty() { stem.to_owned() } else { format!("{of}_{stem}") };
-        let mut text = stem.clone();
-        let mut count = 0;
-        while self.model.names.find(&text).is_some() {
-            count += 1;
-            text = format!("{stem}_{count}");
-        }
-        self.model.names.intern(&text)
+        self.model.names.fresh(&stem)
     }
 
     fn fresh_value(&mut self, stem: &str, def: ValueDef) -> ValueId {
@@ -248,7 +161,7 @@ impl Site<'_> {
     /// A node of ai.onnx.
     fn make(&mut self, op: &str, inputs: &[Option<ValueId>], attrs: Vec<(&str, AttrValue)>) -> NodeId {
         let op = self.model.names.intern(op);
-        let attrs = attrs.into_iter().map(|(n, v)| attribute(self.model.names.intern(n), v)).collect();
+        let attrs = attrs.into_iter().map(|(n, v)| Attr::new(self.model.names.intern(n), v)).collect();
         let inputs: SmallVec<[_; 4]> = SmallVec::from_slice(inputs);
         // The default domain has two spellings: that of the node is kept.
         let domain = self.n().domain.filter(|&d| normalize_domain(&self.model.names[d]).is_empty());
@@ -304,12 +217,12 @@ impl Site<'_> {
 
     /// Makes an initializer of a node that gives a tensor.
     pub(super) fn become_initializer(&mut self, tensor: TensorId) -> Result<(), String> {
-        let Some(value) = self.output(0) else { return Err("it has no result".to_owned()) };
+        let Some(value) = self.output(0) else { return Err("the node has no output".to_owned()) };
         if self.model.functions.values().any(|f| f.body == self.body) {
-            return Err("a function has no initializers".to_owned());
+            return Err("a function cannot have initializers".to_owned());
         }
         if self.model.header.ir_version.is_none_or(|v| v < 4) {
-            return Err("initializers are inputs before IR version 4".to_owned());
+            return Err("before IR version 4, initializers are inputs".to_owned());
         }
         let (graph, body) = (self.graph, &mut self.model.bodies[self.body]);
         body.tensors[tensor].name = Some(body.values[value].name);
@@ -345,35 +258,32 @@ impl Site<'_> {
             ElemType::DOUBLE => Payload::doubles(vec![x.into()]),
             ElemType::FLOAT16 => Payload::int32s(vec![half::f16::from_f32(x).to_bits().into()]),
             ElemType::BFLOAT16 => Payload::int32s(vec![half::bf16::from_f32(x).to_bits().into()]),
-            _ => return Err(format!("{x} cannot be an element of {}", crate::infer::elem_text(elem))),
+            _ => return Err(format!("{x} is out of range for {}", crate::infer::elem_text(elem))),
         };
         Ok(self.constant(stem, elem, &[], Some(payload)))
     }
 
     /// Makes an input of an attribute that is a list of integers. Without it, or if it is empty and that is the same, the
-    /// input is left out.
+    /// input is omitted.
     pub(super) fn ints_to_input(&mut self, name: &str, i: usize, empty: Empty) -> Result<Note, String> {
-        let Some(attr) = self.attr(name) else { return Ok(None) };
+        let Some(attr) = self.attrs().find(name) else { return Ok(None) };
         let value = if let Some(parameter) = attr.reference {
             if self.version < 12 {
-                return Err(format!("`{name}` is a parameter of the function, which no Constant can be yet"));
+                return Err(format!(
+                    "`{name}` is a parameter of the function, and this version of `Constant` cannot refer to it"
+                ));
             }
             if self.is_left_out(parameter) {
-                return Err(format!("`{name}` is a parameter of the function that a call leaves out"));
+                return Err(format!("`{name}` is a parameter of the function that a call omits"));
             }
             let value = self.insert(name, "Constant", &[], Vec::new());
             let ValueDef::Output(constant, _) = self.body().values[value].def else { return Ok(None) };
             let to = self.model.names.intern("value_ints");
-            let attr = Attr {
-                name: Some(to),
-                ty: Some(AttrType::INTS),
-                reference: Some(parameter),
-                ..Attr::default()
-            };
+            let attr = Attr::parameter(to, AttrType::INTS, parameter);
             self.model.bodies[self.body].nodes[constant].attrs.push(attr);
             Some(value)
         } else {
-            let list = self.ints(name)?.unwrap_or_default();
+            let list = self.attrs().ints(name)?.unwrap_or_default().to_vec();
             (!list.is_empty() || empty == Empty::Counts).then(|| self.int_list(name, list))
         };
         self.drop_attr(name);
@@ -416,19 +326,4 @@ pub(super) enum Empty {
     IsNone,
     /// Something of its own.
     Counts,
-}
-
-fn attribute(name: Name, value: AttrValue) -> Attr {
-    let mut attr = Attr::new(name, value);
-    // Lists without elements have no field.
-    let is_empty = match &attr.values[0] {
-        AttrValue::Ints(list) => list.is_empty(),
-        AttrValue::Floats(list) => list.is_empty(),
-        AttrValue::Strings(list) => list.is_empty(),
-        _ => false,
-    };
-    if is_empty {
-        attr.values.clear();
-    }
-    attr
 }

@@ -128,7 +128,7 @@ const AI_ONNX: &[Row] = &[
     ("Greater", &[up(7, broadcast::up), same(9), same(13)]),
     ("GreaterOrEqual", &[same(16)]),
     ("GridSample", &[step(20, By(values::grid_up), By(values::grid_down)), same(22)]),
-    ("GroupNormalization", &[step(21, By(norm::group_up), No("each group had one scale and one bias, now each channel has"))]),
+    ("GroupNormalization", &[step(21, By(norm::group_up), No("`scale` and `bias` are per group before version 21, and per channel from then on"))]),
     ("HardSigmoid", &[up(6, values::consumed), same(22)]),
     ("HardSwish", &[same(22)]),
     ("Hardmax", &[down(11, values::axis_down), step(13, By(coerced::up), By(coerced::down))]),
@@ -196,7 +196,7 @@ const AI_ONNX: &[Row] = &[
     ("ReverseSequence", &[same(28)]),
     ("RoiAlign", &[step(16, By(values::roi_up), By(values::roi_down)), same(22)]),
     ("Round", &[same(22)]),
-    ("Scan", &[step(9, By(scan::up), No("it had a batch axis")), same(11), same(16), same(19), same(21), same(23), same(24), same(25)]),
+    ("Scan", &[step(9, By(scan::up), No("before version 9 it has a batch axis")), same(11), same(16), same(19), same(21), same(23), same(24), same(25)]),
     ("Scatter", &[up(11, values::to_scatter_elements)]),
     ("ScatterElements", &[down(11, values::to_scatter), same(13), same(16), same(18)]),
     ("ScatterND", &[same(13), same(16), same(18)]),
@@ -235,6 +235,6 @@ const AI_ONNX: &[Row] = &[
 #[rustfmt::skip]
 const ML: &[Row] = &[
     ("LabelEncoder", &[step(2, By(trees::labels_up), By(trees::labels_down)), same(4)]),
-    ("TreeEnsembleClassifier", &[same(3), step(5, No("TreeEnsemble of version 5 is told another way how trees are"), Same)]),
-    ("TreeEnsembleRegressor", &[same(3), step(5, No("TreeEnsemble of version 5 is told another way how trees are"), Same)]),
+    ("TreeEnsembleClassifier", &[same(3), step(5, No("`TreeEnsemble` of version 5 represents trees in another way"), Same)]),
+    ("TreeEnsembleRegressor", &[same(3), step(5, No("`TreeEnsemble` of version 5 represents trees in another way"), Same)]),
 ];

@@ -10,7 +10,7 @@ fn note(text: &str) -> Result<Note, String> {
 /// What a framework once needed for computing in place.
 pub(super) fn consumed(s: &mut Site<'_>) -> Result<Note, String> {
     let is_said = s.drop_attr("consumed_inputs");
-    Ok(is_said.then(|| "`consumed_inputs` is not said".to_owned()))
+    Ok(is_said.then(|| "`consumed_inputs` is removed".to_owned()))
 }
 
 pub(super) fn output_sequence(s: &mut Site<'_>) -> Result<Note, String> {
@@ -19,8 +19,8 @@ pub(super) fn output_sequence(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 pub(super) fn gru_up(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.string("direction")?.as_deref() == Some("foward") {
-        s.set_string("direction", "forward");
+    if s.attrs().string("direction")?.as_deref() == Some("foward") {
+        s.set("direction", "forward");
     }
     Ok(None)
 }
@@ -28,31 +28,31 @@ pub(super) fn gru_up(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn selu_up(s: &mut Site<'_>) -> Result<Note, String> {
     s.drop_attr("consumed_inputs");
     for (name, old) in [("alpha", 1.6732), ("gamma", 1.0507)] {
-        if s.float(name)?.is_none() {
+        if s.attrs().float(name)?.is_none() {
             s.set(name, AttrValue::Float(old));
         }
     }
-    note("`alpha` and `gamma` say what version 1 means")
+    note("`alpha` and `gamma` get the defaults of version 1")
 }
 
 pub(super) fn concat_up(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.int("axis")?.is_some() {
+    if s.attrs().int("axis")?.is_some() {
         return Ok(None);
     }
     s.set("axis", AttrValue::Int(1));
-    note("`axis = 1` is said")
+    note("`axis = 1` is added")
 }
 
 pub(super) fn paddings_up(s: &mut Site<'_>) -> Result<Note, String> {
     s.rename_attr("paddings", "pads");
-    note("`paddings` is called `pads`")
+    note("`paddings` is renamed to `pads`")
 }
 
 /// A power that became an integer.
 pub(super) fn p_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(p) = s.float("p")? else { return Ok(None) };
+    let Some(p) = s.attrs().float("p")? else { return Ok(None) };
     if p.fract() != 0.0 || p.abs() > 1e6 {
-        return Err(format!("`p` is {p}, which is no integer"));
+        return Err(format!("`p` is {p}: expected an integer"));
     }
     s.set("p", AttrValue::Int(p as i64));
     note("`p` becomes an integer")
@@ -60,57 +60,57 @@ pub(super) fn p_up(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// The element type had a name.
 pub(super) fn cast_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let to = s.string("to")?.ok_or("`to` is missing")?;
+    let to = s.attrs().string("to")?.ok_or("`to` is missing")?;
     let elem = ElemType::from_name(&to.to_ascii_lowercase()).ok_or(format!("`{to}` is no element type"))?;
     s.set("to", AttrValue::Int(elem.0.into()));
-    note("`to` becomes a number")
+    note("`to` becomes an integer")
 }
 
 /// A dilation of 1 is none.
 pub(super) fn dilations_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(list) = s.ints("dilations")? else { return Ok(None) };
+    let Some(list) = s.attrs().ints("dilations")? else { return Ok(None) };
     if list.iter().any(|d| *d != 1) {
         return Err("it has dilations".to_owned());
     }
     s.drop_attr("dilations");
-    note("dilations of 1 are not said")
+    note("dilations of 1 are removed")
 }
 
 pub(super) fn grid_up(s: &mut Site<'_>) -> Result<Note, String> {
-    let new = match s.string("mode")?.as_deref() {
+    let new = match s.attrs().string("mode")?.as_deref() {
         Some("bilinear") => "linear",
         Some("bicubic") => "cubic",
         Some(_) | None => return Ok(None),
     };
-    s.set_string("mode", new);
+    s.set("mode", new);
     Ok(Some(format!("`mode` is called `{new}`")))
 }
 
 pub(super) fn grid_down(s: &mut Site<'_>) -> Result<Note, String> {
     if s.rank(0)? != 4 {
-        return Err("the input is no image of rank 4".to_owned());
+        return Err("the input is not an image of rank 4".to_owned());
     }
-    let old = match s.string("mode")?.as_deref() {
+    let old = match s.attrs().string("mode")?.as_deref() {
         Some("linear") => "bilinear",
         Some("cubic") => "bicubic",
         Some(_) | None => return Ok(None),
     };
-    s.set_string("mode", old);
+    s.set("mode", old);
     Ok(Some(format!("`mode` is called `{old}`")))
 }
 
 /// Where regions lie was shifted by half a pixel.
 pub(super) fn roi_up(s: &mut Site<'_>) -> Result<Note, String> {
-    s.set_string("coordinate_transformation_mode", "output_half_pixel");
+    s.set("coordinate_transformation_mode", "output_half_pixel");
     note("`coordinate_transformation_mode` says what version 10 means")
 }
 
 pub(super) fn roi_down(s: &mut Site<'_>) -> Result<Note, String> {
-    if s.string("coordinate_transformation_mode")?.as_deref() != Some("output_half_pixel") {
+    if s.attrs().string("coordinate_transformation_mode")?.as_deref() != Some("output_half_pixel") {
         return Err("its coordinates are not `output_half_pixel`".to_owned());
     }
     s.drop_attr("coordinate_transformation_mode");
-    note("the coordinates are not said")
+    note("the coordinate attribute is removed")
 }
 
 pub(super) fn to_scatter_elements(s: &mut Site<'_>) -> Result<Note, String> {
@@ -126,11 +126,12 @@ pub(super) fn to_scatter(s: &mut Site<'_>) -> Result<Note, String> {
 /// Axes from the end were not allowed.
 pub(super) fn axis_down(s: &mut Site<'_>) -> Result<Note, String> {
     let mut is_changed = false;
-    if let Some(axis) = s.int("axis")?.filter(|axis| *axis < 0) {
+    if let Some(axis) = s.attrs().int("axis")?.filter(|axis| *axis < 0) {
         s.set("axis", AttrValue::Int(axis + s.rank(0)?));
         is_changed = true;
     }
-    if let Some(mut axes) = s.ints("axes")?.filter(|axes| axes.iter().any(|axis| *axis < 0)) {
+    let axes = s.attrs().ints("axes")?.filter(|axes| axes.iter().any(|axis| *axis < 0));
+    if let Some(mut axes) = axes.map(<[_]>::to_vec) {
         let rank = s.rank(0)?;
         axes.iter_mut().filter(|axis| **axis < 0).for_each(|axis| *axis += rank);
         s.set("axes", AttrValue::Ints(axes.into()));
@@ -141,9 +142,8 @@ pub(super) fn axis_down(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// The axes of Unsqueeze are of the result.
 pub(super) fn unsqueeze_axis_down(s: &mut Site<'_>) -> Result<Note, String> {
-    let Some(mut axes) = s.ints("axes")?.filter(|axes| axes.iter().any(|axis| *axis < 0)) else {
-        return Ok(None);
-    };
+    let axes = s.attrs().ints("axes")?.filter(|axes| axes.iter().any(|axis| *axis < 0));
+    let Some(mut axes) = axes.map(<[_]>::to_vec) else { return Ok(None) };
     let rank = s.rank(0)?.saturating_add_unsigned(axes.len() as u64);
     axes.iter_mut().filter(|axis| **axis < 0).for_each(|axis| *axis += rank);
     s.set("axes", AttrValue::Ints(axes.into()));
@@ -152,7 +152,7 @@ pub(super) fn unsqueeze_axis_down(s: &mut Site<'_>) -> Result<Note, String> {
 
 /// The axis of OneHot is one of the result.
 pub(super) fn one_hot_down(s: &mut Site<'_>) -> Result<Note, String> {
-    match s.int("axis")? {
+    match s.attrs().int("axis")? {
         Some(axis) if axis < -1 => {
             s.set("axis", AttrValue::Int(axis + s.rank(0)? + 1));
             note("the axis is counted from the front")
@@ -166,7 +166,7 @@ pub(super) fn mod_down(s: &mut Site<'_>) -> Result<Note, String> {
     let elem = s.elem(0)?;
     let is_float =
         matches!(elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16);
-    if is_float && s.int("fmod")?.unwrap_or(0) == 0 {
+    if is_float && s.attrs().int("fmod")?.unwrap_or(0) == 0 {
         return Err("floats have no remainder with the sign of the divisor (`fmod = 0`)".to_owned());
     }
     Ok(None)
@@ -183,11 +183,11 @@ pub(super) fn gemm_down(s: &mut Site<'_>) -> Result<Note, String> {
     note("a zero is added")
 }
 
-/// An input that may be left out could not be.
+/// An input that may be omitted could not be.
 pub(super) fn has_element_down(s: &mut Site<'_>) -> Result<Note, String> {
     match s.input(0) {
         Some(v) if matches!(s.ty(v), crate::infer::Ty::Optional(_)) => Ok(None),
-        Some(_) => Err("its input is no optional".to_owned()),
-        None => Err("its input is left out".to_owned()),
+        Some(_) => Err("its input is not an optional".to_owned()),
+        None => Err("its input is omitted".to_owned()),
     }
 }

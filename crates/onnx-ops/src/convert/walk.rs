@@ -10,8 +10,8 @@ use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
 use onnx_ir::pass::{self, Foreign, Inline, Report, raise_ir_version};
 use onnx_ir::{
-    AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, normalize_domain,
-    releases,
+    AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, WalkEvent,
+    normalize_domain, releases,
 };
 use std::fmt::Write as _;
 
@@ -148,11 +148,11 @@ impl Walk<'_> {
     fn is_possible(&self, model: &Model) -> Result<(), String> {
         let (name, target) = (if self.domain.is_empty() { "ai.onnx" } else { self.domain }, self.target);
         if table::rows(self.domain).is_empty() {
-            return Err(format!("there is no conversion of operators of {name}"));
+            return Err(format!("operators of {name} cannot be converted"));
         }
         let newest = releases::newest_version(self.domain).unwrap_or(0);
         if target > newest {
-            return Err(format!("version {target} of {name} is not known, only those up to {newest}"));
+            return Err(format!("unknown version {target} of {name}: the newest known version is {newest}"));
         }
         let versions: Vec<i64> =
             Unit::all(model, self.domain).iter().filter_map(|u| u.version(model, self.domain)).collect();
@@ -160,14 +160,16 @@ impl Walk<'_> {
             return Err(format!("the model does not import {name}"));
         };
         if highest > newest {
-            return Err(format!("the model imports version {highest} of {name}, which is not known"));
+            return Err(format!("the model imports the unknown version {highest} of {name}"));
         }
         let lowest = if self.domain.is_empty() { LOWEST } else { 1 };
         if target < lowest && target < highest || target < 1 {
-            return Err(format!("models are not brought to versions of {name} before {lowest}"));
+            return Err(format!(
+                "cannot convert to version {target} of {name}: the lowest supported version is {lowest}"
+            ));
         }
         if versions.iter().any(|v| *v < 1) {
-            return Err(format!("the model imports a version of {name} that never was"));
+            return Err(format!("the model imports a version of {name} that does not exist"));
         }
         Ok(())
     }
@@ -232,7 +234,9 @@ impl Walk<'_> {
         let mut todo = Vec::new();
         for body_id in units.iter().flat_map(|unit| unit.bodies(model)) {
             let body = &model.bodies[body_id];
-            for (graph, node) in nodes(body) {
+            let mut walk = body.walk();
+            while let Some(event) = walk.next() {
+                let (WalkEvent::EnterNode(node), Some(graph)) = (event, walk.graph()) else { continue };
                 let n = &body.nodes[node];
                 let Some(op) = n.op else { continue };
                 let domain = normalize_domain(model.text(n.domain));
@@ -264,7 +268,7 @@ impl Walk<'_> {
             }
             let Some(body) = body_of(model, self.registry, facts, t.body, t.node) else { continue };
             bodies.insert((t.body, t.node), Foreign { model: body.model, function: body.id });
-            let what = "its function body takes its place".to_owned();
+            let what = "replaced by its function body".to_owned();
             let planned = self.planned(model, t.body, t.node, (from, to), what);
             self.done.plan.push(planned);
         }
@@ -312,9 +316,9 @@ impl Walk<'_> {
             Some(change) if to > from => change.up,
             Some(change) => change.down,
             None if t.is_born => {
-                return Err("no operator and no function body is there that does the same".to_owned());
+                return Err("no operator or function body of that version computes the same".to_owned());
             }
-            None => return Err("nobody has decided what becomes of it".to_owned()),
+            None => return Err("no conversion is defined for it".to_owned()),
         };
         let version = if self.domain.is_empty() {
             to
@@ -343,7 +347,8 @@ impl Walk<'_> {
             Way::No(why) => return Err(why.to_owned()),
         };
         let op = site.model.text(site.n().op).to_owned();
-        let new = schema(self.registry, self.domain, &op, to).ok_or("the operator is not there")?;
+        let new = schema(self.registry, self.domain, &op, to)
+            .ok_or("the operator does not exist in that version")?;
         if !site.is_gone {
             fit(&mut site, old, new)?;
             if let Some(tensors) = &tensors {
@@ -382,7 +387,8 @@ impl Walk<'_> {
 
     fn refuse_node(&mut self, model: &Model, t: &Todo, from: i64, to: i64, why: &str) {
         let op = model.text(model.bodies[t.body].nodes[t.node].op);
-        let message = format!("this `{op}` cannot be brought from version {from} to {to}: {why}");
+        let verb = if to < from { "downgrade" } else { "upgrade" };
+        let message = format!("cannot {verb} `{op}` from version {from} to {to}: {why}");
         self.refuse(self.place(t.body, t.node), &code::CONVERT_NODE, message);
     }
 
@@ -442,19 +448,6 @@ fn insert(model: &mut Model, edits: HashMap<NodeKey, Edit>) {
     }
 }
 
-/// The nodes of all graphs that are part of a body.
-fn nodes(body: &Body) -> Vec<(GraphId, NodeId)> {
-    let mut open: Vec<GraphId> = body.root().into_iter().collect();
-    let mut list = Vec::new();
-    while let Some(graph) = open.pop() {
-        for &node in &body.graphs[graph].nodes {
-            list.push((graph, node));
-            open.extend(body.subgraphs(node));
-        }
-    }
-    list
-}
-
 fn lists(model: &Model) -> HashMap<(BodyId, GraphId), Vec<NodeId>> {
     let of_body = |(id, body): (BodyId, &Body)| {
         body.graphs.iter().map(|(g, graph)| ((id, g), graph.nodes.clone())).collect::<Vec<_>>()
@@ -477,39 +470,39 @@ fn schema<'r>(registry: &'r Registry, domain: &str, op: &str, version: i64) -> O
 /// Takes away what has its default and the new signature does not have, and says what does not fit it.
 fn fit(site: &mut Site<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), String> {
     if new.deprecated {
-        return Err("it is deprecated there".to_owned());
+        return Err("it is deprecated in that version".to_owned());
     }
     let names: Vec<String> = site.n().attrs.iter().map(|a| site.model.text(a.name).to_owned()).collect();
     for name in names.iter().filter(|name| new.attr(name).is_none()) {
         let Some(was) = old.and_then(|old| old.attr(name)) else { continue };
-        let value = site.attr(name).filter(|a| a.reference.is_none()).and_then(onnx_ir::Attr::value);
+        let value = site.attrs().find(name).filter(|a| a.reference.is_none()).and_then(onnx_ir::Attr::value);
         if !value.zip(was.default.as_ref()).is_some_and(|(value, default)| is_equal(value, default)) {
-            return Err(format!("there is no attribute `{name}`"));
+            return Err(format!("it has no attribute `{name}`"));
         }
         site.drop_attr(name);
     }
     for attr in new.attrs.iter().filter(|attr| attr.required) {
-        if site.attr(&attr.name).is_none() {
+        if site.attrs().find(&attr.name).is_none() {
             return Err(format!("attribute `{}` is needed", attr.name));
         }
     }
     let (_, most) = new.input_range();
     if let Some(most) = most.filter(|most| site.n().inputs.len() > *most) {
         if site.n().inputs[most..].iter().any(Option::is_some) {
-            return Err(format!("there are only {most} inputs"));
+            return Err(format!("it has at most {most} inputs"));
         }
         site.n_mut().inputs.truncate(most);
     }
     let (_, most) = new.output_range();
     if let Some(most) = most.filter(|most| site.n().outputs.len() > *most) {
         if site.n().outputs[most..].iter().any(Option::is_some) {
-            return Err(format!("there are only {most} outputs"));
+            return Err(format!("it has at most {most} outputs"));
         }
         site.n_mut().outputs.truncate(most);
     }
     for (i, param) in new.inputs.iter().enumerate() {
         if param.kind == ParamKind::Single && site.input(i).is_none() {
-            return Err(format!("input `{}` is needed", param.name));
+            return Err(format!("it requires input `{}`", param.name));
         }
     }
     let (inputs, outputs) = (site.n().inputs.len(), site.n().outputs.len());
@@ -520,7 +513,12 @@ fn fit(site: &mut Site<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), St
         let ty = site.ty(value);
         if !infer::allows(&param.types, ty) {
             let mut text = String::new();
-            let _ = write!(text, "`{}` may not be {}", param.name, ty.without_shape().text(&site.facts.dims));
+            let _ = write!(
+                text,
+                "`{}` does not accept {}",
+                param.name,
+                ty.without_shape().text(&site.facts.dims)
+            );
             return Err(text.trim_end_matches("[]").to_owned());
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn product_of_shorts(site: &Site<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// Operands may be lists of one; the step may be left out.
+/// Operands may be lists of one; the step may be omitted.
 pub(super) fn range(site: &Site<'_>) -> Option<Draft> {
     let mut draft = Draft::new();
     draft.add("first = Squeeze (start)");

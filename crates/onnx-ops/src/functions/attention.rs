@@ -1,6 +1,6 @@
 //! Attention, with caches, masks and windows.
 //!
-//! The heads of keys and values may be fewer than those of queries; then each serves a group of neighbours. Where the
+//! The heads of keys and values may be fewer than those of queries; then each serves a group of neighbors. Where the
 //! numbers are not known to be equal, heads of queries get an axis for the group.
 
 use super::draft::{Draft, number};

@@ -7,7 +7,7 @@ use std::fmt::{Display, Write as _};
 /// Lines of nodes. The names of the schema's inputs and outputs are those of the function; a draft defines all outputs
 /// that its node has, wanted or not.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(crate) struct Draft {
     lines: String,
     /// Attributes that the function has as parameters, with their defaults.
     params: Vec<String>,
@@ -16,27 +16,27 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Draft::default()
     }
 
     /// A node.
-    pub(super) fn add(&mut self, line: impl Display) {
+    pub(crate) fn add(&mut self, line: impl Display) {
         let _ = writeln!(self.lines, "    {line}");
     }
 
     /// An attribute that a node of the draft refers to.
-    pub(super) fn param(&mut self, param: impl Into<String>) {
+    pub(crate) fn param(&mut self, param: impl Into<String>) {
         self.params.push(param.into());
     }
 
     /// Other names of the inputs and outputs.
-    pub(super) fn rename(&mut self, inputs: Vec<String>, outputs: Vec<String>) {
+    pub(crate) fn rename(&mut self, inputs: Vec<String>, outputs: Vec<String>) {
         self.names = Some([inputs, outputs]);
     }
 
     /// A number as a tensor of rank 0. Elements of short floats are bits in text, so these are cast.
-    pub(super) fn scalar(&mut self, name: &str, elem: ElemType, value: impl Display) {
+    pub(crate) fn scalar(&mut self, name: &str, elem: ElemType, value: impl Display) {
         match elem {
             ElemType::FLOAT | ElemType::DOUBLE | ElemType::INT32 | ElemType::INT64 | ElemType::BOOL => {
                 let ty = elem.name().unwrap_or_default();
@@ -47,7 +47,7 @@ impl Draft {
     }
 
     /// Minus infinity, which elements in text cannot be.
-    pub(super) fn minus_infinity(&mut self, name: &str, elem: ElemType) {
+    pub(crate) fn minus_infinity(&mut self, name: &str, elem: ElemType) {
         self.cast(name, elem, "value_float = -inf");
     }
 
@@ -57,19 +57,19 @@ impl Draft {
     }
 
     /// A list of integers.
-    pub(super) fn list(&mut self, name: &str, values: &[i64]) {
+    pub(crate) fn list(&mut self, name: &str, values: &[i64]) {
         let text: Vec<String> = values.iter().map(i64::to_string).collect();
         let (len, text) = (text.len(), text.join(", "));
         self.add(format_args!("{name} = Constant <value = int64[{len}] {{{text}}}> ()"));
     }
 
     /// The extent of an axis, as a list of one.
-    pub(super) fn extent(&mut self, name: &str, of: &str, axis: i64) {
+    pub(crate) fn extent(&mut self, name: &str, of: &str, axis: i64) {
         self.extents(name, of, axis, axis + 1);
     }
 
     /// The extents from an axis to before another one. (The operator takes these attributes from version 15 on.)
-    pub(super) fn extents(&mut self, name: &str, of: &str, start: i64, end: i64) {
+    pub(crate) fn extents(&mut self, name: &str, of: &str, start: i64, end: i64) {
         match end {
             0 => self.add(format_args!("{name} = Shape <start = {start}> ({of})")),
             _ => self.add(format_args!("{name} = Shape <start = {start}, end = {end}> ({of})")),
@@ -77,7 +77,7 @@ impl Draft {
     }
 
     /// Axes are an attribute before the version `since`, and an input from then on.
-    pub(super) fn with_axes(
+    pub(crate) fn with_axes(
         &mut self,
         line: &str,
         (operand, axes): (&str, &[i64]),
@@ -98,7 +98,7 @@ impl Draft {
     }
 
     /// The function.
-    pub(super) fn text(self, site: &Site<'_>) -> String {
+    pub(crate) fn text(self, site: &Site<'_>) -> String {
         let schema = site.schema;
         let [inputs, outputs] = self.names.unwrap_or_else(|| {
             let wanted = site.output_count().min(schema.outputs.len());
@@ -124,7 +124,7 @@ impl Draft {
 }
 
 /// The value of a float attribute as an element of a tensor.
-pub(super) fn number(value: f32, elem: ElemType) -> String {
+pub(crate) fn number(value: f32, elem: ElemType) -> String {
     match elem {
         ElemType::DOUBLE => format!("{:?}", f64::from(value)),
         _ => format!("{value:?}"),

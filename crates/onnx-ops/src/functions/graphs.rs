@@ -18,29 +18,16 @@ struct Inner {
     elems: Vec<Option<ElemType>>,
 }
 
-/// The graphs and nodes in a graph.
-fn members(body: &Body, root: GraphId) -> (HashSet<GraphId>, Vec<NodeId>) {
-    let (mut graphs, mut nodes, mut open) = (HashSet::default(), Vec::new(), vec![root]);
-    while let Some(graph) = open.pop() {
-        if graphs.insert(graph) {
-            let own = &body.graphs[graph].nodes;
-            nodes.extend(own);
-            open.extend(own.iter().flat_map(|&node| body.subgraphs(node)));
-        }
-    }
-    (graphs, nodes)
-}
-
 fn inner(home: Home<'_>, graph: GraphId, prefix: &str) -> Option<Inner> {
     let body = &home.model.bodies[home.body];
-    let (graphs, nodes) = members(body, graph);
-    let own: HashSet<NodeId> = nodes.iter().copied().collect();
+    let graphs: HashSet<GraphId> = body.walk_graph(graph).graphs().collect();
+    let own: HashSet<NodeId> = body.walk_graph(graph).nodes().collect();
     let is_inside = |value: ValueId| match body.values[value].def {
         ValueDef::Input(g) | ValueDef::Initializer(g) => graphs.contains(&g),
         ValueDef::Output(node, _) => own.contains(&node),
         ValueDef::Unbound(_) => false,
     };
-    let mut read = nodes.iter().flat_map(|&node| body.nodes[node].inputs.iter().flatten());
+    let mut read = own.iter().flat_map(|&node| body.nodes[node].inputs.iter().flatten());
     if !read.all(|&value| is_inside(value)) || !body.graphs[graph].sparse_initializers.is_empty() {
         return None;
     }

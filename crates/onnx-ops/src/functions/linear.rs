@@ -9,7 +9,7 @@
 //! C = QuantizeLinear (c, C_scale, C_zero)
 //! ```
 //!
-//! A zero point that is left out is 0 of the type of the operands.
+//! A zero point that is omitted is 0 of the type of the operands.
 
 use super::draft::{Draft, number};
 use super::site::Site;

@@ -35,7 +35,7 @@ mod norms;
 mod products;
 mod recurrent;
 mod rotary;
-mod site;
+pub(crate) mod site;
 mod table;
 
 use crate::infer::{Facts, NodeCx};
@@ -137,7 +137,7 @@ const MOST_KEPT: usize = 512;
 const LONGEST_KEPT: usize = 1 << 14;
 
 /// Reads the text of a function, which imports `version` of ai.onnx.
-fn read(text: &str, version: i64) -> Option<FunctionBody> {
+pub(crate) fn read(text: &str, version: i64) -> Option<FunctionBody> {
     static KEPT: LazyLock<Mutex<HashMap<(String, i64), FunctionBody>>> = LazyLock::new(Mutex::default);
     let may_keep = text.len() <= LONGEST_KEPT;
     let key = (text.to_owned(), version);

@@ -24,7 +24,7 @@ fn scaled(draft: &mut Draft, elem: ElemType, scale: &str, bias: Option<&str>) {
     }
 }
 
-/// An input, unless it is left out.
+/// An input, unless it is omitted.
 fn optional<'s>(site: &'s Site<'_>, input: usize) -> Option<&'s str> {
     site.has_input(input).then(|| &*site.schema.inputs[input].name)
 }

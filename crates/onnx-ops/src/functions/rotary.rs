@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::site::Site;
 
-/// Pairs of elements are turned by the angles of their position. An element's partner is its neighbour, or the element
+/// Pairs of elements are turned by the angles of their position. An element's partner is its neighbor, or the element
 /// half of the rotated part away. With three axes, the last one has all heads.
 pub(super) fn rotary_embedding(site: &Site<'_>) -> Option<Draft> {
     let heads = site.int("num_heads").filter(|n| *n > 0);

@@ -1,20 +1,20 @@
 //! A node as a function body depends on it: attributes, types, which inputs are given, how many outputs there are.
 
 use crate::dims::Dim;
-use crate::infer::{Attrs, Bindings, Facts, Given, NodeCx, Scope, Ty};
+use crate::infer::{Bindings, Facts, Given, NodeCx, ResolvedAttrs, Scope, Ty};
 use crate::schema::Schema;
 use onnx_ir::{AttrValue, BodyId, ElemType, Function, GraphId, Model, NodeId, ValueId};
 use std::sync::LazyLock;
 
 /// A node that a body is to stand for.
-pub(super) struct Site<'a> {
-    pub(super) schema: &'a Schema,
+pub(crate) struct Site<'a> {
+    pub(crate) schema: &'a Schema,
     /// The version of ai.onnx in force.
-    pub(super) version: i64,
-    attrs: Attrs<'a>,
+    pub(crate) version: i64,
+    attrs: ResolvedAttrs<'a>,
     /// The types of inputs; `None` is one that is left out.
     inputs: Vec<Option<Ty>>,
-    /// How many outputs the node has, left-out ones included.
+    /// How many outputs the node has, omitted ones included.
     outputs: usize,
     /// Where nested graphs are, and what is known of the values in them.
     home: Option<Home<'a>>,
@@ -22,22 +22,22 @@ pub(super) struct Site<'a> {
 
 /// The body around a node.
 #[derive(Clone, Copy)]
-pub(super) struct Home<'a> {
-    pub(super) model: &'a Model,
-    pub(super) body: BodyId,
+pub(crate) struct Home<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) body: BodyId,
     facts: &'a Facts,
 }
 
 impl Home<'_> {
     /// What is known of a value in a nested graph.
-    pub(super) fn ty(&self, value: ValueId) -> &Ty {
+    pub(crate) fn ty(&self, value: ValueId) -> &Ty {
         &self.facts.get(self.body, value).ty
     }
 }
 
 impl<'a> Site<'a> {
     /// A node that is being inferred. Nested graphs are out of sight.
-    pub(super) fn of_cx(cx: &'a NodeCx<'_, '_>) -> Option<Self> {
+    pub(crate) fn of_cx(cx: &'a NodeCx<'_, '_>) -> Option<Self> {
         let input = |i| cx.has_input(i).then(|| cx.ty(i).clone());
         Some(Site {
             schema: cx.schema(),
@@ -50,7 +50,7 @@ impl<'a> Site<'a> {
     }
 
     /// A node of a model of which `facts` are known.
-    pub(super) fn of_node(
+    pub(crate) fn of_node(
         model: &'a Model,
         facts: &'a Facts,
         body: BodyId,
@@ -71,79 +71,83 @@ impl<'a> Site<'a> {
         Site {
             schema,
             version,
-            attrs: Attrs::new(scope, n, schema),
+            attrs: ResolvedAttrs::new(scope, n, schema),
             inputs: n.inputs.iter().map(|v| v.map(|v| facts.get(body, v).ty.clone())).collect(),
             outputs: n.outputs.len(),
             home: Some(Home { model, body, facts }),
         }
     }
 
-    pub(super) fn input_count(&self) -> usize {
+    pub(crate) fn input_count(&self) -> usize {
         self.inputs.len()
     }
 
-    pub(super) fn output_count(&self) -> usize {
+    pub(crate) fn output_count(&self) -> usize {
         self.outputs
     }
 
-    pub(super) fn has_input(&self, i: usize) -> bool {
+    pub(crate) fn has_input(&self, i: usize) -> bool {
         self.inputs.get(i).is_some_and(Option::is_some)
     }
 
     /// The type of an input, if that is given.
-    pub(super) fn ty(&self, i: usize) -> Option<&Ty> {
+    pub(crate) fn ty(&self, i: usize) -> Option<&Ty> {
         self.inputs.get(i)?.as_ref()
     }
 
     /// The element type of an input tensor.
-    pub(super) fn elem(&self, i: usize) -> Option<ElemType> {
+    pub(crate) fn elem(&self, i: usize) -> Option<ElemType> {
         self.ty(i)?.elem()
     }
 
     /// The rank of an input tensor.
-    pub(super) fn rank(&self, i: usize) -> Option<usize> {
+    pub(crate) fn rank(&self, i: usize) -> Option<usize> {
         Some(self.ty(i)?.shape()?.len())
     }
 
     /// An extent of an input tensor that is a number.
-    pub(super) fn extent(&self, i: usize, axis: usize) -> Option<i64> {
+    pub(crate) fn extent(&self, i: usize, axis: usize) -> Option<i64> {
         match self.ty(i)?.shape()?.get(axis)? {
             Dim::Const(n) => Some(*n),
             Dim::Unknown | Dim::Expr(_) => None,
         }
     }
 
-    pub(super) fn has_attr(&self, name: &str) -> bool {
+    pub(crate) fn has_attr(&self, name: &str) -> bool {
         self.attrs.given(name).is_some()
     }
 
-    pub(super) fn int(&self, name: &str) -> Option<i64> {
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
         self.attrs.int(name)
     }
 
-    pub(super) fn float(&self, name: &str) -> Option<f32> {
+    pub(crate) fn float(&self, name: &str) -> Option<f32> {
         self.attrs.float(name)
     }
 
-    pub(super) fn string(&self, name: &str) -> Option<String> {
+    pub(crate) fn string(&self, name: &str) -> Option<String> {
         Some(self.attrs.string(name)?.into_owned())
     }
 
-    pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.attrs.ints(name).map(<[i64]>::to_vec)
     }
 
-    pub(super) fn floats(&self, name: &str) -> Option<Vec<f32>> {
+    pub(crate) fn strings(&self, name: &str) -> Option<Vec<String>> {
+        self.attrs.strings(name)
+    }
+
+    pub(crate) fn floats(&self, name: &str) -> Option<Vec<f32>> {
         self.attrs.floats(name).map(<[f32]>::to_vec)
     }
 
     /// An attribute that names an element type by its number.
-    pub(super) fn elem_attr(&self, name: &str) -> Option<ElemType> {
+    pub(crate) fn elem_attr(&self, name: &str) -> Option<ElemType> {
         self.attrs.elem(name)
     }
 
     /// A nested graph, with the body that it is in; `None` also where it is out of sight.
-    pub(super) fn graph(&self, name: &str) -> Option<(Home<'a>, GraphId)> {
+    pub(crate) fn graph(&self, name: &str) -> Option<(Home<'a>, GraphId)> {
         match self.attrs.given(name)? {
             Given::Value(AttrValue::Graph(graph), _) => Some((self.home?, *graph)),
             Given::Value(..) | Given::Bound(_) | Given::Unknown => None,

@@ -1,10 +1,10 @@
-//! Nodes that are alike: what a rule gave for one is what it gives for the others.
+//! Memoizes the results of rules for equal nodes.
 //!
-//! Networks repeat their blocks, and so the same operator with the same attributes meets operands of the same types many
-//! times, and of the same elements where its rule looks at elements: the weights of a convolution are other ones each
-//! time, and nobody asks. What a rule says depends on nothing else, but for three things: symbols of its own, equalities
-//! between extents, and findings, which have a place. So a node is remembered only where its rule made no symbol, learned
-//! no equality and told nothing, and it is of use until something is learned, or until facts of its graph are made anew.
+//! Networks repeat their blocks, so the same operator with the same attributes often has operands of the same types, and of
+//! the same elements if its rule reads elements (weights of convolutions differ, but their rule does not read them). The result of a
+//! rule depends on nothing else, with three exceptions: symbols that it creates, equalities between dimensions, and findings, which
+//! have a place. So a node is memoized only if its rule created no symbol, learned no equality and reported nothing. Entries are
+//! valid until an equality is learned or the facts of the graph are recomputed.
 
 use super::engine::Engine;
 use super::facts::{Fact, Outputs, Source};
@@ -15,16 +15,16 @@ use crate::schema::SchemaId;
 use foldhash::{HashMap, HashMapExt as _};
 use onnx_ir::{AttrValue, EntityId, Node, NodeId, ValueId};
 
-/// Elements of a list of an attribute or of an operand, beyond which nodes are not compared.
+/// Length of lists of attributes or operands from which on nodes are not memoized.
 const MOST: usize = 64;
-/// Nodes for which there is room from the beginning.
+/// Initial capacity, in nodes.
 const MOST_ROOM: usize = 1024;
 
-/// What is remembered of nodes.
+/// The memoized nodes.
 #[derive(Default)]
 pub(super) struct Alike {
     nodes: HashMap<u64, Known>,
-    /// The operands at whose elements the rule of an operator has looked.
+    /// The operands whose elements the rule of an operator reads.
     looked: HashMap<SchemaId, Operands>,
 }
 
@@ -32,18 +32,18 @@ pub(super) struct Alike {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Operands(u64);
 
-/// A node whose operands and outputs are as they were when it was judged.
+/// A memoized node, with its operands and outputs at that time.
 struct Known {
     run: u32,
     node: NodeId,
     schema: SchemaId,
     generation: u64,
     looked: Operands,
-    /// What the rule gave, where the model declares something of that as well; otherwise it is what is known.
+    /// The result of the rule, if the model also declares something about the outputs; otherwise it equals their facts.
     outputs: Option<Box<Outputs>>,
 }
 
-/// What could make the result of a rule one of a kind.
+/// The state that makes the result of a rule unique.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
     fresh: usize,
@@ -52,7 +52,7 @@ pub(super) struct State {
 }
 
 impl Alike {
-    /// Room for the nodes of a model, most of which are like none before.
+    /// Creates a table for the nodes of a model.
     pub(super) fn for_nodes(nodes: usize) -> Alike {
         Alike { nodes: HashMap::with_capacity(nodes.min(MOST_ROOM)), looked: HashMap::default() }
     }
@@ -62,7 +62,7 @@ impl Operands {
     pub(super) const ALL: Operands = Operands(u64::MAX);
 
     pub(super) fn with(self, i: usize) -> Operands {
-        // Those that have no place of their own share the last one.
+        // Later operands share the last bit.
         Operands(self.0 | 1 << i.min(63))
     }
 
@@ -81,7 +81,7 @@ impl State {
     }
 }
 
-/// A hash that costs little. Equal keys are no proof, and another node with the key only takes the place of the first.
+/// A cheap hash. Keys of different nodes may be equal: an entry is compared, and replaced if it differs.
 struct Key(u64);
 
 impl Key {
@@ -110,7 +110,7 @@ impl Key {
     }
 }
 
-/// Equal nodes have equal keys; `None` of a node that is not compared. Numbers count by their bits.
+/// Equal nodes have equal keys; `None` for nodes that are not memoized. Floats are compared by their bits.
 pub(super) fn key(engine: &Engine<'_>, node: &Node, schema: SchemaId) -> Option<u64> {
     if engine.trace.is_some() {
         return None;
@@ -163,7 +163,7 @@ pub(super) fn key(engine: &Engine<'_>, node: &Node, schema: SchemaId) -> Option<
     Some(key.0)
 }
 
-/// What the rule gave for a node like this one.
+/// The memoized result for an equal node.
 pub(super) fn outputs_of(engine: &Engine<'_>, key: u64, node: &Node, schema: SchemaId) -> Option<Outputs> {
     let known = engine.alike.nodes.get(&key).filter(|known| known.run == engine.frame.run)?;
     let other = &engine.body().nodes[known.node];
@@ -187,7 +187,7 @@ pub(super) fn outputs_of(engine: &Engine<'_>, key: u64, node: &Node, schema: Sch
     })
 }
 
-/// Whether two operands are one to a rule that looks at elements, or that does not.
+/// Whether two operands are equal for a rule that reads elements, or that does not.
 fn is_alike(engine: &Engine<'_>, a: Option<ValueId>, b: Option<ValueId>, with_elements: bool) -> bool {
     let (a, b) = (engine.operand(a), engine.operand(b));
     let are_known = a.value.is_some() == b.value.is_some();
@@ -195,8 +195,7 @@ fn is_alike(engine: &Engine<'_>, a: Option<ValueId>, b: Option<ValueId>, with_el
     a.ty == b.ty && is_left_out(a) == is_left_out(b) && are_known && (!with_elements || a.value == b.value)
 }
 
-/// Takes down that a node was judged, if every node like it is judged the same; the elements of the operands in `looked`
-/// counted.
+/// Memoizes a node if its result depends only on the key and on the elements of the operands in `looked`.
 pub(super) fn remember(
     engine: &mut Engine<'_>,
     key: u64,
@@ -207,12 +206,12 @@ pub(super) fn remember(
     let of_schema = engine.alike.looked.entry(schema).or_default();
     let all = of_schema.or(looked);
     let is_new = std::mem::replace(of_schema, all) != all;
-    // The key does not have what it should have.
+    // The rule read operands that the key does not include.
     if is_new || State::of(engine) != before {
         return;
     }
     let node = &engine.body().nodes[id];
-    // More can be known of such an operand later, where nodes are not in order.
+    // Such an operand may get a type later if nodes are not sorted.
     if node.inputs.iter().flatten().any(|&value| engine.frame.facts[value].source == Source::Nothing) {
         return;
     }

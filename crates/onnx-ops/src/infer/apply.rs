@@ -1,4 +1,4 @@
-//! Writes what inference found out into a model, where the author said nothing.
+//! Writes inferred types into a model where nothing is declared.
 
 use super::facts::Facts;
 use super::ty::{TensorTy, Ty, dim_text};
@@ -8,13 +8,13 @@ use onnx_ir::{
     ValueId,
 };
 
-/// From this IR version on, functions can say what their values are.
+/// The IR version from which on functions have `value_info`.
 const FUNCTION_VALUE_INFO_SINCE_IR: i64 = 10;
 
 /// Declares the inferred types of node outputs in `value_info`, and completes the types of graph outputs.
 ///
-/// What is declared stays: a dimension is filled in only where the declaration says nothing of it, or where it is a symbol and a
-/// number is computed. Of functions, what holds for all calls is declared, if the IR version of the model allows it.
+/// Declarations are kept: a dimension is set only if the declaration leaves it open, or if it is a symbol and the inferred
+/// dimension is a number. For functions, types that hold for all calls are declared, if the IR version allows it.
 pub fn apply(model: &mut Model, facts: &mut Facts) -> Applied {
     let mut bodies: Vec<(BodyId, bool)> = model.main.into_iter().map(|b| (b, false)).collect();
     for training in &model.training {
@@ -30,25 +30,25 @@ pub fn apply(model: &mut Model, facts: &mut Facts) -> Applied {
     applied
 }
 
-/// What [`apply`] has done.
+/// The result of [`apply`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Applied {
-    /// How many values have a type now that had none, or a better one.
+    /// Number of values that got a type or a more precise one.
     pub values: usize,
-    /// Declared symbols that are numbers now.
+    /// Declared symbols that were replaced by numbers.
     pub refined: Vec<Refined>,
 }
 
-/// A declared symbol in whose place there is a number now.
+/// A declared symbol that was replaced by a number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refined {
     /// The value.
     pub value: Name,
     /// The axis.
     pub axis: usize,
-    /// What was declared.
+    /// The declared symbol.
     pub symbol: Name,
-    /// What is computed.
+    /// The inferred number.
     pub number: i64,
 }
 
@@ -61,7 +61,7 @@ fn apply_to(model: &mut Model, facts: &mut Facts, body: BodyId, is_function: boo
             for i in 0..list.of(model, body, graph).len() {
                 let port = &list.of(model, body, graph)[i];
                 let (Some(value), old) = (port.value, port.ty) else { continue };
-                // The formal parameters of a function have no types; its values have.
+                // The formal parameters of a function have no types, but its values have.
                 if is_untyped && list != Ports::ValueInfo {
                     continue;
                 }
@@ -94,8 +94,8 @@ fn apply_to(model: &mut Model, facts: &mut Facts, body: BodyId, is_function: boo
     }
 }
 
-/// The declared type of a tensor with the computed numbers in place of symbols. What a symbol comes to only because other nodes
-/// ask for it is no number of this value.
+/// The declared type of a tensor with inferred numbers in place of symbols, except numbers that only other nodes imply for a
+/// symbol.
 fn refined(
     model: &mut Model,
     facts: &Facts,
@@ -131,7 +131,7 @@ fn refined(
     Some(model.types.intern(ty))
 }
 
-/// The lists of a graph that declare types.
+/// The lists of a graph with declared types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ports {
     Inputs,
@@ -159,8 +159,7 @@ impl Ports {
     }
 }
 
-/// The type of a value as a declaration would say it: what `declared` says, completed by what was inferred. `None` if neither
-/// knows the element type.
+/// The type of a value as a declaration: the declared type, completed by inference. `None` if neither has an element type.
 pub fn declared_type(
     model: &mut Model,
     facts: &mut Facts,
@@ -171,7 +170,7 @@ pub fn declared_type(
     merged(model, facts, body, value, declared)
 }
 
-/// The declared type with what is known besides.
+/// The declared type completed by inference.
 fn merged(
     model: &mut Model,
     facts: &mut Facts,
@@ -204,13 +203,13 @@ fn complete(model: &mut Model, facts: &Facts, declared: Option<TypeId>, ty: &Ty)
         (TypeKind::Map { key: old_key, value }, Ty::Map(key, t)) => {
             TypeKind::Map { key: old_key.or(*key), value: complete(model, facts, value, t) }
         }
-        // A declaration that says otherwise stays; the checker tells of it.
+        // A contradicting declaration is kept; the checker reports it.
         _ => return declared,
     };
     Some(model.types.intern(Type { kind, denotation }))
 }
 
-/// `None` if the element type is not known: such a type may not be written.
+/// Returns `None` if the element type is unknown: such a type must not be written.
 fn tensor(model: &mut Model, facts: &Facts, old: TensorType, new: &TensorTy) -> Option<TensorType> {
     let elem: ElemType = old.elem.filter(|&e| e != ElemType::UNDEFINED).or(new.elem)?;
     let mut dim = |d: Dim| match d {

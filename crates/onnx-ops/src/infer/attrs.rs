@@ -1,10 +1,10 @@
-//! The attributes of a node, wherever their values come from: the node, the call of the function around it, the
-//! default of that function, or that of the schema.
+//! The attributes of a node, whether their values come from the node, the call of the function around it, the default of that
+//! function, or the default of the schema.
 
 use crate::schema::{self, Schema};
 use bytes::Bytes;
 use onnx_ir::list::Elements;
-use onnx_ir::{Attr, AttrType, AttrValue, Body, ElemType, Function, Names, Node, Tensor};
+use onnx_ir::{Attr, AttrType, AttrValue, Attrs, Body, ElemType, FromAttr, Function, Names, Node, Tensor};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -12,20 +12,20 @@ use std::rc::Rc;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Bindings(pub(crate) Vec<(String, Bound)>);
 
-/// A value that a call gives to an attribute parameter.
+/// The value that a call passes to an attribute parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Bound {
     value: AttrValue,
-    /// The tensor, where the value is one: it belongs to the body of the call.
+    /// The tensor, if the value is one: it belongs to the body of the call.
     tensor: Option<Tensor>,
 }
 
 /// The value of an attribute.
 pub(crate) enum Given<'a> {
-    /// With the body that tensors and graphs belong to.
+    /// A value and the body that its tensors and graphs belong to.
     Value(&'a AttrValue, &'a Body),
     Bound(&'a Bound),
-    /// The parameter that it refers to has no value that is known.
+    /// A reference to a parameter with an unknown value.
     Unknown,
 }
 
@@ -47,21 +47,20 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Where a node's attributes get their values.
+/// The scope that resolves the attributes of a node.
 pub(crate) struct Scope<'a> {
     pub(crate) names: &'a Names,
     pub(crate) body: &'a Body,
     pub(crate) function: Option<&'a Function>,
     pub(crate) bindings: &'a Bindings,
-    /// The body that the function's defaults belong to.
+    /// Whether the function is inferred for a call.
     pub(crate) is_called: bool,
 }
 
 impl<'a> Scope<'a> {
-    /// The value of the attribute of this name, `None` if the node does not have it.
+    /// The value of an attribute, `None` if the node does not have it.
     pub(crate) fn get(&self, node: &'a Node, name: &str) -> Option<Given<'a>> {
-        let attr = node.attrs.iter().find(|a| a.name.is_some_and(|n| self.names.is(n, name)))?;
-        self.resolve(attr)
+        self.resolve(Attrs::of(node, self.names).find(name)?)
     }
 
     fn resolve(&self, attr: &'a Attr) -> Option<Given<'a>> {
@@ -76,13 +75,13 @@ impl<'a> Scope<'a> {
         let default = function.attribute_defaults.iter().find(|a| a.name == Some(parameter));
         match default.and_then(Attr::value) {
             Some(value) => Some(Given::Value(value, self.body)),
-            // A call that leaves the parameter out leaves the attribute out; without a call nobody knows.
+            // A call that omits the parameter omits the attribute; without a call, the value is unknown.
             None if self.is_called => None,
             None => Some(Given::Unknown),
         }
     }
 
-    /// What a node passes to the attribute parameters of the function that it calls.
+    /// The values that a node passes to the attribute parameters of its callee.
     pub(crate) fn bind(&self, node: &'a Node) -> Rc<Bindings> {
         let bound = node.attrs.iter().filter_map(|attr| {
             let name = self.names[attr.name?].to_owned();
@@ -94,26 +93,26 @@ impl<'a> Scope<'a> {
 }
 
 /// The attributes of one node, with the defaults of its schema.
-pub(crate) struct Attrs<'a> {
+pub(crate) struct ResolvedAttrs<'a> {
     scope: Scope<'a>,
     node: &'a Node,
     schema: &'a Schema,
 }
 
-/// Where the value of an attribute was found.
+/// The value of an attribute that was found.
 enum Found<'a> {
     Value(&'a AttrValue),
-    /// A list without elements, which no field holds.
+    /// An empty list, which no field stores.
     EmptyList,
     Default(&'a schema::Default),
 }
 
-impl<'a> Attrs<'a> {
+impl<'a> ResolvedAttrs<'a> {
     pub(crate) fn new(scope: Scope<'a>, node: &'a Node, schema: &'a Schema) -> Self {
-        Attrs { scope, node, schema }
+        ResolvedAttrs { scope, node, schema }
     }
 
-    /// The value that the node gives, or nobody knows; `None` if the node does not have the attribute.
+    /// The value on the node, which may be unknown; `None` if the node does not have the attribute.
     pub(crate) fn given(&self, name: &str) -> Option<Given<'a>> {
         self.scope.get(self.node, name)
     }
@@ -128,87 +127,59 @@ impl<'a> Attrs<'a> {
         }
     }
 
-    /// Whether the node itself has the attribute with an empty list.
+    /// Whether the attribute is an empty list on the node.
     fn is_empty_list(&self, name: &str) -> bool {
-        let names = self.scope.names;
-        let attr = self.node.attrs.iter().find(|a| a.name.is_some_and(|n| names.is(n, name)));
+        let attr = Attrs::of(self.node, self.scope.names).find(name);
         attr.is_some_and(|a| a.reference.is_none() && a.ty.is_some_and(AttrType::is_list))
+    }
+
+    fn read<T: FromDefault<'a>>(&self, name: &str) -> Option<T> {
+        match self.find(name)? {
+            Found::Value(value) => T::from_attr(value),
+            Found::Default(default) => T::from_default(default),
+            Found::EmptyList => T::empty(),
+        }
     }
 
     /// An integer, or its default; `None` if there is neither, or a caller decides.
     pub(crate) fn int(&self, name: &str) -> Option<i64> {
-        match self.find(name)? {
-            Found::Value(AttrValue::Int(i)) | Found::Default(schema::Default::Int(i)) => Some(*i),
-            Found::Value(_) | Found::Default(_) | Found::EmptyList => None,
-        }
+        self.read(name)
     }
 
     pub(crate) fn float(&self, name: &str) -> Option<f32> {
-        match self.find(name)? {
-            Found::Value(AttrValue::Float(x)) | Found::Default(schema::Default::Float(x)) => Some(*x),
-            Found::Value(_) | Found::Default(_) | Found::EmptyList => None,
-        }
+        self.read(name)
     }
 
     pub(crate) fn string(&self, name: &str) -> Option<Cow<'a, str>> {
-        match self.find(name)? {
-            Found::Value(AttrValue::String(s)) => Some(readable(s)),
-            Found::Default(schema::Default::String(s)) => Some(Cow::Borrowed(s)),
-            Found::Value(_) | Found::Default(_) | Found::EmptyList => None,
-        }
+        self.read(name)
     }
 
     pub(crate) fn ints(&self, name: &str) -> Option<&'a [i64]> {
-        match self.find(name)? {
-            Found::Value(AttrValue::Ints(list)) => Some(list),
-            Found::Default(schema::Default::Ints(list)) => Some(list),
-            Found::EmptyList => Some(&[]),
-            Found::Value(_) | Found::Default(_) => None,
-        }
+        self.read(name)
     }
 
     pub(crate) fn floats(&self, name: &str) -> Option<&'a [f32]> {
-        match self.find(name)? {
-            Found::Value(AttrValue::Floats(list)) => Some(list),
-            Found::Default(schema::Default::Floats(list)) => Some(list),
-            Found::EmptyList => Some(&[]),
-            Found::Value(_) | Found::Default(_) => None,
-        }
+        self.read(name)
     }
 
     pub(crate) fn strings(&self, name: &str) -> Option<Vec<String>> {
-        match self.find(name)? {
-            Found::Value(AttrValue::Strings(list)) => {
-                Some(list.elements().map(|s| readable(s).into_owned()).collect())
-            }
-            Found::Default(schema::Default::Strings(list)) => {
-                Some(list.iter().map(|s| s.to_string()).collect())
-            }
-            Found::EmptyList => Some(Vec::new()),
-            Found::Value(_) | Found::Default(_) => None,
+        if let Found::Default(schema::Default::Strings(list)) = self.find(name)? {
+            return Some(list.iter().map(|s| s.to_string()).collect());
         }
+        Some(self.each_string(name)?.map(|s| String::from_utf8_lossy(s).into_owned()).collect())
     }
 
-    /// The integers of a list one after the other, for lists that may be long.
+    /// Iterates over the integers of a list that may be long.
     pub(crate) fn each_int(&self, name: &str) -> Option<Elements<'a, i64>> {
-        match self.find(name)? {
-            Found::Value(AttrValue::Ints(list)) => Some(list.elements()),
-            Found::Default(schema::Default::Ints(list)) => Some(Elements::of(list)),
-            Found::EmptyList => Some(Elements::of(&[])),
-            Found::Value(_) | Found::Default(_) => None,
-        }
+        self.read(name)
     }
 
-    /// The strings of a list as they are stored, likewise; `None` too if the list is a default.
+    /// Iterates over the strings of a list as they are stored; `None` also if the list is a default.
     pub(crate) fn each_string(&self, name: &str) -> Option<Elements<'a, Bytes>> {
-        match self.find(name)? {
-            Found::Value(AttrValue::Strings(list)) => Some(list.elements()),
-            Found::EmptyList => Some(Elements::of(&[])),
-            Found::Value(_) | Found::Default(_) => None,
-        }
+        self.read(name)
     }
 
-    /// How many elements a list has.
+    /// Length of a list.
     pub(crate) fn len(&self, name: &str) -> Option<usize> {
         match self.find(name)? {
             Found::Value(AttrValue::Ints(list)) => Some(list.len()),
@@ -232,7 +203,30 @@ impl<'a> Attrs<'a> {
     }
 }
 
-/// The text of a string; most have no fault that would have to be looked for.
-fn readable(bytes: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+/// A type that the default of an attribute can be read as, like its value.
+trait FromDefault<'a>: FromAttr<'a> {
+    fn from_default(default: &'a schema::Default) -> Option<Self>;
+}
+
+macro_rules! from_default {
+    ($($ty:ty: $($kind:ident, $value:ident => $read:expr)?;)*) => {$(
+        impl<'a> FromDefault<'a> for $ty {
+            fn from_default(default: &'a schema::Default) -> Option<Self> {
+                match default {
+                    $(schema::Default::$kind($value) => Some($read),)?
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+from_default! {
+    i64: Int, value => *value;
+    f32: Float, value => *value;
+    Cow<'a, str>: String, value => Cow::Borrowed(value);
+    &'a [i64]: Ints, list => list;
+    &'a [f32]: Floats, list => list;
+    Elements<'a, i64>: Ints, list => Elements::of(list);
+    Elements<'a, Bytes>:;
 }

@@ -1,4 +1,4 @@
-//! Calls of functions, each with what it passes, and the order in which nodes can be looked at.
+//! Calls of functions, and a topological order of nodes.
 
 use super::attrs::Bindings;
 use super::engine::{Engine, Ran};
@@ -14,15 +14,15 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::rc::Rc;
 
-/// The results of calls.
+/// Memoized results of calls.
 #[derive(Default)]
 pub(super) struct Memo {
     results: HashMap<u64, Vec<Call>>,
-    /// The keys in the order in which they came.
+    /// The keys in order of insertion.
     log: Vec<u64>,
 }
 
-/// How many calls were remembered at some time.
+/// A position in the log of memoized calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calls(usize);
 
@@ -36,7 +36,7 @@ impl Memo {
         Calls(self.log.len())
     }
 
-    /// Forgets the calls since.
+    /// Removes the calls added since.
     pub(super) fn forget(&mut self, Calls(first): Calls) {
         for key in self.log.drain(first.min(self.log.len())..).rev() {
             if let Some(calls) = self.results.get_mut(&key) {
@@ -54,8 +54,7 @@ struct Call {
     missed: Vec<Missed>,
 }
 
-/// An input of a function that a call leaves out, and the operator that needs it: of the function, or of one that it passes
-/// the input to.
+/// An input that a call omits, with the operator that requires it: in the function, or in a function that it passes the input to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Missed {
     pub(super) input: usize,
@@ -63,7 +62,7 @@ pub(super) struct Missed {
     pub(super) by: NodeId,
 }
 
-/// What a node passes to the inputs of a function.
+/// The facts that a node passes to the inputs of a function.
 pub(super) fn passed(engine: &Engine<'_>, node: &Node, function: &Body) -> Vec<Fact> {
     let fact = |i: usize| match node.inputs.get(i).copied().flatten() {
         Some(value) => engine.operand(Some(value)).clone(),
@@ -88,7 +87,7 @@ pub(super) fn call(engine: &mut Engine<'_>, node: NodeId, function: FunctionId) 
         None => {
             let fresh = engine.fresh;
             let ran = engine.run_body(body, Some(function), Some(&inputs), Rc::clone(&bindings));
-            // Dimensions that depend on data are other ones in another call.
+            // Results with new data-dependent dimensions differ between calls.
             if engine.fresh == fresh {
                 let (outputs, missed) = (ran.outputs.clone(), ran.missed.clone());
                 engine.memo.insert(key, Call { function, inputs, bindings, outputs, missed });
@@ -108,14 +107,14 @@ pub(super) fn call(engine: &mut Engine<'_>, node: NodeId, function: FunctionId) 
     }
 }
 
-/// The name of the function that has a body.
+/// The name of the function with a body.
 pub(super) fn function_of(model: &Model, body: BodyId) -> &str {
     let function = model.functions.values().find(|function| function.body == body);
     model.text(function.and_then(|function| function.name))
 }
 
 impl Engine<'_> {
-    /// Takes down that an operator needs an input of the function around it that the call leaves out.
+    /// Records that an operator requires an input of the enclosing function that the call omits.
     pub(super) fn miss(&mut self, by: NodeId, value: ValueId) {
         let body = self.frame.body;
         self.pass_on(value, Missed { input: 0, body, by });
@@ -129,7 +128,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Tells that a call leaves out what its function needs, unless the function around it is not passed it either.
+    /// Reports that a call omits a required input, unless the enclosing function does not get it either.
     fn misses(&mut self, call: NodeId, callee: BodyId, missed: Missed) {
         let given = self.body().nodes[call].inputs.get(missed.input);
         if let Some(&Some(value)) = given {
@@ -139,24 +138,27 @@ impl Engine<'_> {
         let body = &model.bodies[callee];
         let Some(formals) = body.root().map(|root| &body.graphs[root].inputs) else { return };
         let Some(name) = formals.get(missed.input).and_then(|port| port.name) else { return };
-        // That two are of one name has been told.
+        // The duplicate name has been reported.
         if formals.iter().filter(|port| port.name == Some(name)).count() > 1 {
             return;
         }
         let function = function_of(model, missed.body);
         let op = model.text(model.bodies[missed.body].nodes[missed.by].op);
         let input = &model.names[name];
-        let message = format!("this call leaves out `{input}`, which `{op}` in function `{function}` needs");
+        let message = format!("this call omits `{input}`, which `{op}` in function `{function}` requires");
         let place = match given {
             Some(_) => Entity::NodeInput(self.frame.body, call, super::node::index(missed.input)),
             None => Entity::NodeOp(self.frame.body, call),
         };
         let needed = Entity::NodeOp(missed.body, missed.by);
-        self.report(Diagnostic::new(&code::PARAMETER_EMPTY, place, message).related(needed, "needed here"));
+        self.report(
+            Diagnostic::new(&code::PARAMETER_EMPTY, place, message)
+                .related(needed, "the node that requires it"),
+        );
     }
 }
 
-/// Equal calls have equal hashes; attributes count by name only.
+/// Equal calls have equal hashes; attributes are hashed by name only.
 fn hash(function: FunctionId, inputs: &[Fact], bindings: &Bindings) -> u64 {
     let mut hasher = foldhash::fast::FixedState::default().build_hasher();
     function.index().hash(&mut hasher);
@@ -177,14 +179,13 @@ fn hash(function: FunctionId, inputs: &[Fact], bindings: &Bindings) -> u64 {
     hasher.finish()
 }
 
-/// The nodes of a graph so that each comes after those that produce its inputs, as far as that is possible: their own
-/// order if it is such a one.
+/// The nodes of a graph in topological order as far as possible: their own order if it is topological.
 pub(super) fn order(body: &Body, graph: GraphId) -> Cow<'_, [NodeId]> {
     let nodes = &body.graphs[graph].nodes;
     if is_sorted(body, nodes) { Cow::Borrowed(nodes) } else { Cow::Owned(sorted(body, nodes)) }
 }
 
-/// Whether no node reads, itself, what a later node of the list computes. Node ids mostly ascend.
+/// Whether every node comes after its direct producers. Node ids mostly ascend.
 fn is_sorted(body: &Body, nodes: &[NodeId]) -> bool {
     let is_earlier = |node: NodeId| {
         body.nodes[node].inputs.iter().flatten().all(|&v| match body.values[v].def {
@@ -236,7 +237,7 @@ fn sorted(body: &Body, nodes: &[NodeId]) -> Vec<NodeId> {
             }
         }
     }
-    // Nodes on a cycle, and behind one, in their own order: what they read is unknown.
+    // Nodes on a cycle and after one keep their order: their operands are unknown.
     let mut placed: SecondaryMap<NodeId, bool> = SecondaryMap::default();
     order.iter().for_each(|&n| placed[n] = true);
     order.extend(nodes.iter().copied().filter(|&n| !placed[n]));

@@ -1,24 +1,24 @@
-//! What nodes apply: operators of the versions that are imported where they are, or functions of the model.
+//! Resolves the callee of a node: an operator of the imported version, or a function of the model.
 
 use super::engine::Engine;
 use super::signature;
 use crate::schema::{Lookup, SchemaId};
 use onnx_ir::{FunctionId, Name, NodeId, OpsetImport, normalize_domain};
 
-/// What a node applies.
+/// The callee of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Callee {
     Operator(SchemaId),
     Function(FunctionId),
-    /// Nobody knows; that has been said where it is an error.
+    /// Unknown; reported if it is an error.
     Unknown,
 }
 
-/// Who asks for a callee: the function around the node, domain, operator, overload.
+/// The key of a resolved callee: enclosing function, domain, operator, overload.
 pub(super) type CalleeKey = (Option<FunctionId>, Option<Name>, Option<Name>, Option<Name>);
 
 impl<'m> Engine<'m> {
-    /// What a node applies: an operator, a function, or nobody knows what.
+    /// Resolves the callee of a node.
     pub(super) fn callee(&mut self, node: NodeId) -> Callee {
         let n = &self.body().nodes[node];
         let key = (self.frame.function, n.domain, n.op, n.overload);
@@ -58,14 +58,14 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// The version of a domain that the current body imports. Before IR 3 there were no imports: version 1.
+    /// The version of a domain that the current body imports. Before IR version 3, there were no imports: version 1.
     pub(super) fn version_of(&self, domain: &str) -> Option<i64> {
         let imports = self.imports();
         if imports.is_empty() && self.frame.function.is_none() && domain.is_empty() {
             return Some(1);
         }
         let of_domain = |i: &&OpsetImport| normalize_domain(self.model.text(i.domain)) == domain;
-        // A version that cannot be is told of where it stands.
+        // Invalid versions are reported at the import.
         imports.iter().filter(of_domain).filter_map(|i| i.version).max().filter(|&v| v >= 1)
     }
 

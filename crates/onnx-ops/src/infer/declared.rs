@@ -1,7 +1,6 @@
-//! What a model declares of its values, held against what is computed.
+//! Compares declared types with inferred ones.
 //!
-//! What is declared fills in what is not known. Where both are known and contradict each other, that is told at the
-//! declaration, and what is computed is believed.
+//! Declarations complete unknown types. A contradiction is reported at the declaration, and the inferred type is used.
 
 use super::engine::Engine;
 use super::facts::{Fact, Source};
@@ -12,11 +11,11 @@ use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{BodyId, Port, SecondaryMap, TypeId, ValueDef, ValueId};
 use std::rc::Rc;
 
-/// What a body declares of its values.
+/// The declared types of the values of a body.
 pub(super) type Declared = SecondaryMap<ValueId, Option<(TypeId, Entity)>>;
 
 impl<'m> Engine<'m> {
-    /// Takes down what a node or a tensor gives, with what the model declares of it.
+    /// Sets the fact of a value, merged with its declaration.
     pub(super) fn define(&mut self, value: ValueId, mut fact: Fact) {
         if let Some((ty, place)) = self.frame.declared[value] {
             let declared = self.declared_type(ty);
@@ -25,7 +24,11 @@ impl<'m> Engine<'m> {
             } else {
                 let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared);
                 if let Some(conflict) = conflict {
-                    let verb = if fact.source == Source::Stored { "is stored" } else { "is computed" };
+                    let verb = if fact.source == Source::Stored {
+                        "the stored tensor is"
+                    } else {
+                        "inference gives"
+                    };
                     self.conflict(conflict, place, &declared, &fact.ty, verb);
                 }
                 fact.ty = ty;
@@ -51,15 +54,15 @@ impl<'m> Engine<'m> {
             Conflict::Type => &code::DECLARED_TYPE,
             Conflict::Shape => &code::DECLARED_SHAPE,
         };
-        let message = format!("`{name}` is declared {declared}, but {found} {verb}");
-        let mut diagnostic = Diagnostic::new(code, place, message).label(format!("declared {declared}"));
+        let message = format!("`{name}` is declared as {declared}, but {verb} {found}");
+        let mut diagnostic = Diagnostic::new(code, place, message).label(format!("declared as {declared}"));
         if let Some((entity, what)) = self.definition_at(place) {
             diagnostic = diagnostic.related(entity, format!("{what} {found}"));
         }
         self.report(diagnostic);
     }
 
-    /// The name of the value that a declaration is about.
+    /// The name of the declared value.
     fn name_at(&self, place: Entity) -> &'m str {
         let port = self.port_at(place);
         self.model.text(port.and_then(|p| p.name))
@@ -75,7 +78,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Where the value of a declaration is computed.
+    /// The place that computes the declared value.
     fn definition_at(&self, place: Entity) -> Option<(Entity, &'static str)> {
         let value = self.port_at(place)?.value?;
         match self.body().values[value].def {
@@ -84,24 +87,24 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Where a value is from.
+    /// The place where a value is defined.
     pub(super) fn origin(&self, value: ValueId) -> Option<(Entity, &'static str)> {
         let (b, body) = (self.body(), self.frame.body);
         Some(match b.values[value].def {
-            ValueDef::Output(node, i) => (Entity::NodeOutput(body, node, i), "computed here"),
+            ValueDef::Output(node, i) => (Entity::NodeOutput(body, node, i), "the output"),
             ValueDef::Input(graph) => {
                 let at = b.graphs[graph].inputs.iter().position(|port| port.value == Some(value))?;
-                (Entity::Input(body, graph, index(at)), "given here")
+                (Entity::Input(body, graph, index(at)), "the input")
             }
             ValueDef::Initializer(graph) => {
                 let at = b.graphs[graph].initializers.iter().position(|init| init.value == value)?;
-                (Entity::Initializer(body, graph, index(at)), "stored here")
+                (Entity::Initializer(body, graph, index(at)), "the initializer")
             }
             ValueDef::Unbound(_) => return None,
         })
     }
 
-    /// The type that the model states under this id.
+    /// The type with this id.
     pub(super) fn declared_type(&mut self, id: TypeId) -> Ty {
         if let Some(ty) = &self.types[id] {
             return ty.clone();

@@ -1,4 +1,4 @@
-//! Walks the bodies of a model and lets the rules speak.
+//! The inference engine: walks the bodies of a model and runs the rules.
 
 use super::alike::{self, Alike, Operands};
 use super::attrs::{Bindings, Scope};
@@ -25,11 +25,11 @@ use onnx_ir::{
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How far inference goes.
+/// Limits of inference.
 #[derive(Clone, Debug)]
 pub struct InferOptions {
-    /// How many nodes are looked at for each node of the model, calls of functions counted each time they are made
-    /// with other types. What lies behind the limit stays unknown.
+    /// Number of steps for each node of the model; each different call of a function counts its nodes again. Values beyond the limit are
+    /// unknown.
     pub effort: usize,
 }
 
@@ -39,30 +39,30 @@ impl Default for InferOptions {
     }
 }
 
-/// Nodes that are looked at whatever the size of the model.
+/// Minimum number of steps for models of any size.
 const LEAST_STEPS: usize = 100_000;
-/// Calls and graphs that are entered inside one another: as many as a model can nest and call.
+/// Maximum depth of calls and nested graphs: what a model can nest and call.
 const MAX_DEPTH: usize = 200;
-/// From IR 4 on, an initializer that is an input as well is a default, which callers may replace.
+/// From IR version 4 on, an initializer that is also an input is a default, which callers may replace.
 const DEFAULTS_SINCE_IR: i64 = 4;
 
-/// What [`infer`] finds out.
+/// The result of [`infer`].
 #[derive(Clone, Default)]
 pub struct Inference {
-    /// What is known of each value.
+    /// The facts of each value.
     pub facts: Facts,
-    /// What is wrong, in the order in which it was found.
+    /// The findings, in the order of the walk.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Infers the types and shapes of all values of a model, and holds its nodes against their schemas.
+/// Infers the types and shapes of all values of a model, and checks its nodes against their schemas.
 ///
-/// Time is linear in the size of the model, and in the number of different calls of functions up to a limit.
+/// Time is linear in the size of the model, and in the number of different calls of functions, up to a limit.
 pub fn infer(model: &Model, registry: &Registry, options: &InferOptions) -> Inference {
     run(model, registry, options, None).0
 }
 
-/// [`infer`] that takes down what rules look at.
+/// [`infer`] with a trace of what rules read.
 pub(super) fn traced(model: &Model, registry: &Registry, options: &InferOptions) -> (Inference, Trace) {
     let (inference, trace) = run(model, registry, options, Some(Trace::default()));
     (inference, trace.unwrap_or_default())
@@ -87,7 +87,7 @@ fn run(
             engine.run_body(body, None, None, Rc::default());
         }
     }
-    // Nobody says what a function takes that nothing calls.
+    // Functions without calls have unknown inputs.
     for (f, function) in model.functions.iter() {
         if !engine.called.contains(&f) {
             engine.run_body(function.body, Some(f), None, Rc::default());
@@ -97,23 +97,23 @@ fn run(
     (Inference { facts, diagnostics: engine.findings }, engine.trace)
 }
 
-/// One run of a body.
+/// The state of one run of a body.
 pub(super) struct Frame {
     pub(super) body: BodyId,
     pub(super) function: Option<FunctionId>,
     pub(super) is_called: bool,
-    /// Another one for each run, and from where facts are made anew.
+    /// The number of this run; changes when facts are recomputed.
     pub(super) run: u32,
     /// Graphs that have been run.
     has_run: SecondaryMap<GraphId, bool>,
     pub(super) facts: SecondaryMap<ValueId, Fact>,
     pub(super) declared: Rc<Declared>,
     pub(super) bindings: Rc<Bindings>,
-    /// Inputs that the call leaves out and operators need.
+    /// Inputs that the call omits although operators require them.
     pub(super) missed: Vec<Missed>,
 }
 
-/// What a run of a body gives.
+/// The result of running a body.
 #[derive(Default)]
 pub(super) struct Ran {
     pub(super) outputs: Vec<Fact>,
@@ -128,34 +128,34 @@ pub(super) struct Engine<'m> {
     pub(super) frame: Frame,
     pub(super) memo: Memo,
     pub(super) alike: Alike,
-    /// Of each schema, the last node that was found to fit it.
+    /// For each schema, the last node that matched it.
     pub(super) fitting: HashMap<SchemaId, Fitting>,
-    /// Functions that something has called.
+    /// Functions that have been called.
     pub(super) called: HashSet<FunctionId>,
     pub(super) callees: HashMap<CalleeKey, Callee>,
     pub(super) functions: HashMap<(String, Name, Name), FunctionId>,
     pub(super) declared: HashMap<BodyId, Rc<Declared>>,
     pub(super) types: SecondaryMap<TypeId, Option<Ty>>,
     bodies: SecondaryMap<BodyId, SecondaryMap<ValueId, Fact>>,
-    /// The fact of a value that is left out.
+    /// The fact of an omitted value.
     pub(super) nothing: Fact,
     pub(super) findings: Vec<Diagnostic>,
     pub(super) told: HashSet<(&'static str, Place)>,
     pub(super) suggestions: Suggestions,
-    /// Findings are kept where this is 0.
+    /// Findings are kept only if this is 0.
     pub(super) quiet: u32,
-    /// What rules look at, if someone wants to know.
+    /// The trace of what rules read, if requested.
     pub(super) trace: Option<Trace>,
     pub(super) fuel: usize,
     pub(super) depth: usize,
     /// How often the graphs around the node have been run before.
     pub(super) repeats: u32,
-    /// The operands of the last node that was judged at whose elements its rule has looked.
+    /// The operands of the last node whose elements its rule has read.
     pub(super) looked: Operands,
     runs: u32,
-    /// How many anonymous dimensions there are.
+    /// Number of anonymous dimensions.
     pub(super) fresh: usize,
-    /// How often something was told, kept or not.
+    /// Number of reports, kept or not.
     pub(super) reports: usize,
 }
 
@@ -206,7 +206,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Runs a body with what a call passes, or with what the body declares.
+    /// Runs a body with the facts that a call passes, or with its declared types.
     pub(super) fn run_body(
         &mut self,
         body: BodyId,
@@ -242,7 +242,7 @@ impl<'m> Engine<'m> {
         self.runs
     }
 
-    /// Adds one run of a body to what is known of its values: what holds for all runs.
+    /// Joins the facts of one run of a body with those of earlier runs.
     fn keep(&mut self, body: BodyId, facts: SecondaryMap<ValueId, Fact>) {
         let Engine { model, bodies, dims, .. } = self;
         let known = &mut bodies[body];
@@ -303,7 +303,7 @@ impl<'m> Engine<'m> {
                     let (ty, conflict) = meet(&mut self.dims, &fact.ty, &declared.ty);
                     if let Some(conflict) = conflict {
                         let place = Entity::Input(self.frame.body, graph, super::node::index(i));
-                        self.conflict(conflict, place, &declared.ty, &fact.ty, "is passed");
+                        self.conflict(conflict, place, &declared.ty, &fact.ty, "the node passes");
                     }
                     Fact { ty, value: fact.value.clone(), source: fact.source }
                 }
@@ -312,8 +312,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Gives every extent of an input of which nothing is known a symbol of its own, so that equal extents are seen to
-    /// be equal.
+    /// Gives every unknown dimension of an input a symbol of its own, so that equal dimensions are recognized.
     fn named(&mut self, fact: Fact, port: &Port) -> Fact {
         let Ty::Tensor(TensorTy { shape: Some(_), .. }) = fact.ty else { return fact };
         let name = self.model.text(port.name);
@@ -322,7 +321,7 @@ impl<'m> Engine<'m> {
         Fact { ty, ..fact }
     }
 
-    /// Whether initializers are inputs as well, as they are before IR 4.
+    /// Whether initializers are inputs as well, as before IR version 4.
     pub(super) fn has_default_inputs(&self) -> bool {
         self.model.header.ir_version.is_some_and(|v| v < DEFAULTS_SINCE_IR)
     }
@@ -349,7 +348,7 @@ impl<'m> Engine<'m> {
             let values = init.tensor.values.and_then(|t| body.tensors.get(t));
             let elem = values.and_then(|t| t.elem);
             let tensor = TensorTy { elem, shape: super::node::shape_of(&init.tensor.dims) };
-            // A tensor that is stored sparsely, whatever takes it, unless the model says that it is a sparse one.
+            // A sparse initializer is a dense tensor, unless the model declares a sparse one.
             let declared = self.frame.declared[init.value].map(|(ty, _)| self.declared_type(ty));
             let ty = match declared {
                 Some(Ty::Sparse(_)) => Ty::Sparse(tensor),
@@ -359,15 +358,15 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Tells that nothing is inferred from this node on.
+    /// Reports that inference stops at this node.
     pub(super) fn tell_to_stop(&mut self, node: NodeId) {
         let place = Entity::Node(self.frame.body, node);
-        let message = "inference stops here: the functions of this model stand for too many nodes";
+        let message = "inference stopped: the functions of this model expand to too many nodes";
         self.quiet = 0;
         self.report(Diagnostic::new(&code::INFERENCE_LIMIT, place, message));
     }
 
-    /// One node: its schema, its rule, its outputs.
+    /// Infers one node: its schema, its rule, its outputs.
     pub(super) fn step(&mut self, node: NodeId) {
         if self.fuel == 0 {
             return;
@@ -404,7 +403,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// What schema and rule say of the outputs of a node.
+    /// The facts of the outputs of a node from its schema and rule.
     fn judge(&mut self, node: NodeId, id: SchemaId) -> Outputs {
         let registry: &'m Registry = self.registry;
         let schema = registry.get(id);
@@ -443,7 +442,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// What is known of an operand.
+    /// The fact of an operand.
     pub(super) fn operand(&self, value: Option<ValueId>) -> &Fact {
         value.map_or(&self.nothing, |v| &self.frame.facts[v])
     }

@@ -1,4 +1,4 @@
-//! What inference found out, beside the model.
+//! The results of inference, separate from the model.
 
 use super::ty::Ty;
 use super::value::Value;
@@ -7,22 +7,22 @@ use onnx_ir::{BodyId, SecondaryMap, ValueId};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What is known of a value.
+/// The facts about a value.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Fact {
     /// Its type.
     pub ty: Ty,
-    /// Its elements, if they are few and something is known of them.
+    /// Its elements, if they are few and some are known.
     pub value: Option<Arc<Value>>,
-    /// How it is known.
+    /// Where the fact comes from.
     pub source: Source,
 }
 
-/// What is known of the outputs of a node, which mostly has one.
+/// The facts of the outputs of a node, which mostly has one.
 pub(super) type Outputs = SmallVec<[Fact; 1]>;
 
 impl Fact {
-    /// Whether there is a value, of which something is known.
+    /// Whether the value exists and something is known about it.
     pub(super) fn is_there(&self) -> bool {
         !matches!(self.source, Source::Nothing | Source::LeftOut)
     }
@@ -33,38 +33,44 @@ impl Fact {
     }
 }
 
-/// How something is known of a value.
+/// The source of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Source {
-    /// It is not.
+    /// Unknown.
     #[default]
     Nothing,
-    /// It is an input of a function that the call leaves out.
+    /// An input of a function that the call omits.
     LeftOut,
-    /// The model declares it.
+    /// Declared by the model.
     Declared,
-    /// A stored tensor has it.
+    /// A stored tensor.
     Stored,
-    /// The operator that computes it says so, or the call that passes it.
+    /// Inferred from the operator that computes it, or from the call that passes it.
     Inferred,
 }
 
-/// What is known of the values of a model.
+/// The facts about the values of a model.
 #[derive(Clone, Default)]
 pub struct Facts {
-    /// The dimensions that types and elements speak of.
+    /// The dimensions that types and elements refer to.
     pub dims: Dims,
-    /// The values of each body. Of a function, what holds for all calls.
+    /// The values of each body. For functions, what holds for all calls.
     pub(super) bodies: SecondaryMap<BodyId, SecondaryMap<ValueId, Fact>>,
 }
 
 impl Facts {
-    /// What is known of a value, with every dimension in the best known terms.
+    /// The fact of a value, with every dimension in its simplest known form.
     pub fn resolved(&mut self, body: BodyId, value: ValueId) -> Fact {
         let Facts { dims, bodies } = self;
         let fact = &bodies[body][value];
         let ty = fact.ty.map_dims(&mut |d| dims.resolve(d));
         Fact { ty, value: fact.value.clone(), source: fact.source }
+    }
+
+    /// Lets what is known of a value hold for another one.
+    pub(crate) fn copy(&mut self, body: BodyId, from: ValueId, to: ValueId) {
+        let values = &mut self.bodies[body];
+        values[to] = values[from].clone();
     }
 
     /// What is known of a value.

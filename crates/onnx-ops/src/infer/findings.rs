@@ -1,10 +1,10 @@
-//! What inference tells, and takes back.
+//! Reports and retracts findings.
 
 use super::engine::Engine;
 use onnx_ir::diag::{Code, Diagnostic, Entity};
 
 impl Engine<'_> {
-    /// Takes down a finding, unless it was told already (of another call of the same function, say).
+    /// Adds a finding, unless it is a duplicate (of another call of the same function, for example).
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.reports += 1;
         if self.quiet == 0 && self.told.insert((diagnostic.code.id, diagnostic.primary.place)) {
@@ -12,7 +12,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The candidate that was likely meant by the word that such a finding is about, if the finding is told at all.
+    /// The closest candidate for the misspelt word of a finding; not computed if the finding is not kept.
     pub(super) fn near<'a>(
         &mut self,
         (code, place): (&'static Code, Entity),
@@ -26,7 +26,7 @@ impl Engine<'_> {
         self.suggestions.near(word, candidates.len(), candidates)
     }
 
-    /// The findings after the first ones, which can be told again.
+    /// Removes and returns the findings after the first ones.
     pub(super) fn take_findings(&mut self, first: usize) -> Vec<Diagnostic> {
         let findings = self.findings.split_off(first);
         for finding in &findings {
@@ -35,13 +35,13 @@ impl Engine<'_> {
         findings
     }
 
-    /// How many findings there are.
+    /// Number of findings.
     pub(super) fn finding_count(&self) -> usize {
         self.findings.len()
     }
 
-    /// Takes back the findings after the first ones that are not to be kept, and says whether there were any. That
-    /// inference has stopped stays.
+    /// Removes findings after the first ones unless `keep` returns true, and returns whether there were any. The finding that
+    /// inference has stopped is always kept.
     pub(super) fn forget_findings(&mut self, first: usize, keep: impl Fn(&Diagnostic) -> bool) -> bool {
         if self.fuel == 0 || self.findings.len() <= first {
             return false;

@@ -1,8 +1,8 @@
-//! Nodes that fit their schema, so that a node like one before it need not be held against the schema again.
+//! Caches signature checks: a node equal to the last valid one of its schema is not checked again.
 //!
-//! Models have a few kinds of nodes and many of each. Kept is one node of each schema, the last that was looked at: the
-//! element types of its inputs, its outputs, its attributes with their types, and what the schema says of its outputs.
-//! Nothing else counts for [`signature::check`](super::signature::check).
+//! Models have a few kinds of nodes and many of each. For each schema, the cache holds the last valid node: the element types of its
+//! inputs, its outputs, its attributes with their types, and the types of its outputs from the schema.
+//! [`signature::check`](super::signature::check) depends on nothing else.
 
 use super::engine::Engine;
 use super::facts::{Fact, Outputs, Source};
@@ -10,7 +10,7 @@ use super::ty::Ty;
 use onnx_ir::{Attr, AttrType, ElemType, Name, Node, ValueId};
 use smallvec::SmallVec;
 
-/// A node that fits.
+/// A node that matches its schema.
 pub(super) struct Fitting {
     inputs: SmallVec<[Operand; 4]>,
     has_outputs: SmallVec<[bool; 4]>,
@@ -18,7 +18,7 @@ pub(super) struct Fitting {
     outputs: Outputs,
 }
 
-/// What counts of an input.
+/// The relevant properties of an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operand {
     LeftOut,
@@ -27,7 +27,7 @@ enum Operand {
 }
 
 impl Operand {
-    /// `None` of a type that is no tensor: those are rare.
+    /// Returns `None` for a type that is not a tensor: those are rare.
     fn of(engine: &Engine<'_>, value: Option<ValueId>) -> Option<Operand> {
         let fact = engine.operand(value);
         match &fact.ty {
@@ -39,13 +39,13 @@ impl Operand {
     }
 }
 
-/// The type that an attribute states: from IR 2 on, itself; before that, by the field in use.
+/// The type of an attribute: its `type` field from IR version 2 on, otherwise the field in use.
 pub(super) fn stated_type(attr: &Attr) -> Option<AttrType> {
     attr.ty.or_else(|| attr.values.first().map(onnx_ir::AttrValue::ty))
 }
 
 impl Fitting {
-    /// What there is to remember of a node that fits.
+    /// Creates the entry for a valid node.
     pub(super) fn new(engine: &Engine<'_>, node: &Node, outputs: &[Fact]) -> Option<Fitting> {
         Some(Fitting {
             inputs: node.inputs.iter().map(|&value| Operand::of(engine, value)).collect::<Option<_>>()?,
@@ -55,7 +55,7 @@ impl Fitting {
         })
     }
 
-    /// What the schema says of the outputs of a node, if the node is like this one.
+    /// The types of the outputs from the schema, if the node equals this one.
     pub(super) fn outputs_of(&self, engine: &Engine<'_>, node: &Node) -> Option<Outputs> {
         let is_like = self.inputs.len() == node.inputs.len()
             && self.has_outputs.len() == node.outputs.len()

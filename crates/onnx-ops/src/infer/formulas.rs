@@ -1,11 +1,11 @@
-//! Declared formulas that say something else than what is computed.
+//! Declared formulas that differ from inferred dimensions.
 //!
 //! ```text
-//! g (float[H] x) => (float["H*4"] y) { y = Concat <axis = 0> (x, x, x) }      H*3 is computed: equal only where H is 0
+//! g (float[H] x) => (float["H*4"] y) { y = Concat <axis = 0> (x, x, x) }      H*3 is inferred: equal only if H is 0
 //! ```
 //!
-//! A number that differs from a number is a contradiction, which `declared` tells. A symbol alone says nothing that could be wrong:
-//! exporters invent names. A formula says how an extent follows from others, and that can be held against what is computed.
+//! Two different numbers are a contradiction, which `declared` reports. A single symbol cannot be wrong: exporters invent names. A
+//! formula declares how a dimension depends on others, which can be compared with the inferred one.
 
 use super::facts::Facts;
 use super::ty::{TensorTy, Ty};
@@ -13,7 +13,7 @@ use crate::dims::{Dim, Dims};
 use onnx_ir::diag::Entity;
 use onnx_ir::{BodyId, DimValue, Model, Port, TypeId, TypeKind, ValueId};
 
-/// An extent that is declared by a formula, and is computed by another one or is a number.
+/// A dimension that is declared by a formula and inferred differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Difference {
     pub(crate) declared: Dim,
@@ -21,13 +21,13 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// `H*4 = H*3`, for messages: where it holds, the declaration is right.
+    /// The equation `H*4 = H*3`, for messages: the declaration is right if it holds.
     pub(crate) fn text(self, dims: &Dims) -> String {
         format!("{} = {}", dims.text(self.declared), dims.text(self.computed))
     }
 }
 
-/// The first declared formula of a type that is not the computed extent for all values of its symbols.
+/// The first declared formula of a type that is not equal to the inferred dimension for all values of its symbols.
 pub(crate) fn difference(dims: &mut Dims, computed: &Ty, declared: &Ty) -> Option<Difference> {
     match (computed, declared) {
         (Ty::Tensor(a), Ty::Tensor(b)) | (Ty::Sparse(a), Ty::Sparse(b)) => of_tensors(dims, a, b),
@@ -49,12 +49,12 @@ fn of_tensors(dims: &mut Dims, computed: &TensorTy, declared: &TensorTy) -> Opti
     })
 }
 
-/// A declaration with a formula that is not what is computed.
+/// A declaration with a formula that differs from the inferred one.
 pub(crate) struct Differs {
     /// The declaration.
     pub(crate) place: Entity,
     pub(crate) value: ValueId,
-    /// The types and the extents, as text.
+    /// The types and the dimensions, as text.
     pub(crate) declared: String,
     pub(crate) computed: String,
     pub(crate) only_where: String,
@@ -63,7 +63,7 @@ pub(crate) struct Differs {
 /// All such declarations of a body, in the order of its graphs.
 pub(crate) fn formulas_that_differ(model: &Model, facts: &Facts, body: BodyId) -> Vec<Differs> {
     let mut found = Vec::new();
-    // Most models have no formula, and no need of dimensions of their own.
+    // Most models have no formula and need no copy of the dimensions.
     let mut dims: Option<Dims> = None;
     for (g, graph) in model.bodies[body].graphs.iter() {
         let outputs = (0..).zip(&graph.outputs).map(|(i, port)| (Entity::Output(body, g, i), port));
@@ -89,7 +89,7 @@ pub(crate) fn formulas_that_differ(model: &Model, facts: &Facts, body: BodyId) -
     found
 }
 
-/// Whether an extent of a type may be a formula.
+/// Whether a dimension of a type may be a formula.
 fn has_text(model: &Model, ty: TypeId) -> bool {
     match &model.types[ty].kind {
         TypeKind::Tensor(t) | TypeKind::SparseTensor(t) => t.shape.iter().flatten().any(|dim| {

@@ -1,9 +1,9 @@
-//! Two types of one value: what both together say, and what either says.
+//! Meet and join of two types.
 
 use super::ty::{Shape, TensorTy, Ty};
 use crate::dims::{Dim, Dims};
 
-/// How two types of one value cannot both be.
+/// Why two types have no meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Conflict {
     /// Kinds or element types differ.
@@ -12,7 +12,7 @@ pub(super) enum Conflict {
     Shape,
 }
 
-/// What two types of one value say together. Where they conflict, `first` is believed.
+/// The meet: what two types of one value say together. If they conflict, `first` takes precedence.
 pub(super) fn meet(dims: &mut Dims, first: &Ty, second: &Ty) -> (Ty, Option<Conflict>) {
     match (first, second) {
         (Ty::Unknown, ty) | (ty, Ty::Unknown) => (ty.clone(), None),
@@ -60,7 +60,7 @@ fn meet_tensors(dims: &mut Dims, a: &TensorTy, b: &TensorTy) -> (TensorTy, Optio
                 }
                 let (x, y) = (dims.resolve(x), dims.resolve(stated));
                 if dims.known_equal(x, y) == Some(false) {
-                    // A symbol that is declared says nothing that could be wrong, whatever it is equal to.
+                    // A declared symbol cannot be wrong, whatever it is equal to.
                     if matches!((x, stated), (Dim::Const(_), Dim::Const(_))) {
                         conflict = Some(Conflict::Shape);
                     }
@@ -75,8 +75,8 @@ fn meet_tensors(dims: &mut Dims, a: &TensorTy, b: &TensorTy) -> (TensorTy, Optio
     (TensorTy { elem, shape }, conflict)
 }
 
-/// The one of two equal dimensions that says more: a number, an expression of named symbols, one that leaves open which
-/// of two extents is meant, an anonymous symbol.
+/// The more precise of two equal dimensions: a number, an expression of named symbols, one that leaves two sizes open, an
+/// anonymous symbol.
 fn better(dims: &Dims, first: Dim, second: Dim) -> Dim {
     if first == second {
         return first;
@@ -91,7 +91,7 @@ fn better(dims: &Dims, first: Dim, second: Dim) -> Dim {
     if rank(second) > rank(first) { second } else { first }
 }
 
-/// What holds for a value that has either type: unknown where they differ. `fresh` gives a dimension that differs.
+/// The join: what holds for a value of either type, unknown where they differ. `fresh` creates a dimension that differs.
 pub(super) fn join(dims: &mut Dims, a: &Ty, b: &Ty, fresh: &mut impl FnMut(&mut Dims) -> Dim) -> Ty {
     let mut tensors = |dims: &mut Dims, a: &TensorTy, b: &TensorTy| TensorTy {
         elem: a.elem.filter(|_| a.elem == b.elem),
@@ -113,7 +113,7 @@ pub(super) fn join(dims: &mut Dims, a: &Ty, b: &Ty, fresh: &mut impl FnMut(&mut 
     match (a, b) {
         (Ty::Tensor(a), Ty::Tensor(b)) => Ty::Tensor(tensors(dims, a, b)),
         (Ty::Sparse(a), Ty::Sparse(b)) => Ty::Sparse(tensors(dims, a, b)),
-        // Each element of a sequence has extents of its own.
+        // Each element of a sequence has its own dimensions.
         (Ty::Sequence(a), Ty::Sequence(b)) => Ty::Sequence(Box::new(join(dims, a, b, &mut unknown))),
         (Ty::Optional(a), Ty::Optional(b)) => Ty::Optional(Box::new(join(dims, a, b, fresh))),
         (Ty::Map(ka, a), Ty::Map(kb, b)) => {

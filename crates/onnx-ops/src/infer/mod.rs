@@ -1,21 +1,21 @@
-//! Types and shapes of every value of a model, and whether they fit.
+//! Type and shape inference for every value of a model, and checks of its nodes.
 //!
-//! [`infer`] walks the bodies of a model in order. At each node it finds the schema, holds the node against it
-//! (`signature`), and asks the rule of the operator (`crate::rules`) for the types, shapes and, where they are small, the
-//! elements of the outputs. Nested graphs are walked by the rule of the node that has them, functions at each call with
-//! what the call passes, once for equal calls.
+//! [`infer`] walks the bodies of a model in order. For each node it looks up the schema, checks the node against it
+//! (`signature`), and runs the rule of the operator (`crate::rules`), which returns the types, shapes and, if they are small, the
+//! elements of the outputs. Nested graphs are walked by the rule of their node, functions at each call with the facts of the call,
+//! once for equal calls.
 //!
-//! The model never changes: what is found out is in [`Facts`]. What the author declared is held against what is
-//! inferred; where both know something of a dimension, the better known is used downstream.
+//! The model does not change: the results are in [`Facts`]. Declared types are compared with inferred ones; the more precise
+//! dimension of the two is used downstream.
 //!
-//! A rule sees a node through [`NodeCx`] and speaks of dimensions in terms of [`Dims`](crate::dims::Dims):
+//! A rule accesses its node through [`NodeCx`] and describes dimensions in [`Dims`](crate::dims::Dims):
 //!
 //! ```text
 //! g (float[N,3] x) => (y, s)
 //! {
 //!    t = Concat <axis = 0> (x, x)     float[N*2,3]
 //!    s = Shape (t)                    int64[2], and its elements are N*2 and 3
-//!    y = Reshape (t, s2)              whatever s2 is known to be
+//!    y = Reshape (t, s2)              the known elements of s2
 //! }
 //! ```
 
@@ -40,7 +40,7 @@ mod value;
 mod why;
 
 pub use apply::{Applied, Refined, apply, declared_type};
-pub(crate) use attrs::{Attrs, Bindings, Given, Scope};
+pub(crate) use attrs::{Bindings, Given, ResolvedAttrs, Scope};
 pub use engine::{InferOptions, Inference, infer};
 pub use facts::{Fact, Facts, Source};
 pub(crate) use formulas::formulas_that_differ;

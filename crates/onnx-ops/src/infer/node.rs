@@ -1,19 +1,18 @@
-//! A node as its rule sees it.
+//! The interface between a node and its rule.
 //!
 //! A rule is a function from [`NodeCx`] to [`Infer`]. It reads types, shapes, known elements and attributes of the node
-//! and sets what it can say of the outputs; `?` leaves where too little is known, and what was set stays. Element types
+//! and sets facts of the outputs; `?` returns when too little is known, and what has been set is kept. Element types
 //! that follow from the type variables of the schema are set before the rule runs. Indices of inputs and outputs are
-//! positions in the node; for one that is not there, nothing is known.
+//! positions in the node; everything about a missing one is unknown.
 //!
-//! What does not fit is told with [`NodeCx::fail`], which makes the outputs unknown, so that nothing downstream is told
-//! again.
+//! Errors are reported with [`NodeCx::fail`], which makes the outputs unknown, so that consequences are not reported again.
 
 mod body;
 mod findings;
 mod nested;
 
 use super::alike::Operands;
-use super::attrs::{Attrs, Given};
+use super::attrs::{Given, ResolvedAttrs};
 use super::engine::Engine;
 use super::facts::{Fact, Outputs, Source};
 use super::merge;
@@ -31,14 +30,14 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// `None` where a rule could not go on, which is no mistake.
+/// The result of a rule; `None` means that it stopped early, which is not an error.
 pub type Infer = Option<()>;
 
-/// Tensors of a higher rank have no shape that is known: no runtime has them, and each Gather of a chain would double
-/// the rank of the one before.
+/// Tensors of a higher rank have an unknown shape: no runtime supports them, and each Gather of a chain would double
+/// the rank.
 const MOST_AXES: usize = 64;
 
-/// A node, what is known of its inputs, and what will be known of its outputs.
+/// A node with the facts of its inputs and outputs.
 pub struct NodeCx<'e, 'm> {
     engine: &'e mut Engine<'m>,
     id: NodeId,
@@ -46,11 +45,11 @@ pub struct NodeCx<'e, 'm> {
     schema: &'m Schema,
     outputs: Outputs,
     has_failed: bool,
-    /// The inputs at whose elements the rule has looked.
+    /// The inputs whose elements the rule has read.
     looked: Cell<Operands>,
 }
 
-/// A position as findings hold it.
+/// Converts a position to the type in places.
 pub(super) fn index(i: usize) -> u32 {
     u32::try_from(i).unwrap_or(u32::MAX)
 }
@@ -72,14 +71,14 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         NodeCx { engine, id, node, schema, outputs, has_failed: false, looked: Cell::default() }
     }
 
-    /// What the rule says of the outputs; `None` where it told that the node is wrong.
+    /// Runs a rule and returns the facts of the outputs; `None` if it reported an error.
     pub(super) fn run(mut self, rule: fn(&mut NodeCx<'_, '_>) -> Infer) -> Option<Outputs> {
         let _stopped_early: Infer = rule(&mut self);
         self.engine.looked = self.looked.get();
         (!self.has_failed).then_some(self.outputs)
     }
 
-    /// Takes down what the rule looks at, if someone wants to know.
+    /// Records in the trace, if there is one, what the rule reads.
     fn note(&self, note: impl FnOnce(&mut Looked)) {
         if let Some(trace) = &self.engine.trace {
             trace.note(self.engine.frame.body, self.id, note);
@@ -95,12 +94,12 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     // ---- inputs ----
 
-    /// The schema that the node is held against.
+    /// The schema of the node.
     pub fn schema(&self) -> &'m Schema {
         self.schema
     }
 
-    /// The operators that are known.
+    /// The registry of known operators.
     pub(crate) fn registry(&self) -> &'m Registry {
         self.engine.registry
     }
@@ -110,27 +109,27 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.schema.since
     }
 
-    /// The version of a domain that is imported where the node is.
+    /// The imported version of a domain.
     pub(crate) fn version_of(&self, domain: &str) -> Option<i64> {
         self.engine.version_of(domain)
     }
 
-    /// How many inputs the node has, left-out ones included.
+    /// Number of inputs of the node, including omitted ones.
     pub fn input_count(&self) -> usize {
         self.node.inputs.len()
     }
 
-    /// How many outputs the node has, left-out ones included.
+    /// Number of outputs of the node, including omitted ones.
     pub fn output_count(&self) -> usize {
         self.node.outputs.len()
     }
 
-    /// Whether an input is given.
+    /// Whether an input is present.
     pub fn has_input(&self, i: usize) -> bool {
         self.node.inputs.get(i).is_some_and(Option::is_some) && self.known(i).source != Source::LeftOut
     }
 
-    /// Whether anybody wants an output.
+    /// Whether an output is used.
     pub fn has_output(&self, i: usize) -> bool {
         self.node.outputs.get(i).is_some_and(Option::is_some)
     }
@@ -139,7 +138,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.engine.operand(self.node.inputs.get(i).copied().flatten())
     }
 
-    /// What is known of an input, elements included.
+    /// The fact of an input, including elements.
     pub fn fact(&self, i: usize) -> &Fact {
         self.looked.set(self.looked.get().with(i));
         self.known(i)
@@ -161,7 +160,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.ty(i).shape().map(SmallVec::len)
     }
 
-    /// The shape of an input tensor, in the best known terms.
+    /// The shape of an input tensor, with dimensions in their simplest known form.
     pub fn shape(&mut self, i: usize) -> Option<Shape> {
         self.note(|looked| _ = looked.shapes.insert(i));
         let mut shape = Shape::from_slice(self.ty(i).shape().filter(|s| s.len() <= MOST_AXES)?);
@@ -173,12 +172,12 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         Some(shape)
     }
 
-    /// The shape of an input whose rank must be `rank`; one of another rank is told of.
+    /// The shape of an input whose rank must be `rank`; reports other ranks.
     pub fn shape_of_rank(&mut self, i: usize, rank: usize) -> Option<Shape> {
         self.shape_of_ranks(i, rank, Some(rank))
     }
 
-    /// The shape of an input whose rank must be at least `least` and at most `most`.
+    /// The shape of an input whose rank must be between `least` and `most`; reports other ranks.
     pub fn shape_of_ranks(&mut self, i: usize, least: usize, most: Option<usize>) -> Option<Shape> {
         let shape = self.shape(i)?;
         let rank = shape.len();
@@ -187,34 +186,34 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         }
         let wanted = match most {
             Some(most) if most == least => format!("rank {least}"),
-            Some(most) => format!("a rank of {least} to {most}"),
-            None => format!("at least rank {least}"),
+            Some(most) => format!("rank {least} to {most}"),
+            None => format!("rank {least} or more"),
         };
         let name = self.param_name(i);
-        let message = format!("`{}` takes {wanted} as {name}, not rank {rank}", self.op());
+        let message = format!("{name} of `{}` must have {wanted}, but has rank {rank}", self.op());
         self.fail_at_input(i, &code::SHAPE_PRECONDITION, message)?;
         None
     }
 
-    /// Whether something is known of the elements of an input.
+    /// Whether some elements of an input are known.
     pub fn has_value(&self, i: usize) -> bool {
         self.known(i).value.is_some()
     }
 
-    /// The elements of an input, as far as they are known.
+    /// The known elements of an input.
     pub fn value(&self, i: usize) -> Option<Arc<Value>> {
         let value = self.fact(i).value.clone()?;
         self.note(|looked| _ = looked.elements.insert(i));
         Some(value)
     }
 
-    /// The elements of an input, if all are integers that are known.
+    /// The elements of an input, if all are known integers.
     pub fn ints_of(&self, i: usize) -> Option<Ints> {
         self.value(i)?.ints()
     }
 
-    /// The elements of an input of rank 0 or 1 as extents; unknown ones are [`Dim::Unknown`]. Where only their number is
-    /// known, all are unknown.
+    /// The elements of an input of rank 0 or 1 as dimensions; unknown ones are [`Dim::Unknown`], which is also the case if only
+    /// their number is known.
     pub fn extents_of(&mut self, i: usize) -> Option<Shape> {
         if let Some(value) = self.value(i) {
             return Some(value.as_dims().map(|d| self.engine.dims.resolve(d)).collect());
@@ -230,25 +229,25 @@ impl<'e, 'm> NodeCx<'e, 'm> {
     // ---- attributes ----
 
     /// The attributes, wherever their values come from.
-    pub(crate) fn attrs(&self) -> Attrs<'_> {
-        Attrs::new(self.engine.scope(), self.node, self.schema)
+    pub(crate) fn attrs(&self) -> ResolvedAttrs<'_> {
+        ResolvedAttrs::new(self.engine.scope(), self.node, self.schema)
     }
 
     fn given(&self, name: &str) -> Option<Given<'_>> {
         self.attrs().given(name)
     }
 
-    /// How many attributes the node has, of whatever name.
+    /// Number of attributes of the node.
     pub(crate) fn attr_count(&self) -> usize {
         self.node.attrs.len()
     }
 
-    /// Whether the node has an attribute, or a reference that may give it one.
+    /// Whether the node has the attribute, or a reference that may provide it.
     pub fn has_attr(&self, name: &str) -> bool {
         self.given(name).is_some()
     }
 
-    /// An integer attribute, or its default; `None` if there is neither, or a caller decides.
+    /// An integer attribute or its default; `None` if there is neither, or the caller decides.
     pub fn int(&self, name: &str) -> Option<i64> {
         self.note_attr(name, self.attrs().int(name), i64::to_string)
     }
@@ -263,12 +262,12 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.note_attr(name, self.attrs().string(name), |s| format!("{s:?}"))
     }
 
-    /// A list of integers, or its default. An empty list that is given is an empty list.
+    /// A list of integers or its default; an explicit empty list is returned as such.
     pub fn ints(&self, name: &str) -> Option<Ints> {
         self.note_attr(name, self.attrs().ints(name), |list| format!("{list:?}")).map(Ints::from_slice)
     }
 
-    /// The integers of [`ints`](Self::ints) one after the other, for lists that may be long.
+    /// Iterates over the integers of [`ints`](Self::ints), for lists that may be long.
     pub fn each_int(&self, name: &str) -> Option<Elements<'_, i64>> {
         self.note_attr(name, self.attrs().each_int(name), |list| {
             format!("{:?}", list.clone().collect::<Vec<_>>())
@@ -285,14 +284,14 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.note_attr(name, self.attrs().strings(name), |list| format!("{list:?}"))
     }
 
-    /// The strings of a list that the node has one after the other, as they are stored.
+    /// Iterates over the strings of a list on the node, as they are stored.
     pub fn each_string(&self, name: &str) -> Option<Elements<'_, Bytes>> {
         self.note_attr(name, self.attrs().each_string(name), |list| {
             format!("{:?}", list.clone().map(String::from_utf8_lossy).collect::<Vec<_>>())
         })
     }
 
-    /// How many elements a list of numbers or strings has.
+    /// Length of a list of numbers or strings.
     pub fn list_len(&self, name: &str) -> Option<usize> {
         self.note_attr(name, self.attrs().len(name), |len| format!("{len} elements"))
     }
@@ -343,12 +342,12 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.engine.dims.fresh(name)
     }
 
-    /// As many anonymous dimensions.
+    /// Several anonymous dimensions.
     pub fn fresh_shape(&mut self, output: usize, rank: usize) -> Shape {
         (0..rank).map(|_| self.fresh(output)).collect()
     }
 
-    /// The position of an axis that may count from the end; one that lies outside is told of at `place`.
+    /// The position of an axis that may be negative; reports one that is out of range at `place`.
     pub fn axis(&mut self, axis: i64, rank: usize, place: Place) -> Option<usize> {
         let len = i64::try_from(rank).ok()?;
         if (-len..len).contains(&axis) {
@@ -359,9 +358,9 @@ impl<'e, 'm> NodeCx<'e, 'm> {
             _ => &code::ATTR_VALUE,
         };
         let message = if rank == 0 {
-            format!("axis {axis} of a scalar")
+            format!("axis {axis} is out of range for a scalar")
         } else {
-            format!("axis {axis} is not in [{}, {}]", -len, len - 1)
+            format!("axis {axis} is out of range [{}, {}]", -len, len - 1)
         };
         self.fail(Diagnostic::new(code, place, message).label(format!("the rank is {rank}")))?;
         None
@@ -384,7 +383,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         Some(found)
     }
 
-    /// The shape that inputs broadcast to (Broadcasting.md); those that do not are told of, both at their places.
+    /// The common shape that inputs broadcast to (Broadcasting.md); reports incompatible ones with both places.
     pub fn broadcast(&mut self, inputs: &[usize]) -> Option<Shape> {
         self.note(|looked| looked.is_broadcast = true);
         let shapes: Vec<(usize, Shape)> =
@@ -426,17 +425,17 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         self.fail(diagnostic)
     }
 
-    /// Says where an input that has an extent is from.
+    /// Adds the place where an input gets a dimension.
     fn with_origin(&self, diagnostic: Diagnostic, input: usize, extent: &str) -> Diagnostic {
         let Some(value) = self.node.inputs.get(input).copied().flatten() else { return diagnostic };
         match self.engine.origin(value) {
-            Some((place, what)) => diagnostic.related(place, format!("{what} with the extent {extent}")),
+            Some((place, what)) => diagnostic.related(place, format!("{what} has size {extent}")),
             None => diagnostic,
         }
     }
 
-    /// Holds that two extents are equal, and gives the better known one; where they cannot be, `message` is told at an
-    /// input, with the other one as the cause.
+    /// Requires two dimensions to be equal and returns the more precise one; otherwise reports `message` at an input, with the
+    /// other one as the cause.
     pub fn equate(
         &mut self,
         (i, a): (usize, Dim),
@@ -460,7 +459,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
 
     // ---- outputs ----
 
-    /// The type of an output as it is known so far.
+    /// The type of an output set so far.
     pub fn output(&self, i: usize) -> &Ty {
         self.outputs.get(i).map_or(&self.engine.nothing.ty, |f| &f.ty)
     }
@@ -473,7 +472,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         }
     }
 
-    /// Sets the shape of an output; its element type stays.
+    /// Sets the shape of an output and keeps its element type.
     pub fn set_shape(&mut self, i: usize, shape: impl IntoIterator<Item = Dim>) {
         if let Some(fact) = self.outputs.get_mut(i) {
             let shape: Shape = shape.into_iter().take(MOST_AXES + 1).collect();
@@ -486,12 +485,12 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         }
     }
 
-    /// Sets the rank of an output of which no dimension is known.
+    /// Sets only the rank of an output.
     pub fn set_rank(&mut self, i: usize, rank: usize) {
         self.set_shape(i, std::iter::repeat_n(Dim::Unknown, rank));
     }
 
-    /// Sets the element type of an output; its shape stays.
+    /// Sets the element type of an output and keeps its shape.
     pub fn set_elem(&mut self, i: usize, elem: ElemType) {
         if let Some(fact) = self.outputs.get_mut(i) {
             let tensor = |shape: Option<&Shape>| TensorTy { elem: Some(elem), shape: shape.cloned() };
@@ -503,7 +502,7 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         }
     }
 
-    /// Sets the elements of an output, whose shape must have been set.
+    /// Sets the elements of an output, whose shape must be set.
     pub fn set_value(&mut self, i: usize, value: Value) {
         if let Some(fact) = self.outputs.get_mut(i)
             && value.elems.len() <= Value::MOST
@@ -512,21 +511,21 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         }
     }
 
-    /// Lets an output be a tensor that holds these elements.
+    /// Sets the type of an output from its elements, and the elements.
     pub fn set_known(&mut self, i: usize, value: Value) {
         let dims = value.dims.iter().map(|&d| i64::try_from(d).map_or(Dim::Unknown, Dim::Const));
         self.set_shape(i, dims.collect::<Shape>());
         self.set_value(i, value);
     }
 
-    /// Gives an output the shape of an input.
+    /// Sets the shape of an output to that of an input.
     pub fn copy_shape(&mut self, input: usize, output: usize) -> Infer {
         let shape = self.shape(input)?;
         self.set_shape(output, shape);
         Some(())
     }
 
-    /// What either of two types says of a value that may have both; dimensions that differ are anonymous.
+    /// The join of two types: what holds for a value of either type; differing dimensions become anonymous.
     pub fn join(&mut self, a: &Ty, b: &Ty, output: usize) -> Ty {
         let value = self.node.outputs.get(output).copied().flatten();
         let name = value.map_or("d", |v| &self.engine.model.names[self.engine.body().values[v].name]);
@@ -537,13 +536,13 @@ impl<'e, 'm> NodeCx<'e, 'm> {
         })
     }
 
-    /// What two types of one value say together; `None` where they contradict each other.
+    /// The meet of two types of one value; `None` if they contradict each other.
     pub fn meet(&mut self, a: &Ty, b: &Ty) -> Option<Ty> {
         let (ty, conflict) = merge::meet(&mut self.engine.dims, a, b);
         conflict.is_none().then_some(ty)
     }
 
-    /// The elements of an input with every extent in the best known terms.
+    /// The elements with every dimension in its simplest known form.
     pub fn resolved(&mut self, value: &Value) -> Value {
         let elems = value.elems.iter().map(|e| match e {
             Elem::Int(d) => Elem::Int(self.engine.dims.resolve(*d)),

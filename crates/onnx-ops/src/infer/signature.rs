@@ -1,4 +1,4 @@
-//! A node against its schema: numbers, places that may not be empty, attributes, element types (S01–S08, S11, S12).
+//! Checks a node against its schema: arity, omitted parameters, attributes, element types (S01–S08, S11, S12).
 
 use super::engine::Engine;
 use super::facts::{Fact, Outputs, Source};
@@ -11,15 +11,15 @@ use onnx_ir::diag::{Change, Diagnostic, Entity, code};
 use onnx_ir::{AttrType, ElemType, Node, NodeId, normalize_domain};
 use smallvec::SmallVec;
 
-/// What holding a node against its schema gave.
+/// The result of the check.
 pub(super) struct Checked {
-    /// Whether the rule of the operator can rely on what the schema says.
+    /// Whether the rule of the operator can rely on the schema.
     pub(super) is_sound: bool,
-    /// What the type variables say of the outputs.
+    /// The types of the outputs from type variables.
     pub(super) outputs: Outputs,
 }
 
-/// A type variable with the first input that has it.
+/// A type variable with the first input that binds it.
 struct Binding<'a> {
     name: &'a str,
     input: usize,
@@ -89,7 +89,7 @@ fn arity(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema) -> b
     let empty_inputs = node.inputs.iter().enumerate().filter(|(_, v)| v.is_none());
     for (i, _) in empty_inputs {
         let Some(param) = schema.input(i).filter(|p| p.kind != ParamKind::Optional) else { continue };
-        let what = if param.kind == ParamKind::Single { "is required" } else { "has no empty places" };
+        let what = if param.kind == ParamKind::Single { "is required" } else { "cannot be omitted" };
         let message = format!("input `{}` of `{}` {what}", param.name, schema.name);
         engine.report(Diagnostic::new(
             &code::PARAMETER_EMPTY,
@@ -140,15 +140,15 @@ impl Count<'_> {
             None => format!("at least {least}"),
         };
         let plural = if wanted == "1" { "" } else { "s" };
-        let verb = if self.what == "input" { "takes" } else { "gives" };
+        let verb = if self.what == "input" { "expects" } else { "has" };
         Some(format!("`{op}` {verb} {wanted} {}{plural}, not {}", self.what, self.has))
     }
 }
 
-/// What there is to say about the attributes of a node.
+/// The result of checking attributes.
 struct Attributes {
     are_sound: bool,
-    /// An attribute that is not known is told of, and harms nothing.
+    /// Unknown attributes are reported, but the rule can still run.
     are_known: bool,
 }
 
@@ -190,7 +190,7 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
         a.required && !node.attrs.iter().any(|n| n.name.is_some_and(|n| model.names[n] == *a.name))
     };
     for param in schema.attrs.iter().filter(missing) {
-        let message = format!("`{}` needs the attribute `{}`", schema.name, param.name);
+        let message = format!("`{}` requires the attribute `{}`", schema.name, param.name);
         let place = Entity::NodeOp(body, id);
         let diagnostic = Diagnostic::new(&code::ATTR_REQUIRED, place, message);
         engine.report(diagnostic.help(format!("add `{}`, {}", param.name, kind(param.ty))));
@@ -199,26 +199,26 @@ fn attributes(engine: &mut Engine<'_>, id: NodeId, node: &Node, schema: &Schema)
     Attributes { are_sound, are_known }
 }
 
-/// Which versions of an operator have an attribute that this one has not, if any.
+/// The versions of the operator that have an attribute that this one does not, if any.
 fn other_versions(engine: &Engine<'_>, schema: &Schema, attr: &str) -> Option<String> {
     let registry = engine.registry;
     let versions = || registry.versions(&schema.domain, &schema.name).iter().map(|&id| registry.get(id));
     let has = |other: &&Schema| other.attr(attr).is_some();
     if let Some(first) = versions().filter(|other| other.since > schema.since).find(has) {
-        return Some(format!("`{}` has it from version {} of the operator set on", schema.name, first.since));
+        return Some(format!("`{}` has it since version {} of the operator set", schema.name, first.since));
     }
     let last = versions().filter(|other| other.since < schema.since).rfind(has)?;
     let next = versions().find(|other| other.since > last.since)?;
     Some(format!("`{}` has it before version {} of the operator set", schema.name, next.since))
 }
 
-/// The finding with the fix that writes what was probably meant; certain if only the case differs.
+/// Adds the fix with the likely spelling; it is safe if only the case differs.
 fn renamed(diagnostic: Diagnostic, place: Entity, near: &str) -> Diagnostic {
     let changes = vec![Change::Rename(place, near.to_owned())];
     diagnostic.change(format!("write `{near}`"), changes, false)
 }
 
-/// An attribute type in words.
+/// A description of an attribute type.
 fn kind(ty: AttrType) -> String {
     match ty {
         AttrType::FLOAT => "a float".to_owned(),
@@ -257,10 +257,10 @@ fn types<'s>(
         let place = Entity::NodeInput(body, id, index(i));
         if !allows(&param.types, &ty) {
             let text = type_name(&ty);
-            let message = format!("`{}` does not take {text} as `{}`", schema.name, param.name);
+            let message = format!("`{}` does not accept {text} as `{}`", schema.name, param.name);
             let diagnostic = Diagnostic::new(&code::TYPE_NOT_ALLOWED, place, message)
                 .label(format!("this is {text}"))
-                .help(format!("it takes {}", set_text(&param.types)));
+                .help(format!("expected {}", set_text(&param.types)));
             let only = param.types.tensors.single().filter(|_| ty.elem().is_some_and(is_number));
             engine.report(match only {
                 Some(elem) => cast(engine, diagnostic, place, elem),
@@ -282,16 +282,20 @@ fn types<'s>(
             }
             Some(binding) => {
                 let (first, second) = (type_name(&binding.ty), type_name(&ty));
-                let variable = &param.ty;
-                let message =
-                    format!("`{}` takes one type `{variable}`, not {first} and {second}", schema.name);
+                let message = match schema.input(binding.input).filter(|other| other.name != param.name) {
+                    Some(other) => format!(
+                        "`{}` ({first}) and `{}` ({second}) of `{}` must have the same type",
+                        other.name, param.name, schema.name
+                    ),
+                    None => format!(
+                        "inputs of `{}` must have the same type, but are {first} and {second}",
+                        schema.name
+                    ),
+                };
                 let diagnostic = Diagnostic::new(&code::TYPE_CONFLICT, place, message)
-                    .label(format!("`{variable}` is {second} here"))
-                    .related(
-                        Entity::NodeInput(body, id, index(binding.input)),
-                        format!("`{variable}` is {first} here"),
-                    );
-                // An integer becomes a float rather than the other way round, unless others are like it.
+                    .label(format!("this is {second}"))
+                    .related(Entity::NodeInput(body, id, index(binding.input)), format!("this is {first}"));
+                // Casts an integer to a float rather than the other way round, unless other operands agree with it.
                 let at_first = Entity::NodeInput(body, id, index(binding.input));
                 let is_alone =
                     (0..i).filter(|&j| schema.input(j).is_some_and(|p| p.ty == param.ty)).count() == 1;
@@ -310,7 +314,7 @@ fn types<'s>(
     is_sound
 }
 
-/// The finding with the fix that casts an operand, where there is a `Cast` for it.
+/// Adds the fix that casts an operand, if `Cast` supports it.
 fn cast(engine: &Engine<'_>, diagnostic: Diagnostic, operand: Entity, to: ElemType) -> Diagnostic {
     let Entity::NodeInput(_, node, i) = operand else { return diagnostic };
     let value = engine.body().nodes[node].inputs.get(i as usize).copied().flatten();
@@ -318,7 +322,7 @@ fn cast(engine: &Engine<'_>, diagnostic: Diagnostic, operand: Entity, to: ElemTy
         Ty::Tensor(tensor) => tensor.elem,
         _ => None,
     };
-    // Before version 6 the type was a string.
+    // Before version 6, `to` was a string.
     let has_cast = engine.version_of("").is_some_and(|version| version >= 6);
     if !has_cast || !is_number(to) || !from.is_some_and(is_number) {
         return diagnostic;
@@ -327,7 +331,7 @@ fn cast(engine: &Engine<'_>, diagnostic: Diagnostic, operand: Entity, to: ElemTy
     diagnostic.change(title, vec![Change::Cast(operand, to)], false)
 }
 
-/// Whether every version of `Cast` takes and gives this type.
+/// Whether every version of `Cast` supports this type.
 fn is_number(elem: ElemType) -> bool {
     use ElemType as E;
     [
@@ -347,7 +351,7 @@ fn is_number(elem: ElemType) -> bool {
     .contains(&elem)
 }
 
-/// What the schema says of the type of an output.
+/// The type of an output from the schema.
 fn output(schema: &Schema, i: usize, bindings: &[Binding<'_>]) -> Fact {
     let Some(param) = schema.output(i) else { return Fact::default() };
     let is_heterogeneous = matches!(param.kind, ParamKind::Variadic { homogeneous: false, .. });
@@ -357,7 +361,7 @@ fn output(schema: &Schema, i: usize, bindings: &[Binding<'_>]) -> Fact {
     Fact { ty, value: None, source }
 }
 
-/// The type of a parameter that allows one only, or one kind only.
+/// The type of a parameter that allows only one type, or only one kind.
 fn only(param: &Param) -> Ty {
     let set = &param.types;
     let kinds = [set.tensors, set.sparse_tensors, set.sequences, set.optionals, set.optional_sequences];
@@ -378,7 +382,7 @@ fn only(param: &Param) -> Ty {
     }
 }
 
-/// Whether a set has a type, as far as it is known.
+/// Whether a set contains a type, as far as it is known.
 pub(crate) fn allows(set: &TypeSet, ty: &Ty) -> bool {
     let has = |elems: crate::schema::ElemSet, inner: &Ty| match inner {
         Ty::Tensor(t) => t.elem.map_or(elems.0 != 0, |e| elems.contains(e)),
@@ -405,7 +409,7 @@ pub(crate) fn allows(set: &TypeSet, ty: &Ty) -> bool {
     }
 }
 
-/// A type as schemas spell it, `None` if a part is unknown.
+/// A type as spelled in schemas, `None` if a part is unknown.
 fn canonical(ty: &Ty) -> Option<String> {
     Some(match ty {
         Ty::Unknown => return None,
@@ -447,7 +451,7 @@ fn set_text(set: &TypeSet) -> String {
     parts.join(", ")
 }
 
-/// Whether two types without shapes may be one.
+/// Whether two types without shapes may be the same.
 fn agree(a: &Ty, b: &Ty) -> bool {
     match (a, b) {
         (Ty::Unknown, _) | (_, Ty::Unknown) => true,
@@ -472,22 +476,23 @@ fn is_whole(ty: &Ty) -> bool {
     }
 }
 
-/// S01: the operator came later.
+/// S01: the operator was added in a later version.
 pub(super) fn too_new(engine: &mut Engine<'_>, id: NodeId, since: u32, version: i64) {
     let (model, body) = (engine.model, engine.frame.body);
     let node = &engine.body().nodes[id];
     let domain = domain_text(normalize_domain(model.text(node.domain)));
     let op = model.text(node.op);
-    let message = format!("`{op}` is in {domain} from version {since} on, and version {version} is imported");
+    let message =
+        format!("`{op}` exists since version {since} of {domain}, but version {version} is imported");
     let mut diagnostic = Diagnostic::new(&code::OP_UNKNOWN, Entity::NodeOp(body, id), message)
         .help(format!("import version {since} of {domain}, or newer"));
     if let Some(at) = import_of(engine, domain) {
-        diagnostic = diagnostic.related(at, format!("version {version} is imported here"));
+        diagnostic = diagnostic.related(at, format!("imports version {version}"));
     }
     engine.report(diagnostic);
 }
 
-/// S01, S03: there is no such operator.
+/// S01, S03: the operator does not exist.
 pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let (model, body) = (engine.model, engine.frame.body);
     let node = &engine.body().nodes[id];
@@ -496,7 +501,7 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let place = Entity::NodeOp(body, id);
     if domain.is_empty() && REMOVED.contains(&op) {
         let message = format!("`{op}` was an experimental operator and has been removed");
-        engine.report(Diagnostic::new(&code::OP_REMOVED, place, message).label("nothing is known of it"));
+        engine.report(Diagnostic::new(&code::OP_REMOVED, place, message).label("it is not checked"));
         return;
     }
     let name = domain_text(domain);
@@ -509,8 +514,8 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     let near = engine.near((&code::OP_UNKNOWN, place), op, registry.operators(domain));
     let help = near
         .map(|near| format!("did you mean `{near}`?"))
-        .or_else(|| elsewhere.map(|d| format!("there is one in {}", domain_text(d))));
-    let message = format!("{name} has no operator `{op}` in version {version}");
+        .or_else(|| elsewhere.map(|d| format!("{} has an operator with this name", domain_text(d))));
+    let message = format!("version {version} of {name} has no operator `{op}`");
     let diagnostic = Diagnostic::new(&code::OP_UNKNOWN, place, message).maybe_help(help);
     let exists = |near: &&str| matches!(registry.lookup(domain, near, version), Lookup::Found(_));
     engine.report(match near.filter(exists) {
@@ -519,7 +524,7 @@ pub(super) fn unknown(engine: &mut Engine<'_>, id: NodeId, version: i64) {
     });
 }
 
-/// The experimental operators that were removed.
+/// The removed experimental operators.
 const REMOVED: &[&str] = &[
     "ATen",
     "Affine",

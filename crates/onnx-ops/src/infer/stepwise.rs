@@ -1,9 +1,9 @@
-//! Inference of single nodes while a model runs: what the inputs are is known, often to the last element.
+//! Inference of single nodes while a model runs, when the types of inputs, and often their elements, are known.
 //!
 //! ```text
 //! y = Reshape (x, s)      x is float[2,6], s is int64[2] {3, -1}       y is float[3,4]
 //! ```
-//! What the model declares plays no part.
+//! Declared types are ignored.
 
 use super::callee::Callee;
 use super::engine::Engine;
@@ -21,7 +21,7 @@ pub struct Stepwise<'m> {
 }
 
 impl<'m> Stepwise<'m> {
-    /// For the nodes of a body that is no function's.
+    /// For the nodes of a body that is not a function.
     pub fn new(model: &'m Model, registry: &'m Registry, body: BodyId) -> Self {
         let mut engine = Engine::new(model, registry);
         engine.frame.body = body;
@@ -29,13 +29,13 @@ impl<'m> Stepwise<'m> {
         Stepwise { engine }
     }
 
-    /// What a node gives for inputs of which this is known, a fact for each of its outputs; or what is wrong.
+    /// The facts of the outputs of a node for these facts of its inputs, or the errors.
     pub fn outputs(&mut self, node: NodeId, inputs: &[Option<Fact>]) -> Result<Vec<Fact>, Vec<Diagnostic>> {
         self.set(node, inputs);
         let first = self.engine.finding_count();
         self.engine.fuel = usize::MAX;
         self.engine.step(node);
-        // What is deprecated still means something.
+        // Deprecated operators can still be run.
         let is_wrong = |d: &Diagnostic| d.severity == Severity::Error && d.code != &code::OP_DEPRECATED;
         let is_wrong = self.engine.findings[first..].iter().any(is_wrong);
         let findings = self.engine.take_findings(first);
@@ -45,11 +45,11 @@ impl<'m> Stepwise<'m> {
         if is_wrong { Err(findings) } else { Ok(known) }
     }
 
-    /// Makes all values unknown that a node has to do with.
+    /// Resets the facts of the values of a node.
     fn forget(&mut self, node: NodeId) {
         let body = self.engine.body();
         if body.subgraphs(node).next().is_some() {
-            // Those of its graphs may be any.
+            // The values of its graphs may be any.
             self.engine.frame.facts = SecondaryMap::with_len(Fact::default(), body.values.len());
             return;
         }
@@ -59,13 +59,13 @@ impl<'m> Stepwise<'m> {
         }
     }
 
-    /// The function body of the operator that a node applies, for inputs of which this is known.
+    /// The function body of the operator of a node, for these facts of its inputs.
     pub fn function(&mut self, node: NodeId, inputs: &[Option<Fact>]) -> Option<FunctionBody> {
         self.set(node, inputs);
         let Engine { model, registry, .. } = self.engine;
         let body = self.engine.frame.body;
         if model.bodies[body].subgraphs(node).next().is_some() {
-            // What is in graphs of the node is inferred with it.
+            // Graphs of the node are inferred with it.
             self.engine.quiet += 1;
             self.engine.fuel = usize::MAX;
             self.engine.step(node);
@@ -84,7 +84,7 @@ impl<'m> Stepwise<'m> {
     }
 
     fn set(&mut self, node: NodeId, inputs: &[Option<Fact>]) {
-        // What was found of nodes before is known no more.
+        // Invalidates facts of earlier nodes.
         self.engine.frame.run = self.engine.next_run();
         let operands = self.engine.body().nodes[node].inputs.iter();
         for (value, fact) in operands.zip(inputs) {

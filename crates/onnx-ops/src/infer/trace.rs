@@ -1,29 +1,29 @@
-//! What rules looked at, if someone asks: for [`why`](super::why()).
+//! The trace of what rules read, for [`why`](super::why()).
 
 use foldhash::HashMap;
 use onnx_ir::{BodyId, NodeId};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the rule of a node looked at.
+/// What the rule of a node read.
 #[derive(Clone, Default, Debug)]
 pub struct Looked {
-    /// Inputs whose shape or rank was asked for.
+    /// Inputs whose shape or rank was read.
     pub shapes: BTreeSet<usize>,
-    /// Inputs whose elements were asked for, and are known.
+    /// Inputs with known elements that were read.
     pub elements: BTreeSet<usize>,
     /// Attributes, or their defaults, as text.
     pub attributes: BTreeMap<String, String>,
     /// Whether inputs were broadcast.
     pub is_broadcast: bool,
-    /// Who spoke.
+    /// The source of the result.
     pub by: By,
 }
 
-/// Who says what the outputs of a node are.
+/// The source of the facts of the outputs of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum By {
-    /// The type variables of the schema alone.
+    /// The type variables of the schema only.
     #[default]
     Schema,
     /// The rule of the operator.
@@ -32,7 +32,7 @@ pub enum By {
     Body,
 }
 
-/// All nodes that were looked at.
+/// The traces of all nodes.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Trace(RefCell<HashMap<(BodyId, NodeId), Looked>>);
 

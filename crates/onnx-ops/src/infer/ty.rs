@@ -1,4 +1,4 @@
-//! Types as inference knows them: like those of the IR, but with dimensions that can be computed with.
+//! Types of inference: like those of the IR, but with symbolic dimensions.
 
 use crate::dims::{Dim, Dims};
 use onnx_ir::{DimValue, ElemType, Model, TypeId, TypeKind};
@@ -8,10 +8,10 @@ use std::fmt::Write;
 /// The dimensions of a tensor, outermost first.
 pub type Shape = SmallVec<[Dim; 4]>;
 
-/// Deeper types are unknown: nothing that ONNX allows is.
+/// Deeper types are unknown: ONNX does not allow them.
 const MAX_DEPTH: usize = 16;
 
-/// What is known of a tensor.
+/// A tensor type, as far as it is known.
 #[derive(PartialEq, Eq, Hash, Debug, Default)]
 pub struct TensorTy {
     /// The element type.
@@ -21,16 +21,16 @@ pub struct TensorTy {
 }
 
 impl Clone for TensorTy {
-    /// The shape as one block, where the derived way goes dimension by dimension.
+    /// Clones the shape as one block; the derived implementation clones each dimension.
     fn clone(&self) -> Self {
         TensorTy { elem: self.elem, shape: self.shape.as_deref().map(Shape::from_slice) }
     }
 }
 
-/// What is known of a value's type.
+/// The type of a value, as far as it is known.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Ty {
-    /// Nothing.
+    /// Unknown.
     #[default]
     Unknown,
     /// `float[2,N]`
@@ -48,7 +48,7 @@ pub enum Ty {
 }
 
 impl Ty {
-    /// A tensor of which the shape is known.
+    /// A tensor of known shape.
     pub fn tensor(elem: ElemType, shape: impl IntoIterator<Item = Dim>) -> Ty {
         Ty::Tensor(TensorTy { elem: Some(elem), shape: Some(shape.into_iter().collect()) })
     }
@@ -76,7 +76,7 @@ impl Ty {
         }
     }
 
-    /// The same type, where the shapes of all tensors are unknown.
+    /// The same type with unknown shapes.
     #[must_use]
     pub fn without_shape(&self) -> Ty {
         match self {
@@ -106,7 +106,7 @@ impl Ty {
         }
     }
 
-    /// The type that the model states.
+    /// A type of the model.
     pub fn declared(model: &Model, dims: &mut Dims, ty: TypeId) -> Ty {
         Self::declared_at(model, dims, ty, 0)
     }
@@ -131,7 +131,7 @@ impl Ty {
         }
     }
 
-    /// As ONNX text writes it; unknown parts are `?`.
+    /// The type in ONNX syntax; unknown parts are `?`.
     pub fn text(&self, dims: &Dims) -> String {
         let tensor = |t: &TensorTy| {
             let mut text = t.elem.map_or_else(|| "?".to_owned(), elem_text);
@@ -170,7 +170,7 @@ fn tensor(model: &Model, dims: &mut Dims, t: &onnx_ir::TensorType) -> TensorTy {
     TensorTy { elem, shape: t.shape.as_ref().map(|s| s.iter().map(dim).collect()) }
 }
 
-/// What exporters write for a dimension of which they know nothing; it is no symbol, for it stands for many extents.
+/// Whether exporters write this symbol for every unknown dimension: it stands for different sizes.
 fn says_nothing(symbol: &str) -> bool {
     matches!(
         symbol,
@@ -183,7 +183,7 @@ pub fn elem_text(elem: ElemType) -> String {
     elem.name().map_or_else(|| elem.0.to_string(), str::to_owned)
 }
 
-/// A dimension, `?` if nothing is known of it.
+/// A dimension as text, `?` if it is unknown.
 pub fn dim_text(dims: &Dims, dim: Dim) -> String {
     match dim {
         Dim::Unknown => "?".to_owned(),

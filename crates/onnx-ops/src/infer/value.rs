@@ -1,22 +1,23 @@
-//! What is known of the elements of small tensors: shapes that are computed, axes, sizes.
+//! Known elements of small tensors: computed shapes, axes, sizes.
 //!
-//! Inference follows such values through `Shape`, `Gather`, arithmetic and the like, so that a `Reshape` at the end
+//! Inference follows such values through `Shape`, `Gather`, arithmetic and other operators, so that a following `Reshape`
 //! knows its target. Elements may be symbolic.
 
 use crate::dims::Dim;
-use onnx_ir::{ElemType, Field, Payload, Tensor};
+use crate::meaning::Number;
+use onnx_ir::{ElemType, Tensor};
 use smallvec::{SmallVec, smallvec};
 
 /// One element.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Elem {
-    /// Nothing is known of it.
+    /// Unknown.
     Unknown,
-    /// An integer, or a boolean as 0 or 1. Among floating-point numbers, one that is an integer for sure.
+    /// An integer, or a boolean as 0 or 1. For floating-point elements, one that is certainly an integer.
     Int(Dim),
     /// A floating-point number.
     Float(f64),
-    /// A floating-point number that is an extent divided by a number greater than 1: `Cast(H) * 0.5`.
+    /// A floating-point number that is a dimension divided by a number greater than 1: `Cast(H) * 0.5`.
     Quotient(Dim, i64),
 }
 
@@ -29,7 +30,7 @@ impl Elem {
         }
     }
 
-    /// A number that is known, as a float.
+    /// The number as a float, if it is known.
     pub fn number(self) -> Option<f64> {
         match self {
             Elem::Int(Dim::Const(n)) => Some(n as f64),
@@ -38,13 +39,13 @@ impl Elem {
         }
     }
 
-    /// Whether nothing is known of it.
+    /// Whether the element is unknown.
     pub fn is_unknown(self) -> bool {
         matches!(self, Elem::Unknown | Elem::Int(Dim::Unknown))
     }
 }
 
-/// Whether elements of a type are floating-point numbers that [`Elem::Float`] can hold.
+/// Whether [`Elem::Float`] can represent floating-point elements of a type.
 pub(crate) fn is_float(elem: ElemType) -> bool {
     matches!(elem, ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16)
 }
@@ -55,26 +56,26 @@ impl From<Dim> for Elem {
     }
 }
 
-/// Integers, of which there are mostly a few.
+/// A short list of integers.
 pub type Ints = SmallVec<[i64; 8]>;
 
-/// The elements of a value, of which there are mostly a few.
+/// A short list of elements.
 pub type Elems = SmallVec<[Elem; 4]>;
 
 /// The elements of a tensor, in row-major order, at most [`Value::MOST`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Value {
-    /// The extents.
+    /// The dimensions.
     pub dims: SmallVec<[usize; 2]>,
-    /// As many elements as these say.
+    /// The elements.
     pub elems: Elems,
 }
 
 impl Value {
-    /// Larger tensors are no shapes.
+    /// Larger tensors are not shapes.
     pub const MOST: usize = 1024;
 
-    /// More stored floats are weights.
+    /// Larger stored floats are weights.
     const MOST_FLOATS: usize = 64;
 
     /// A tensor of rank 0.
@@ -88,7 +89,7 @@ impl Value {
         Value { dims: SmallVec::from_slice(&[elems.len()]), elems }
     }
 
-    /// A tensor of these extents; `None` if there are more or fewer elements, too many, or nothing is known of any.
+    /// A tensor of these dimensions; `None` if the number of elements does not match or is too large, or none is known.
     pub fn new(dims: impl IntoIterator<Item = usize>, elems: Elems) -> Option<Value> {
         let dims: SmallVec<[usize; 2]> = dims.into_iter().collect();
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
@@ -96,8 +97,8 @@ impl Value {
         (count == elems.len() && count <= Self::MOST && is_known).then_some(Value { dims, elems })
     }
 
-    /// A tensor of these extents with the element that `elem` says for each position, in row-major order; `None` if
-    /// there are too many, or nothing is known of any.
+    /// A tensor of these dimensions with the elements that `elem` returns for each position, in row-major order; `None` if
+    /// there are too many, or none is known.
     pub fn from_fn(
         dims: impl IntoIterator<Item = usize>,
         mut elem: impl FnMut(&[usize]) -> Elem,
@@ -119,12 +120,12 @@ impl Value {
         Value::new(dims, elems)
     }
 
-    /// The elements as extents; unknown ones are [`Dim::Unknown`].
+    /// The elements as dimensions; unknown ones are [`Dim::Unknown`].
     pub fn as_dims(&self) -> impl ExactSizeIterator<Item = Dim> + '_ {
         self.elems.iter().map(|e| e.int())
     }
 
-    /// The elements, if all are integers that are known.
+    /// The elements, if all are known integers.
     pub fn ints(&self) -> Option<Ints> {
         self.elems
             .iter()
@@ -135,7 +136,7 @@ impl Value {
             .collect()
     }
 
-    /// The elements, if all are numbers that are known.
+    /// The elements, if all are known numbers.
     pub fn numbers(&self) -> Option<Vec<f64>> {
         self.elems.iter().map(|e| e.number()).collect()
     }
@@ -148,7 +149,7 @@ impl Value {
         }
     }
 
-    /// The element at a position of a shape that this one broadcasts to.
+    /// The element at a position of a shape that this tensor broadcasts to.
     pub fn broadcast_at(&self, at: &[usize]) -> Option<Elem> {
         let at = &at[at.len().checked_sub(self.dims.len())?..];
         let mut offset = 0;
@@ -158,7 +159,7 @@ impl Value {
         self.elems.get(offset).copied()
     }
 
-    /// What a stored tensor holds, if it is small, numeric, in the model itself and sound.
+    /// The elements of a stored tensor, if it is small, numeric, valid and not external.
     pub fn of_tensor(tensor: &Tensor) -> Option<Value> {
         let count = usize::try_from(tensor.element_count()?).ok().filter(|&n| n <= Self::MOST)?;
         let dims: SmallVec<[usize; 2]> =
@@ -173,38 +174,16 @@ impl Value {
         if count == 0 {
             return (elem != ElemType::STRING).then_some(Value { dims, elems: Elems::new() });
         }
-        let [Payload::Entries { field, bytes }] = &tensor.data[..] else { return None };
-        let elems: Elems = match (elem, field) {
-            (ElemType::INT64, Field::Raw | Field::Int64) => ints(bytes, i64::from_le_bytes),
-            (ElemType::UINT64, Field::Raw | Field::Uint64) => {
-                words(bytes, |b| i64::try_from(u64::from_le_bytes(b)).map_or(Elem::Unknown, whole))
-            }
-            (ElemType::UINT32, Field::Uint64) => ints(bytes, i64::from_le_bytes),
-            (ElemType::INT32, Field::Raw | Field::Int32) => ints(bytes, i32::from_le_bytes),
-            (ElemType::UINT32, Field::Raw) => ints(bytes, u32::from_le_bytes),
-            (ElemType::INT16, Field::Raw) => ints(bytes, i16::from_le_bytes),
-            (ElemType::UINT16, Field::Raw) => ints(bytes, u16::from_le_bytes),
-            (ElemType::INT8, Field::Raw) => ints(bytes, i8::from_le_bytes),
-            (ElemType::UINT8 | ElemType::BOOL, Field::Raw) => ints(bytes, u8::from_le_bytes),
-            (
-                ElemType::INT16 | ElemType::UINT16 | ElemType::INT8 | ElemType::UINT8 | ElemType::BOOL,
-                Field::Int32,
-            ) => ints(bytes, i32::from_le_bytes),
-            (ElemType::FLOAT, Field::Raw | Field::Float) => {
-                words(bytes, |b| Elem::Float(f32::from_le_bytes(b).into()))
-            }
-            (ElemType::DOUBLE, Field::Raw | Field::Double) => {
-                words(bytes, |b| Elem::Float(f64::from_le_bytes(b)))
-            }
-            (ElemType::FLOAT16, Field::Raw) => {
-                words(bytes, |b| Elem::Float(half::f16::from_le_bytes(b).into()))
-            }
-            (ElemType::BFLOAT16, Field::Raw) => {
-                words(bytes, |b| Elem::Float(half::bf16::from_le_bytes(b).into()))
-            }
-            _ => return None,
+        if !(elem.is_integer() || elem == ElemType::BOOL || is_float(elem)) {
+            return None;
+        }
+        let read = |bits: u64| match Number::from_bits(elem, bits) {
+            Some(Number::Int(n)) => i64::try_from(n).map_or(Elem::Unknown, whole),
+            Some(Number::Float(x)) => Elem::Float(x),
+            None => Elem::Unknown,
         };
-        (elems.len() == count).then_some(Value { dims, elems })
+        let elems: Elems = tensor.bits().ok()?.map(read).collect();
+        Some(Value { dims, elems })
     }
 }
 
@@ -212,17 +191,10 @@ fn whole(n: i64) -> Elem {
     Elem::Int(Dim::Const(n))
 }
 
-fn ints<const N: usize, T: Into<i64>>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Elems {
-    words(bytes, |b| whole(read(b).into()))
-}
-
-fn words<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> Elem) -> Elems {
-    bytes.as_chunks::<N>().0.iter().map(|&b| read(b)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onnx_ir::Payload;
 
     #[test]
     fn positions_come_in_row_major_order() {

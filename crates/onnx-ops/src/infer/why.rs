@@ -1,12 +1,12 @@
-//! How the type of one value comes about: the value, then what it is computed from, back to inputs and stored tensors.
+//! Derivations: how the type of a value follows from other values, back to inputs and stored tensors.
 //!
 //! ```text
-//! y: float[N,6]     Reshape of `t` and `s`: its rule looked at the shape of the one and the elements of the other
+//! y: float[N,6]     Reshape of `t` and `s`: its rule read the shape of `t` and the elements of `s`
 //! t: float[N,2,3]   an input of the graph, which declares N
 //! s: int64[2]       stored: 0, 6
 //! ```
 //!
-//! Inference is run once more and takes down what rules look at; what it costs is paid only where someone asks.
+//! Runs inference once more with a trace, so that normal inference has no overhead.
 
 use super::engine::{InferOptions, traced};
 use super::facts::{Facts, Source};
@@ -26,30 +26,30 @@ use std::collections::{BTreeSet, VecDeque};
 /// A derivation.
 #[derive(Clone, Debug)]
 pub struct Why {
-    /// The value that was asked for, then what it depends on, the nearest first. Each value is there once.
+    /// The requested value, then the values that it depends on, nearest first. Each value occurs once.
     pub steps: Vec<Step>,
-    /// How many more values there are behind the last step.
+    /// Number of further values after the last step.
     pub left_out: usize,
 }
 
-/// How the type of a value is known.
+/// The derivation of one value.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The value.
     pub value: Used,
-    /// Where it is defined.
+    /// Where the value is defined.
     pub place: Option<Entity>,
     /// What defines it.
     pub how: How,
-    /// What it is computed from, in the order of the inputs.
+    /// The values that it is computed from, in the order of the inputs.
     pub from: Vec<Used>,
-    /// What the model declares of it.
+    /// The declarations of the value.
     pub declared: Vec<Declared>,
-    /// Where the symbols of its type come from.
+    /// The origins of the symbols in its type.
     pub symbols: Vec<Symbol>,
 }
 
-/// A value with what is known of it.
+/// A value with its facts.
 #[derive(Clone, Debug)]
 pub struct Used {
     /// Its name.
@@ -60,24 +60,24 @@ pub struct Used {
     pub elements: Option<String>,
 }
 
-/// What defines a value.
+/// The definition of a value.
 #[derive(Clone, Debug)]
 pub enum How {
-    /// It is an input of the main graph.
+    /// An input of the main graph.
     Input,
-    /// It is an input of a function: what is known of it holds for all calls.
+    /// An input of a function, with facts that hold for all calls.
     Parameter {
         /// The name of the function.
         function: String,
     },
-    /// It is an input of a graph that a node runs.
+    /// An input of a graph that a node runs.
     NestedInput {
         /// The operator of the node.
         op: String,
     },
     /// A stored tensor.
     Stored,
-    /// Nothing.
+    /// Not defined.
     Undefined,
     /// A node of an operator.
     Operator {
@@ -87,7 +87,7 @@ pub enum How {
         since: u32,
         /// Where the element type comes from.
         elem: String,
-        /// What was looked at for the shape; inputs by their positions in [`Step::from`].
+        /// What the rule read for the shape; inputs are positions in [`Step::from`].
         looked: Looked,
     },
     /// A call of a function of the model.
@@ -95,7 +95,7 @@ pub enum How {
         /// Its name.
         name: String,
     },
-    /// A node of which nothing is known.
+    /// A node of an unknown operator.
     UnknownOperator {
         /// Domain and name.
         op: String,
@@ -109,9 +109,9 @@ pub struct Declared {
     pub place: Entity,
     /// The declared type.
     pub ty: String,
-    /// Whether it is true together with what is computed, as far as that is known.
+    /// Whether it agrees with inference, as far as that is known.
     pub agrees: bool,
-    /// The equation without which a declared formula is wrong: `H*4 = H*3`.
+    /// The condition under which a declared formula is right: `H*4 = H*3`.
     pub only_where: Option<String>,
 }
 
@@ -120,15 +120,15 @@ pub struct Declared {
 pub struct Symbol {
     /// Its name.
     pub name: String,
-    /// The value that has it first.
+    /// The first value with this symbol.
     pub of: String,
     /// Where that value is defined.
     pub place: Option<Entity>,
-    /// Whether an input of the graph declares it; otherwise a node brings it.
+    /// Whether an input of the graph declares it; otherwise a node introduces it.
     pub is_declared: bool,
 }
 
-/// Derives what is known of a value. At most `most` steps are returned.
+/// Derives the facts of a value, in at most `most` steps.
 pub fn why(model: &Model, registry: &Registry, body: BodyId, value: ValueId, most: usize) -> Why {
     let (inference, trace) = traced(model, registry, &InferOptions::default());
     let mut asked = Asked { model, registry, facts: inference.facts, trace, origins: HashMap::default() };
@@ -152,7 +152,7 @@ struct Asked<'m> {
     registry: &'m Registry,
     facts: Facts,
     trace: Trace,
-    /// The first value of each symbol, and whether that is an input of a graph.
+    /// The first value of each symbol, and whether it is an input of a graph.
     origins: HashMap<String, (BodyId, ValueId, bool)>,
 }
 
@@ -186,11 +186,11 @@ impl Asked<'_> {
         }
     }
 
-    /// The results of a nested graph that an output of its node is made of.
+    /// The results of a nested graph that contribute to an output of its node.
     fn results(&self, body: BodyId, node: NodeId, graph: GraphId, output: u32) -> Vec<ValueId> {
         let b = self.body(body);
         let outputs = &b.graphs[graph].outputs;
-        // A loop has its condition in front.
+        // The first result of a loop body is its condition.
         let shift = outputs.len().saturating_sub(b.nodes[node].outputs.len());
         let port = outputs.get(output as usize + shift);
         port.and_then(|port| port.value).into_iter().collect()
@@ -267,7 +267,7 @@ impl Asked<'_> {
                     Callee::Operator(id) => {
                         let schema = self.registry.get(id);
                         let mut looked = self.trace.of(body, node);
-                        // Among the values that it is computed from, inputs that are left out have no place.
+                        // Omitted inputs are not listed among the values that it is computed from.
                         let place = |i: usize| {
                             let before = n.inputs.get(..i)?.iter().flatten().count();
                             n.inputs.get(i)?.map(|_| before)
@@ -283,7 +283,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Where the element type of an output comes from.
+    /// The origin of the element type of an output.
     fn elem(&self, body: BodyId, node: NodeId, schema: &Schema, output: usize) -> String {
         let Some(param) = schema.output(output) else { return "the rule of the operator".to_owned() };
         if schema.variable(&param.ty).is_none() {
@@ -295,8 +295,8 @@ impl Asked<'_> {
             value.filter(|_| is_same).map(|value| &self.model.names[b.values[value].name])
         };
         match b.nodes[node].inputs.iter().enumerate().find_map(binds) {
-            Some(name) => format!("the type variable {}, which `{name}` has", param.ty),
-            None => format!("the type variable {}, which the rule of the operator says", param.ty),
+            Some(name) => format!("the type variable {}, bound by `{name}`", param.ty),
+            None => format!("the type variable {}, bound by the rule of the operator", param.ty),
         }
     }
 
@@ -321,7 +321,7 @@ impl Asked<'_> {
         })
     }
 
-    /// What outputs of graphs and `value_info` say of a value. What an input says is its definition.
+    /// The declarations of a value in graph outputs and `value_info`. An input's declaration is its definition.
     fn declared(&mut self, body: BodyId, value: ValueId) -> Vec<Declared> {
         let model = self.model;
         let mut found = Vec::new();
@@ -363,7 +363,7 @@ impl Asked<'_> {
         names.into_iter().filter_map(symbol).collect()
     }
 
-    /// Which value has each symbol first: inputs of graphs, then results in the order of the nodes.
+    /// Finds the first value of each symbol: inputs of graphs, then results in the order of the nodes.
     fn find_origins(&mut self, body: BodyId) {
         let model = self.model;
         let bodies: Vec<BodyId> = std::iter::once(body).chain(model.main).collect();
@@ -385,7 +385,7 @@ impl Asked<'_> {
     }
 }
 
-/// A kind of places of declarations.
+/// A constructor of places of declarations.
 type Variant = fn(BodyId, GraphId, u32) -> Entity;
 
 enum Callee {
@@ -401,7 +401,7 @@ fn symbols_of(dims: &Dims, ty: &Ty) -> BTreeSet<String> {
         names.borrow_mut().insert(name.to_owned());
         Some(1)
     };
-    // The value is of no interest: to compute it, every symbol is asked for.
+    // Evaluates the dimension only to visit its symbols; the value does not matter.
     let visit = &mut |dim: Dim| {
         _ = dims.eval(dim, note);
         dim
@@ -410,7 +410,7 @@ fn symbols_of(dims: &Dims, ty: &Ty) -> BTreeSet<String> {
     names.into_inner()
 }
 
-/// Elements as text, `{2, N, ?}`; those behind the first few are left out.
+/// Elements as text, `{2, N, ?}`, limited to the first few.
 fn elements_text(dims: &mut Dims, value: &Value) -> String {
     const MOST: usize = 8;
     let mut texts: Vec<String> = Vec::new();

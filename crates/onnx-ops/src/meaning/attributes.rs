@@ -1,7 +1,7 @@
 //! What a node's attributes say, with the defaults of its schema.
 
 use super::Dense;
-use crate::infer::attrs::{Attrs, Bindings, Scope};
+use crate::infer::attrs::{Bindings, ResolvedAttrs, Scope};
 use crate::schema::Schema;
 use onnx_ir::{Body, Model, Node};
 
@@ -10,7 +10,7 @@ const MOST: usize = 1 << 16;
 
 /// The attributes of a node.
 pub struct Attributes<'a> {
-    attrs: Attrs<'a>,
+    attrs: ResolvedAttrs<'a>,
     schema: &'a Schema,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Attributes<'a> {
             return None;
         }
         let scope = Scope { names: &model.names, body, function: None, bindings: &NO_CALL, is_called: false };
-        Some(Attributes { attrs: Attrs::new(scope, node, schema), schema })
+        Some(Attributes { attrs: ResolvedAttrs::new(scope, node, schema), schema })
     }
 
     /// The operator, in the version that the node means.

@@ -5,9 +5,9 @@ use onnx_ir::ElemType;
 
 /// A node whose element types and extents are known.
 pub struct Cx<'a> {
-    /// The inputs; `None` is one that is left out.
+    /// The inputs; `None` is one that is omitted.
     pub inputs: &'a [Option<Operand<'a>>],
-    /// The outputs; `None` is one that is left out.
+    /// The outputs; `None` is one that is omitted.
     pub outputs: &'a [Option<Output<'a>>],
     /// The attributes, and the operator with them.
     pub attributes: &'a Attributes<'a>,

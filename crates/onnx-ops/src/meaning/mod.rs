@@ -72,9 +72,9 @@ pub struct Definition {
     /// Formulas in order. A load from input `n` of the node has number `n`, one from what formula `f` gives has the number
     /// [`inputs`](Self::inputs)` + f`, and only formulas behind `f` have it.
     pub formulas: Vec<Formula>,
-    /// The number of inputs of the node, those that are left out included.
+    /// The number of inputs of the node, those that are omitted included.
     pub inputs: usize,
-    /// The formula of each output, `None` for outputs that are left out.
+    /// The formula of each output, `None` for outputs that are omitted.
     pub outputs: Vec<Option<usize>>,
 }
 

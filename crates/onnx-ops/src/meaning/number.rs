@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// `None` for strings, complex numbers, and types that nobody knows.
+    /// `None` for strings, complex numbers, and types that is unknown.
     pub(crate) fn of(elem: ElemType) -> Option<Kind> {
         use ElemType as E;
         Some(match elem {

@@ -215,7 +215,7 @@ impl<'t> Reader<'t> {
         let count = dims.iter().try_fold(1usize, |count, d| count.checked_mul((*d).max(1)));
         match count.filter(|count| *count <= MOST_ELEMENTS) {
             Some(_) => Ok(dims),
-            None => Err(Mistake::new(self.since(&from), "a tensor cannot have so many elements")),
+            None => Err(Mistake::new(self.since(&from), "the tensor is too large")),
         }
     }
 
@@ -301,7 +301,7 @@ impl<'t> Reader<'t> {
     fn expr(&mut self, slots: Slots<'_>) -> Result<Expr, Mistake> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
-            let why = format!("expressions are nested more than {MOST_DEPTH} deep");
+            let why = format!("expressions are nested more than {MOST_DEPTH} levels deep");
             return Err(Mistake::new(self.place(), why));
         }
         let a = self.operand(slots)?;
@@ -354,7 +354,7 @@ impl<'t> Reader<'t> {
     fn deeper(&mut self) -> Result<(), Mistake> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
-            let why = format!("expressions are nested more than {MOST_DEPTH} deep");
+            let why = format!("expressions are nested more than {MOST_DEPTH} levels deep");
             return Err(Mistake::new(self.place(), why));
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Stored tensors as numbers, and back.
 
 use super::cx::count;
-use super::number::{Kind, Number};
+use super::number::Number;
 use onnx_ir::{ElemType, Field, Payload, Tensor};
 use smallvec::SmallVec;
 
@@ -38,17 +38,11 @@ impl Dense {
     /// What a tensor stores in the model itself, if it is sound, of numbers, and not larger than so many elements.
     pub fn of(tensor: &Tensor, most: usize) -> Option<Dense> {
         let elem = tensor.elem?;
-        let kind = Kind::of(elem)?;
         let dims: Vec<usize> = tensor.dims.iter().map(|d| usize::try_from(*d).ok()).collect::<Option<_>>()?;
         let total = count(&dims).filter(|n| *n <= most)?;
-        if tensor.is_external() || tensor.extra().segment.is_some() {
-            return None;
-        }
-        if total == 0 {
-            return Some(Dense { elem, dims, numbers: Vec::new() });
-        }
-        let [Payload::Entries { field, bytes }] = &tensor.data[..] else { return None };
-        let numbers = numbers(elem, kind, *field, bytes, total)?;
+        let numbers: Option<Vec<Number>> =
+            tensor.bits().ok()?.map(|bits| Number::from_bits(elem, bits)).collect();
+        let numbers = numbers.filter(|numbers| numbers.len() == total)?;
         Some(Dense { elem, dims, numbers })
     }
 
@@ -94,70 +88,4 @@ impl Dense {
         };
         self.numbers.iter().map(int).collect()
     }
-}
-
-/// The elements of a payload; `None` if there are not as many, or one is none of the type's.
-fn numbers(elem: ElemType, kind: Kind, field: Field, bytes: &[u8], total: usize) -> Option<Vec<Number>> {
-    let width = elem.bits()?;
-    let of = |bits| Number::from_bits(elem, bits);
-    match field {
-        Field::Raw => packed(bytes, width, total, |bits| match kind {
-            Kind::Bool if bits > 1 => None,
-            Kind::Bool | Kind::Int(..) | Kind::Float(_) => of(bits),
-        }),
-        _ if elem.field() != Some(field) => None,
-        Field::Float => entries(bytes, total, |b| of(u32::from_le_bytes(b).into())),
-        Field::Int32 if width < 6 => {
-            let bytes: Option<Vec<u8>> = (bytes.as_chunks::<4>().0.iter())
-                .map(|b| u8::try_from(i32::from_le_bytes(*b)).ok())
-                .collect();
-            packed(&bytes?, width, total, of)
-        }
-        Field::Int32 => entries(bytes, total, |b| {
-            let entry = i64::from(i32::from_le_bytes(b));
-            let (least, most) = match kind {
-                Kind::Bool => (0, 1),
-                Kind::Int(width, true) => (-1 << (width - 1), (1 << (width - 1)) - 1),
-                Kind::Int(..) | Kind::Float(_) => (0, (1 << width) - 1),
-            };
-            (least..=most).contains(&entry).then(|| of(entry as u64))?
-        }),
-        Field::Int64 | Field::Double => entries(bytes, total, |b| of(u64::from_le_bytes(b))),
-        Field::Uint64 => entries(bytes, total, |b| {
-            let entry = u64::from_le_bytes(b);
-            (width == 64 || entry >> width == 0).then(|| of(entry))?
-        }),
-        Field::String => None,
-    }
-}
-
-fn entries<const N: usize>(
-    bytes: &[u8],
-    total: usize,
-    read: impl Fn([u8; N]) -> Option<Number>,
-) -> Option<Vec<Number>> {
-    let (entries, rest) = bytes.as_chunks::<N>();
-    let is_sound = entries.len() == total && rest.is_empty();
-    is_sound.then(|| entries.iter().map(|&b| read(b)).collect())?
-}
-
-/// Elements one after the other, the first in the lowest bits.
-fn packed(
-    bytes: &[u8],
-    width: u32,
-    total: usize,
-    read: impl Fn(u64) -> Option<Number>,
-) -> Option<Vec<Number>> {
-    let width = width as usize;
-    if bytes.len() != total.checked_mul(width)?.div_ceil(8) {
-        return None;
-    }
-    let element = |i: usize| {
-        let (first, shift) = (i * width / 8, i * width % 8);
-        let part = bytes.get(first..)?;
-        let part = part.get(..(shift + width).div_ceil(8))?;
-        let bits = part.iter().rev().fold(0u64, |bits, b| bits << 8 | u64::from(*b)) >> shift;
-        read(bits & (u64::MAX >> (64 - width)))
-    };
-    (0..total).map(element).collect()
 }

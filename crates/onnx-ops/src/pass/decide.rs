@@ -127,7 +127,7 @@ impl Decide<'_> {
         let mut nodes = taken.nodes;
         let outputs = std::mem::take(&mut body.nodes[node].outputs);
         let origin = body.origins[node];
-        // The domain of ai.onnx may be left out or empty: the nodes are like the one that they come from.
+        // The domain of ai.onnx may be omitted or empty: the nodes are like the one that they come from.
         let domain = body.nodes[node].domain;
         for (output, port) in outputs.into_iter().zip(&taken.outputs) {
             let Some(output) = output else { continue };
@@ -175,12 +175,8 @@ impl Names {
 
     /// Takes away the names of a graph that is gone, and of those in it.
     fn remove(&mut self, body: &Body, graph: GraphId) {
-        let mut graphs = vec![graph];
-        while let Some(graph) = graphs.pop() {
-            for value in body.graphs[graph].values(body) {
-                self.0.entry(body.values[value].name).and_modify(|count| *count = count.saturating_sub(1));
-            }
-            graphs.extend(body.graphs[graph].nodes.iter().flat_map(|node| body.subgraphs(*node)));
+        for value in body.walk_graph(graph).graphs().flat_map(|graph| body.graphs[graph].values(body)) {
+            self.0.entry(body.values[value].name).and_modify(|count| *count = count.saturating_sub(1));
         }
     }
 

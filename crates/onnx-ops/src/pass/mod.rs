@@ -3,21 +3,31 @@
 //! | pass | what it does |
 //! | --- | --- |
 //! | [`onnx_ir::pass::ALL`] | needs only what [`onnx_ir::pass::Operators`] says |
+//! | [`expand_gradient()`] | replaces nodes `Gradient` by what they compute |
 //! | [`fold_constants()`] | computes what is known before the model runs |
 //! | [`remove_no_ops()`] | removes nodes that give what they were given |
+//! | [`fuse`] | makes one node of two |
+//! | [`lift_constants()`] | makes initializers of `Constant` nodes |
+//! | [`simplify()`] | the passes that make a model smaller, until none changes it |
 //! | `convert-opset=N` | [`convert_opset()`](crate::convert::convert_opset) |
 //!
 //! A pass may have an argument, behind `=`.
 
 mod decide;
 mod fold;
+pub mod fuse;
+mod lift;
 mod no_ops;
+mod simplify;
 
 pub use fold::{LIMIT, fold_constants};
+pub use lift::lift_constants;
 pub use no_ops::remove_no_ops;
 pub(crate) use no_ops::{Look, local_functions};
+pub use simplify::simplify;
 
 use crate::convert::{Planned, convert_opset};
+use crate::gradient::expand_gradient;
 use crate::schema::Registry;
 use onnx_ir::Model;
 use onnx_ir::diag::did_you_mean;
@@ -60,13 +70,68 @@ pub struct OpsPass {
 
 static OPS: &[OpsPass] = &[
     OpsPass {
+        name: "expand-gradient",
+        summary: "Replace nodes `Gradient` by ordinary operators",
+        function: expand_gradient,
+    },
+    OpsPass {
         name: "fold-constants",
         summary: "Compute what is known before the model runs",
         function: fold_constants,
     },
     OpsPass {
+        name: "fuse-casts",
+        summary: "Remove the first of two casts where it loses nothing",
+        function: fuse::fuse_casts,
+    },
+    OpsPass {
+        name: "fuse-concats",
+        summary: "Make one Concat of those in a row along one axis",
+        function: fuse::fuse_concats,
+    },
+    OpsPass {
+        name: "fuse-gemm",
+        summary: "Make a Gemm of MatMul and Add of matrices",
+        function: fuse::fuse_gemm,
+    },
+    OpsPass {
+        name: "fuse-pads",
+        summary: "Let Conv and pooling pad in place of a Pad",
+        function: fuse::fuse_pads,
+    },
+    OpsPass {
+        name: "fuse-reshapes",
+        summary: "Make one Reshape of Reshape, Flatten, Squeeze and Unsqueeze in a row",
+        function: fuse::fuse_reshapes,
+    },
+    OpsPass {
+        name: "fuse-scales",
+        summary: "Put BatchNormalization and arithmetic with constants into weights",
+        function: fuse::fuse_scales,
+    },
+    OpsPass {
+        name: "fuse-slices",
+        summary: "Make one Slice of two that cut different axes",
+        function: fuse::fuse_slices,
+    },
+    OpsPass {
+        name: "fuse-transposes",
+        summary: "Make one Transpose of two in a row",
+        function: fuse::fuse_transposes,
+    },
+    OpsPass {
+        name: "lift-constants",
+        summary: "Make initializers of Constant nodes",
+        function: lift_constants,
+    },
+    OpsPass {
+        name: "static-reshapes",
+        summary: "Give Reshape a constant target where a computed one says the same",
+        function: fuse::static_reshapes,
+    },
+    OpsPass {
         name: "remove-no-ops",
-        summary: "Remove nodes that give what they were given",
+        summary: "Remove nodes that return their input",
         function: remove_no_ops,
     },
 ];
@@ -79,7 +144,7 @@ pub fn list() -> Vec<(&'static str, &'static str)> {
     list.extend(OPS.iter().map(|pass| (pass.name, pass.summary)));
     list.push((
         "convert-opset=[DOMAIN:]N",
-        "Bring the model to version N of an operator set, ai.onnx if no other is named",
+        "Convert the model to version N of an operator set (of ai.onnx by default)",
     ));
     list.sort_unstable();
     list
@@ -92,14 +157,14 @@ impl Pass {
         let known = OPS.iter().find(|pass| pass.name == name).map(Pass::Ops);
         match (pass::find(name).map(Pass::Ir).or(known), name == CONVERT_OPSET, argument) {
             (Some(pass), _, None) => Ok(pass),
-            (Some(_), ..) => Err(format!("`{name}` takes no argument")),
+            (Some(_), ..) => Err(format!("pass `{name}` does not accept an argument")),
             (None, true, argument) => conversion(argument.unwrap_or_default()),
             (None, false, _) => {
                 let names = pass::ALL.iter().map(|pass| pass.name).chain(OPS.iter().map(|pass| pass.name));
                 let names = names.chain([CONVERT_OPSET]);
                 Err(match did_you_mean(name, names) {
-                    Some(like) => format!("there is no pass `{name}`: did you mean `{like}`?"),
-                    None => format!("there is no pass `{name}`"),
+                    Some(like) => format!("unknown pass `{name}`: did you mean `{like}`?"),
+                    None => format!("unknown pass `{name}`"),
                 })
             }
         }
@@ -144,8 +209,8 @@ fn conversion(argument: &str) -> Result<Pass, String> {
     let domain = domains.into_iter().find(|known| *known == domain);
     match (domain, version.parse()) {
         (Some(domain), Ok(version)) => Ok(Pass::ConvertOpset { domain, version }),
-        (None, _) => Err(format!("`{CONVERT_OPSET}` knows the versions of ai.onnx and ai.onnx.ml alone")),
-        (_, Err(_)) => Err(format!("`{CONVERT_OPSET}` takes a version: `{CONVERT_OPSET}=21`")),
+        (None, _) => Err(format!("`{CONVERT_OPSET}` supports only ai.onnx and ai.onnx.ml")),
+        (_, Err(_)) => Err(format!("`{CONVERT_OPSET}` requires a version, as in `{CONVERT_OPSET}=21`")),
     }
 }
 

@@ -20,8 +20,8 @@ use crate::infer::{Elem, Facts, InferOptions, Ints, Ty, infer};
 use crate::schema::Registry;
 use onnx_ir::pass::{Report, node_orders};
 use onnx_ir::{
-    AttrValue, Body, BodyId, Cursor, ElemType, GraphId, Model, Name, Node, NodeId, SecondaryMap, Uses,
-    ValueDef, ValueId, normalize_domain,
+    Attrs, Body, BodyId, Cursor, ElemType, GraphId, Model, Name, Node, NodeId, SecondaryMap, Uses, ValueDef,
+    ValueId, normalize_domain,
 };
 use std::collections::HashSet;
 
@@ -109,9 +109,8 @@ impl Look<'_> {
         self.n().inputs.get(i).copied().flatten()
     }
 
-    fn attr(&self, node: &Node, name: &str) -> Option<AttrValue> {
-        let attr = node.attrs.iter().find(|a| self.model.text(a.name) == name)?;
-        attr.value().filter(|_| attr.reference.is_none()).cloned()
+    fn attrs<'n>(&'n self, node: &'n Node) -> Attrs<'n> {
+        Attrs::of(node, &self.model.names)
     }
 
     fn ty(&self, value: ValueId) -> &Ty {
@@ -178,7 +177,7 @@ impl Look<'_> {
 
     /// Whether a `Dropout` lets everything through. Before version 7, an attribute said so, and training was the default.
     fn is_inference(&self) -> bool {
-        let is_test = || matches!(self.attr(self.n(), "is_test"), Some(AttrValue::Int(flag)) if flag != 0);
+        let is_test = || matches!(self.attrs(self.n()).int("is_test"), Ok(Some(flag)) if flag != 0);
         if self.model.newest_import(self.body, "").is_some_and(|version| version >= 7) {
             self.is_off(2)
         } else {
@@ -186,7 +185,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether an input that switches something on is left out, or known to be off.
+    /// Whether an input that switches something on is omitted, or known to be off.
     fn is_off(&self, i: usize) -> bool {
         self.input(i).is_none_or(|v| {
             let value = self.facts.get(self.body, v).value.as_ref();
@@ -204,9 +203,9 @@ impl Look<'_> {
     }
 
     fn has_no_pads(&self) -> bool {
-        let pads = match self.attr(self.n(), "pads") {
-            Some(AttrValue::Ints(list)) => Some(list[..].into()),
-            _ => self.ints(1),
+        let pads = match self.attrs(self.n()).ints("pads") {
+            Ok(Some(list)) => Some(list.into()),
+            Ok(None) | Err(_) => self.ints(1),
         };
         pads.is_some_and(|pads| pads.iter().all(|pad| *pad == 0))
     }
@@ -237,11 +236,10 @@ impl Look<'_> {
     }
 
     fn perm(&self, node: &Node) -> Option<Vec<i64>> {
-        match self.attr(node, "perm") {
-            Some(AttrValue::Ints(perm)) => Some(perm.to_vec()),
-            Some(_) => None,
-            None if node.attrs.iter().any(|a| self.model.text(a.name) == "perm") => None,
-            None => {
+        match self.attrs(node).ints("perm") {
+            Ok(Some(perm)) => Some(perm.to_vec()),
+            Err(_) => None,
+            Ok(None) => {
                 let rank = self.ty(node.inputs.first().copied().flatten()?).shape()?.len();
                 Some((0..i64::try_from(rank).ok()?).rev().collect())
             }
@@ -266,30 +264,33 @@ impl Look<'_> {
 
     /// What was cast to a type that has all its numbers, and is cast back.
     fn widened(&self) -> Option<ValueId> {
-        use ElemType as E;
         let first = self.before(&["Cast", "CastLike"])?;
         let x = first.inputs.first().copied().flatten()?;
         let (from, wide) = (self.ty(x).elem()?, self.ty(self.input(0)?).elem()?);
         let back = self.ty(self.n().outputs.first().copied().flatten()?).elem()?;
-        let ranks: &[&[E]] = &[
-            &[E::FLOAT16, E::FLOAT, E::DOUBLE],
-            &[E::BFLOAT16, E::FLOAT, E::DOUBLE],
-            &[E::INT8, E::INT16, E::INT32, E::INT64],
-            &[E::UINT8, E::UINT16, E::UINT32, E::UINT64],
-            &[E::UINT8, E::INT16, E::INT32, E::INT64],
-            &[E::UINT16, E::INT32, E::INT64],
-            &[E::UINT32, E::INT64],
-            &[E::INT16, E::FLOAT],
-            &[E::INT32, E::DOUBLE],
-            &[E::BOOL, E::INT32],
-            &[E::BOOL, E::INT64],
-            &[E::BOOL, E::FLOAT],
-        ];
-        let at = |list: &[E], elem: E| list.iter().position(|e| *e == elem);
-        let is_wider =
-            ranks.iter().any(|list| at(list, from).is_some_and(|a| at(list, wide).is_some_and(|b| a < b)));
-        (from == back && is_wider).then_some(x)
+        (from == back && is_lossless(from, wide)).then_some(x)
     }
+}
+
+/// Whether a type has all numbers of another one.
+pub(super) fn is_lossless(from: ElemType, wide: ElemType) -> bool {
+    use ElemType as E;
+    let ranks: &[&[E]] = &[
+        &[E::FLOAT16, E::FLOAT, E::DOUBLE],
+        &[E::BFLOAT16, E::FLOAT, E::DOUBLE],
+        &[E::INT8, E::INT16, E::INT32, E::INT64],
+        &[E::UINT8, E::UINT16, E::UINT32, E::UINT64],
+        &[E::UINT8, E::INT16, E::INT32, E::INT64],
+        &[E::UINT16, E::INT32, E::INT64],
+        &[E::UINT32, E::INT64],
+        &[E::INT16, E::FLOAT],
+        &[E::INT32, E::DOUBLE],
+        &[E::BOOL, E::INT32],
+        &[E::BOOL, E::INT64],
+        &[E::BOOL, E::FLOAT],
+    ];
+    let at = |list: &[E], elem: E| list.iter().position(|e| *e == elem);
+    ranks.iter().any(|list| at(list, from).is_some_and(|a| at(list, wide).is_some_and(|b| a < b)))
 }
 
 fn is_identity(perm: &[i64]) -> bool {

@@ -1,4 +1,4 @@
-//! Attention, and what belongs to it.
+//! Attention and related operators.
 
 use super::axes::int_or;
 use super::fit::{Extent, at_least, broadcasts_to, choice, divides, flag, hold, same_shapes};
@@ -16,12 +16,12 @@ pub(super) const ROWS: &[Row] = &[
     Row { domain: "ai.onnx.preview", name: "FlexAttention", since: 1, rule: flex },
 ];
 
-/// Extents that query, key and value share.
+/// Dimensions that query, key and value share.
 struct Heads {
     batch: Extent,
     /// Heads of the query.
     queries: Extent,
-    /// Heads of key and value, of which each serves as many of the query.
+    /// Heads of key and value, each of which serves the same number of query heads.
     keys: Extent,
     /// Length of the query.
     length: Extent,
@@ -37,12 +37,12 @@ impl Heads {
     fn unknown() -> Heads {
         Heads {
             batch: Extent::unknown("batch size"),
-            queries: Extent::unknown("number of heads of the query"),
-            keys: Extent::unknown("number of heads of key and value"),
-            length: Extent::unknown("length of the query"),
-            kv_length: Extent::unknown("length of key and value"),
+            queries: Extent::unknown("number of query heads"),
+            keys: Extent::unknown("number of key and value heads"),
+            length: Extent::unknown("query length"),
+            kv_length: Extent::unknown("key and value length"),
             size: Extent::unknown("head size"),
-            value_size: Extent::unknown("head size of the value"),
+            value_size: Extent::unknown("value head size"),
         }
     }
 
@@ -55,7 +55,8 @@ impl Heads {
         if let (Dim::Const(q), Dim::Const(kv @ 1..)) = (h.queries.dim, h.keys.dim)
             && q % kv != 0
         {
-            let message = format!("{q} heads of the query are no multiple of {kv} heads of the key");
+            let message =
+                format!("number of query heads {q} is not a multiple of the number of key heads {kv}");
             cx.fail_at_input(1, &code::SHAPE_PRECONDITION, message)?;
         }
         Some(h)
@@ -69,13 +70,13 @@ impl Heads {
         if let (Some(q), Some(kv)) = (q, kv)
             && q % kv != 0
         {
-            let message = format!("`q_num_heads` is a multiple of `kv_num_heads`, {kv}, and not {q}");
+            let message = format!("`q_num_heads` {q} is not a multiple of `kv_num_heads` {kv}");
             cx.fail_at_attr("q_num_heads", message)?;
         }
         let [queries, keys] = [q, kv].map(|n| n.map_or(Dim::Unknown, Dim::Const));
         let mut h = Heads {
-            queries: Extent::of_attr("number of heads of the query", "q_num_heads", queries),
-            keys: Extent::of_attr("number of heads of key and value", "kv_num_heads", keys),
+            queries: Extent::of_attr("number of query heads", "q_num_heads", queries),
+            keys: Extent::of_attr("number of key and value heads", "kv_num_heads", keys),
             ..Heads::unknown()
         };
         let mut width = ["query", "key", "value"].map(|_| Extent::unknown("width"));
@@ -93,21 +94,21 @@ impl Heads {
     }
 }
 
-/// The element types in which a softmax is calculated.
+/// The element types of the softmax computation.
 const PRECISIONS: [ElemType; 4] = [ElemType::FLOAT, ElemType::FLOAT16, ElemType::DOUBLE, ElemType::BFLOAT16];
 
-/// Holds that `softmax_precision`, where it is known, is a type of floating-point numbers.
+/// Checks that `softmax_precision`, where it is known, is a type of floating-point numbers.
 fn softmax_precision(cx: &mut NodeCx<'_, '_>) -> Infer {
     match cx.int("softmax_precision") {
         Some(number) if !PRECISIONS.iter().any(|elem| i64::from(elem.0) == number) => {
-            let message = format!("`softmax_precision` is 1, 10, 11 or 16, not {number}");
+            let message = format!("`softmax_precision` must be 1, 10, 11 or 16, but is {number}");
             cx.fail_at_attr("softmax_precision", message)
         }
         Some(_) | None => Some(()),
     }
 }
 
-/// `Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen` to the output, the keys and values so far, and the
+/// `Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen` to the output, the present keys and values, and the
 /// products of queries and keys.
 fn attention(cx: &mut NodeCx<'_, '_>) -> Infer {
     flag(cx, "is_causal")?;
@@ -119,25 +120,27 @@ fn attention(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(mode) = cx.int("qk_matmul_output_mode")
         && !(0..=3).contains(&mode)
     {
-        return cx
-            .fail_at_attr("qk_matmul_output_mode", format!("`qk_matmul_output_mode` is 0 to 3, not {mode}"));
+        return cx.fail_at_attr(
+            "qk_matmul_output_mode",
+            format!("`qk_matmul_output_mode` must be 0 to 3, but is {mode}"),
+        );
     }
     if cx.has_input(4) != cx.has_input(5) {
-        let message = "`past_key` and `past_value` are given together";
+        let message = "`past_key` and `past_value` must be given together";
         let place = if cx.has_input(4) { cx.at_input(4) } else { cx.at_input(5) };
         return cx.fail(Diagnostic::new(&code::ARITY, place, message));
     }
     let has_cache = (4..6).any(|i| cx.has_input(i)) || (1..3).any(|i| cx.has_output(i));
     if cx.since() >= 25 && cx.has_input(6) && has_cache {
-        let message = "`nonpad_kv_seqlen` is for keys and values without past and present";
+        let message = "`nonpad_kv_seqlen` cannot be combined with past or present keys and values";
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_input(6), message));
     }
     let rank = rank_of_all(cx)?;
     let heads = if rank == 4 { Heads::of_rank_4(cx)? } else { packed(cx)? };
     let Heads { mut batch, queries, mut keys, length, kv_length, mut size, mut value_size } = heads;
-    let mut past = Extent::fixed("length of the past", 0);
+    let mut past = Extent::fixed("past length", 0);
     if cx.has_input(4) {
-        past = Extent::unknown("length of the past");
+        past = Extent::unknown("past length");
         hold(cx, 4, &mut [&mut batch, &mut keys, &mut past, &mut size])?;
         hold(cx, 5, &mut [&mut batch, &mut keys, &mut past, &mut value_size])?;
     }
@@ -167,18 +170,18 @@ fn rank_of_all(cx: &mut NodeCx<'_, '_>) -> Option<usize> {
     Some(rank)
 }
 
-/// Inputs of rank 3 need the numbers of heads.
+/// Inputs of rank 3 require the numbers of heads.
 fn packed(cx: &mut NodeCx<'_, '_>) -> Option<Heads> {
     for name in ["q_num_heads", "kv_num_heads"] {
         if !cx.has_attr(name) {
-            let message = format!("`{}` of inputs of rank 3 needs the attribute `{name}`", cx.op());
+            let message = format!("`{}` with inputs of rank 3 requires the attribute `{name}`", cx.op());
             cx.fail(Diagnostic::new(&code::ATTR_REQUIRED, cx.at_op(), message))?;
         }
     }
     Heads::of_rank_3(cx)
 }
 
-/// Holds that the mask broadcasts to the products. Its last axis may be shorter: what is behind is masked.
+/// Checks that the mask broadcasts to the products. Its last axis may be shorter: the rest is masked.
 fn mask(cx: &mut NodeCx<'_, '_>, products: &[Dim; 4]) -> Infer {
     let Some(own) = cx.shape(3) else { return Some(()) };
     let mut target = *products;
@@ -204,7 +207,7 @@ fn linear(cx: &mut NodeCx<'_, '_>) -> Infer {
         if let Some(rule) = rule.as_deref().filter(|rule| rules.contains(rule))
             && !cx.has_input(input)
         {
-            let message = format!("`update_rule = {rule}` needs the input `{name}`");
+            let message = format!("`update_rule = {rule}` requires the input `{name}`");
             return cx.fail_at_attr("update_rule", message);
         }
     }
@@ -215,7 +218,7 @@ fn linear(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     let Heads { mut batch, queries, mut keys, mut length, kv_length, mut size, mut value_size } =
         Heads::of_rank_3(cx)?;
-    let message = |a: &str, b: &str| format!("the length of query and key is {a} and {b}");
+    let message = |a: &str, b: &str| format!("query and key have different lengths: {a} and {b}");
     length.agree_or(cx, 1, kv_length.dim, message)?;
     hold(cx, 3, &mut [&mut batch, &mut keys, &mut size, &mut value_size])?;
     let all = cx.dims().mul(keys.dim, size.dim);
@@ -226,7 +229,7 @@ fn linear(cx: &mut NodeCx<'_, '_>) -> Infer {
         let is_wrong = allowed.iter().all(|&d| cx.dims().known_equal(d, width.dim) == Some(false));
         if is_wrong {
             let [a, b, has] = [allowed[0], allowed[1], width.dim].map(|d| dim_text(cx.dims(), d));
-            let message = format!("`{name}` has width {a} or {b}, not {has}");
+            let message = format!("`{name}` must have width {a} or {b}, but has {has}");
             return cx.fail_at_input(input, &code::SHAPE_PRECONDITION, message);
         }
     }
@@ -236,7 +239,7 @@ fn linear(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Attention with graphs that change the scores and the probabilities, which have the type of the softmax.
+/// Attention with graphs that modify the scores and the probabilities, which have the type of the softmax.
 fn flex(cx: &mut NodeCx<'_, '_>) -> Infer {
     softmax_precision(cx)?;
     let Heads { batch, queries, length, kv_length, value_size, .. } = Heads::of_rank_4(cx)?;
@@ -255,25 +258,25 @@ fn flex(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// A graph that takes one tensor, and gives one of the same type and shape.
+/// Checks a graph from one tensor to a tensor of the same type and shape.
 fn modifier(cx: &mut NodeCx<'_, '_>, name: &str, ty: &Ty) -> Infer {
     let Some(graph) = cx.graph(name) else { return Some(()) };
     let (inputs, outputs) = cx.graph_signature(graph);
     if (inputs, outputs) != (1, 1) {
-        let message = format!("`{name}` takes 1 input and gives 1 output, not {inputs} and {outputs}");
+        let message = format!("`{name}` must have 1 input and 1 output, but has {inputs} and {outputs}");
         return cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_graph(graph), message));
     }
     let result = cx.run_graph(graph, &[Fact::of(ty.clone())]);
     let Some(found) = result.first().map(|fact| fact.ty.clone()) else { return Some(()) };
     if cx.meet(ty, &found).is_none() {
         let [takes, gives] = [ty, &found].map(|ty| ty.text(cx.dims()));
-        let message = format!("`{name}` takes {takes}, and gives {gives}");
+        let message = format!("`{name}` must return {takes}, but returns {gives}");
         return cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_graph(graph), message));
     }
     Some(())
 }
 
-/// `X, cos_cache, sin_cache, position_ids`: the output is like the input.
+/// `X, cos_cache, sin_cache, position_ids`: the output has the shape of the input.
 fn rotary(cx: &mut NodeCx<'_, '_>) -> Infer {
     flag(cx, "interleaved")?;
     at_least(cx, "rotary_embedding_dim", 0)?;
@@ -283,7 +286,7 @@ fn rotary(cx: &mut NodeCx<'_, '_>) -> Infer {
         (shape[2], shape[3])
     } else {
         if !cx.has_attr("num_heads") {
-            let message = format!("`{}` of an input of rank 3 needs the attribute `num_heads`", cx.op());
+            let message = format!("`{}` with an input of rank 3 requires the attribute `num_heads`", cx.op());
             return cx.fail(Diagnostic::new(&code::ATTR_REQUIRED, cx.at_op(), message));
         }
         at_least(cx, "num_heads", 1)?;
@@ -313,7 +316,7 @@ fn rotary(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Gate and value have one shape, which the output has too.
+/// Gate, value and output have the same shape.
 fn swiglu(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = same_shapes(cx, &[0, 1])?;
     cx.set_shape(0, shape);

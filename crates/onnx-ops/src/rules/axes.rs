@@ -1,23 +1,23 @@
-//! Axes and other lists of integers that are an attribute in old versions of an operator and an input in new ones.
+//! Axes and other lists of integers that are attributes in old versions of an operator and inputs in new ones.
 
 use crate::dims::Dim;
 use crate::infer::{Infer, Ints, NodeCx, Shape};
 use onnx_ir::diag::{Diagnostic, Place, code};
 use smallvec::SmallVec;
 
-/// A list of integers that a node may be given.
+/// A list of integers that is an attribute or an input.
 #[derive(Clone, Copy)]
 pub(super) struct Param {
-    /// The attribute of the versions that have it.
+    /// The attribute, in the versions that have it.
     attr: &'static str,
-    /// The input of the others.
+    /// The input, in the others.
     input: usize,
 }
 
-/// What is known of such a list.
+/// The known part of such a list.
 pub(super) enum List {
     Absent,
-    /// It is given; of how many integers, as far as known.
+    /// Present but unknown, with its length if that is known.
     Unknown(Option<usize>),
     Known(Ints),
 }
@@ -31,12 +31,12 @@ impl Param {
         cx.schema().attr(self.attr).is_some()
     }
 
-    /// Where the list is given.
+    /// The place of the list.
     pub(super) fn place(self, cx: &NodeCx<'_, '_>) -> Place {
         if self.is_attr(cx) { cx.at_attr(self.attr) } else { cx.at_input(self.input) }
     }
 
-    /// What is known of it.
+    /// The known part of the list.
     pub(super) fn list(self, cx: &mut NodeCx<'_, '_>) -> List {
         if self.is_attr(cx) {
             return match cx.ints(self.attr) {
@@ -54,7 +54,7 @@ impl Param {
         }
     }
 
-    /// Its elements as extents.
+    /// Its elements as dimensions.
     pub(super) fn extents(self, cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         if self.is_attr(cx) {
             let list = cx.ints(self.attr)?;
@@ -63,7 +63,7 @@ impl Param {
         cx.extents_of(self.input)
     }
 
-    /// Tells that the list is not one that the operator takes: of the attribute, or of the constant input.
+    /// Reports an invalid list: an attribute, or a constant input.
     pub(super) fn fail(self, cx: &mut NodeCx<'_, '_>, message: String) -> Infer {
         if self.is_attr(cx) {
             return cx.fail_at_attr(self.attr, message);
@@ -71,7 +71,7 @@ impl Param {
         cx.fail_at_input(self.input, &code::CONSTANT_INPUT, message)
     }
 
-    /// [`fail`](Self::fail), where the type of an input is the cause.
+    /// [`fail`](Self::fail) with the type of an input as the cause.
     pub(super) fn fail_for(self, cx: &mut NodeCx<'_, '_>, message: String, cause: usize) -> Infer {
         let code = if self.is_attr(cx) { &code::ATTR_VALUE } else { &code::CONSTANT_INPUT };
         let text = type_text(cx, cause);
@@ -87,7 +87,7 @@ pub(super) fn type_text(cx: &mut NodeCx<'_, '_>, input: usize) -> String {
     ty.text(cx.dims())
 }
 
-/// The positions of axes, of which one may be given more than once.
+/// The positions of axes, which may repeat.
 pub(super) fn positions(
     cx: &mut NodeCx<'_, '_>,
     axes: &[i64],
@@ -104,7 +104,7 @@ pub(super) fn positions(
     Some(found)
 }
 
-/// An integer attribute, `otherwise` if the node does not have it.
+/// An integer attribute, or `otherwise` if the node does not have it.
 pub(super) fn int_or(cx: &NodeCx<'_, '_>, name: &str, otherwise: i64) -> Option<i64> {
     match cx.int(name) {
         None if !cx.has_attr(name) => Some(otherwise),

@@ -1,12 +1,11 @@
-//! How operands of different shapes go together (Broadcasting.md, and what came before it).
+//! Broadcasting (Broadcasting.md, and the rules of earlier versions).
 
 use super::axes::type_text;
 use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx, Shape};
 use onnx_ir::diag::{Diagnostic, code};
 
-/// The output has the shape that all inputs broadcast to. So it is since version 7, for variadic operators since
-/// version 8.
+/// The output has the common shape that all inputs broadcast to: since version 7, and version 8 for variadic operators.
 pub(super) fn broadcast(cx: &mut NodeCx<'_, '_>) -> Infer {
     let is_variadic = cx.schema().inputs.len() == 1;
     let shape = if is_variadic && cx.since() < 8 {
@@ -21,7 +20,7 @@ pub(super) fn broadcast(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// All inputs have one shape; where that of one is unknown, the others say it.
+/// The common shape of all inputs, completed from each of them.
 fn all_equal(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
     let known: Vec<(usize, Shape)> = (0..cx.input_count()).filter_map(|i| Some((i, cx.shape(i)?))).collect();
     let mut known = known.into_iter();
@@ -36,7 +35,7 @@ fn all_equal(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
 fn equal(cx: &mut NodeCx<'_, '_>, (i, a): (usize, Shape), (j, b): (usize, Shape)) -> Option<Shape> {
     if a.len() != b.len() {
         let message = format!(
-            "this version of `{}` takes equal shapes, not ranks {} and {}",
+            "this version of `{}` expects equal shapes, but the ranks are {} and {}",
             cx.op(),
             a.len(),
             b.len()
@@ -47,15 +46,16 @@ fn equal(cx: &mut NodeCx<'_, '_>, (i, a): (usize, Shape), (j, b): (usize, Shape)
     let op = cx.op();
     let mut shape = Shape::new();
     for (&a, &b) in a.iter().zip(&b) {
-        let message =
-            |a: &str, b: &str| format!("this version of `{op}` takes equal shapes, not {a} and {b}");
+        let message = |a: &str, b: &str| {
+            format!("this version of `{op}` expects equal shapes, but has sizes {a} and {b}")
+        };
         shape.push(cx.equate((i, a), (j, b), message)?);
     }
     Some(shape)
 }
 
-/// Before version 7: the output has the shape of the first input. With `broadcast = 1`, the second one lies in it from
-/// `axis` on, else at its end, or has one element; without, both are equal.
+/// Before version 7: the output has the shape of the first input. With `broadcast = 1`, the axes of the second one begin at
+/// `axis`, or end at the last one, or it has one element; otherwise, both shapes are equal.
 fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
     if cx.int("broadcast")? == 0 {
         return all_equal(cx);
@@ -66,7 +66,7 @@ fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         return Some(shape);
     }
     let Some(spare) = shape.len().checked_sub(second.len()) else {
-        let message = format!("rank {} does not lie in rank {}", second.len(), shape.len());
+        let message = format!("cannot broadcast rank {} to rank {}", second.len(), shape.len());
         conflict(cx, 0, 1, message)?;
         return None;
     };
@@ -76,7 +76,7 @@ fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         let start = cx.axis(axis, shape.len(), place)?;
         if start > spare {
             let message =
-                format!("rank {} from axis {axis} on does not lie in rank {}", second.len(), shape.len());
+                format!("cannot broadcast rank {} from axis {axis} on to rank {}", second.len(), shape.len());
             conflict(cx, 0, 1, message)?;
             return None;
         }
@@ -85,22 +85,22 @@ fn placed(cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         spare
     };
     for (at, &d) in second.iter().enumerate().filter(|(_, d)| matches!(d, Dim::Const(n) if *n != 1)) {
-        let message = |a: &str, b: &str| format!("{b} does not broadcast to {a}");
+        let message = |a: &str, b: &str| format!("cannot broadcast {b} to {a}");
         shape[start + at] = cx.equate((0, shape[start + at]), (1, d), message)?;
     }
     Some(shape)
 }
 
-/// The second input broadcasts to the shape of the first, which the output has.
+/// The output has the shape of the first input, which the second one broadcasts to.
 pub(super) fn one_sided(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut shape = cx.shape(0)?;
     if let Some(second) = cx.shape(1) {
         let Some(start) = shape.len().checked_sub(second.len()) else {
-            let message = format!("rank {} does not broadcast to rank {}", second.len(), shape.len());
+            let message = format!("cannot broadcast rank {} to rank {}", second.len(), shape.len());
             return conflict(cx, 0, 1, message);
         };
         for (at, &d) in second.iter().enumerate().filter(|(_, d)| matches!(d, Dim::Const(n) if *n != 1)) {
-            let message = |a: &str, b: &str| format!("{b} does not broadcast to {a}");
+            let message = |a: &str, b: &str| format!("cannot broadcast {b} to {a}");
             shape[start + at] = cx.equate((0, shape[start + at]), (1, d), message)?;
         }
     }
@@ -108,7 +108,7 @@ pub(super) fn one_sided(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Tells at an input that its shape does not go with that of another.
+/// Reports at an input that its shape conflicts with that of another.
 pub(super) fn conflict(cx: &mut NodeCx<'_, '_>, cause: usize, input: usize, message: String) -> Infer {
     let [first, second] = [cause, input].map(|i| type_text(cx, i));
     let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)

@@ -1,7 +1,7 @@
-//! Operators that change the element type: Cast, CastLike, BitCast, and what each type makes of a number.
+//! Operators that change the element type (Cast, CastLike, BitCast), and conversions of known elements.
 //!
-//! Sizes that pass through floating-point numbers (`Floor(Cast(H) * 2.0)`) stay symbolic as long as they are integers
-//! for sure.
+//! Sizes that pass through floating-point numbers (`Floor(Cast(H) * 2.0)`) stay symbolic as long as they are certainly
+//! integers.
 
 use super::fraction::Fraction;
 use super::{Row, row};
@@ -12,7 +12,7 @@ use onnx_ir::ElemType;
 pub(super) const ROWS: &[Row] =
     &[row("BitCast", 26, bit_cast), row("Cast", 1, cast), row("CastLike", 15, cast_like)];
 
-/// Version 1 names the type by a string.
+/// In version 1, the type is a string.
 fn cast(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.copy_shape(0, 0);
     if cx.has_attr("round_mode") {
@@ -34,7 +34,7 @@ fn cast_like(cx: &mut NodeCx<'_, '_>) -> Infer {
     convert(cx, to)
 }
 
-/// The elements of the output, which are those of the input in another type.
+/// Converts the elements of the input to another type.
 fn convert(cx: &mut NodeCx<'_, '_>, to: ElemType) -> Infer {
     let value = cx.value(0)?;
     let elems = value.elems.iter().map(|&e| converted(cx.dims(), e, to)).collect();
@@ -52,36 +52,36 @@ fn bit_cast(cx: &mut NodeCx<'_, '_>) -> Infer {
         && a != b
     {
         let (from, to) = (elem_text(from), elem_text(to));
-        return cx.fail_at_attr("to", format!("{to} has {b} bits, and {from} has {a}"));
+        return cx.fail_at_attr("to", format!("{to} has {b} bits, but {from} has {a}"));
     }
     cx.set_elem(0, to);
     shape?;
     if cx.elem(0)?.is_integer() && to.is_integer() { convert(cx, to) } else { None }
 }
 
-/// The element type of a number; one that the first output cannot have is told of at an attribute.
+/// The element type with this number; reports at an attribute one that the first output cannot have.
 pub(super) fn element_type(cx: &mut NodeCx<'_, '_>, attr: &str, number: i64) -> Option<ElemType> {
     let elem = i32::try_from(number).ok().map(ElemType).filter(|e| e.name().is_some());
     let Some(elem) = elem else {
-        cx.fail_at_attr(attr, format!("`{attr}` of `{}` is no element type", cx.op()))?;
+        cx.fail_at_attr(attr, format!("`{attr}` of `{}` is not an element type", cx.op()))?;
         return None;
     };
     if !cx.schema().output(0)?.types.tensors.contains(elem) {
-        let message = format!("`{}` of this version does not give {}", cx.op(), elem_text(elem));
+        let message = format!("this version of `{}` cannot produce {}", cx.op(), elem_text(elem));
         cx.fail_at_attr(attr, message)?;
         return None;
     }
     Some(elem)
 }
 
-/// The element type that an attribute names; `None` also where a caller decides.
+/// The element type in an attribute; `None` also if the caller decides.
 pub(super) fn dtype(cx: &mut NodeCx<'_, '_>) -> Option<ElemType> {
     let number = cx.int("dtype")?;
     element_type(cx, "dtype", number)
 }
 
-/// An element after a cast. Integers lose their higher bits, floating-point numbers are rounded, and those that become
-/// integers are cut off.
+/// An element after a cast: integers lose their high bits, floating-point numbers are rounded, and truncated to become
+/// integers.
 pub(super) fn converted(dims: &mut Dims, elem: Elem, to: ElemType) -> Elem {
     match elem {
         Elem::Unknown | Elem::Int(Dim::Unknown) => Elem::Unknown,
@@ -92,7 +92,7 @@ pub(super) fn converted(dims: &mut Dims, elem: Elem, to: ElemType) -> Elem {
     }
 }
 
-/// Part of a size.
+/// A fraction of a dimension after a cast.
 fn quotient(dims: &mut Dims, elem: Elem, to: ElemType) -> Elem {
     if matches!(to, ElemType::FLOAT | ElemType::DOUBLE) {
         return elem;
@@ -102,7 +102,7 @@ fn quotient(dims: &mut Dims, elem: Elem, to: ElemType) -> Elem {
     converted(dims, Elem::Int(whole), to)
 }
 
-/// How many bits an integer type has, and whether one of them is a sign.
+/// The number of bits of an integer type, and whether it is signed.
 fn integer_layout(elem: ElemType) -> Option<(u32, bool)> {
     match elem {
         ElemType::INT64
@@ -126,7 +126,7 @@ fn integer(n: i64, to: ElemType) -> Elem {
         return Elem::Int(Dim::Const((n != 0).into()));
     }
     if is_float(to) {
-        // Through one rounding: f32 from the integer itself.
+        // A single rounding: f32 directly from the integer.
         return Elem::Float(if to == ElemType::FLOAT { f64::from(n as f32) } else { rounded(n as f64, to) });
     }
     let wrapped = match integer_layout(to) {
@@ -146,7 +146,7 @@ fn integer(n: i64, to: ElemType) -> Elem {
     wrapped.map_or(Elem::Unknown, |n| Elem::Int(Dim::Const(n)))
 }
 
-/// Types of 32 bits and more hold every size that occurs.
+/// A dimension after a cast: types of 32 bits and more can represent every size that occurs.
 fn symbolic(dims: &Dims, dim: Dim, to: ElemType) -> Elem {
     let (low, high) = (dims.lower_bound(dim), dims.upper_bound(dim));
     if to == ElemType::BOOL {
@@ -179,11 +179,11 @@ fn float(x: f64, to: ElemType) -> Elem {
     let whole = x.trunc();
     let (least, end) = match integer_layout(to) {
         Some((bits, true)) => (-2f64.powf(f64::from(bits - 1)), 2f64.powf(f64::from(bits - 1))),
-        // Numbers beyond are no sizes.
+        // Greater numbers are not sizes.
         Some((bits, false)) => (0.0, 2f64.powf(f64::from(bits.min(63)))),
         None => return Elem::Unknown,
     };
-    // What becomes of a number outside is not defined.
+    // The result for a number out of range is undefined.
     if (least..end).contains(&whole) { Elem::Int(Dim::Const(whole as i64)) } else { Elem::Unknown }
 }
 

@@ -1,8 +1,8 @@
 //! Operators that run nested graphs: branches, loops, maps.
 //!
-//! A graph is walked with what its node passes. What a loop carries from one iteration to the next may change its shape
-//! on the way, so the body is walked with the initial values, then again with what those and the results have in
-//! common, until that is stable. Only what is found wrong in the last walk is told.
+//! A graph is walked with the facts that its node passes. Values carried by a loop may change their shapes from one iteration to
+//! the next, so the body is walked with the initial values, then again with the join of those and the results, until
+//! that is stable. Only findings of the last walk are reported.
 
 use super::{Row, row};
 use crate::dims::Dim;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(super) const ROWS: &[Row] = &[row("If", 1, branch), row("Loop", 1, repeat), row("SequenceMap", 17, map)];
 
-/// Holds that the graph of an attribute has as many inputs as the node passes (S17; V02 up to IR 3, where further
+/// Checks that the graph of an attribute has as many inputs as the node passes (S17; V02 up to IR version 3, when additional
 /// inputs may have initializers).
 pub(super) fn takes(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: usize) -> Infer {
     let (has, _) = cx.graph_signature(graph);
@@ -23,42 +23,42 @@ pub(super) fn takes(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: 
     if has > count && cx.allows_default_inputs() {
         return surplus(cx, graph, attr, count);
     }
-    let message = format!("`{attr}` of `{}` takes {}, not {has}", cx.op(), counted(count, "input"));
+    let message = format!("`{attr}` of `{}` must have {}, but has {has}", cx.op(), counted(count, "input"));
     let place = if has > count { cx.at_graph_input(graph, count) } else { cx.at_graph(graph) };
-    let label = format!("this takes {has}");
+    let label = format!("{has} inputs");
     let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
     cx.fail(if has > count { diagnostic } else { diagnostic.label(label) })
 }
 
-/// V02: what the node does not pass has a default.
+/// V02: inputs that the node does not pass must have defaults.
 fn surplus(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: usize) -> Infer {
     let without = cx.graph_inputs_without_default(graph);
     let Some(&first) = without.iter().find(|i| **i >= count) else { return Some(()) };
-    // One that follows an input with a default is told of already, whatever the node passes.
+    // An input without a default after one with a default is reported elsewhere.
     if first > 0 && !without.contains(&(first - 1)) {
         return None;
     }
-    let message = format!("`{}` does not pass this input to `{attr}`, and it is no initializer", cx.op());
+    let message = format!("`{}` does not pass this input to `{attr}`, and it has no initializer", cx.op());
     let diagnostic =
         Diagnostic::new(&code::IR3_SUBGRAPH_INITIALIZERS, cx.at_graph_input(graph, first), message);
     let passed = format!("`{}` passes {}", cx.op(), counted(count, "input"));
     cx.fail(diagnostic.related(cx.at_op(), passed))
 }
 
-/// Holds that the graph of an attribute has as many outputs as the node wants.
+/// Checks that the graph of an attribute has the expected number of outputs.
 pub(super) fn gives(cx: &mut NodeCx<'_, '_>, graph: GraphId, attr: &str, count: usize) -> Infer {
     let (_, has) = cx.graph_signature(graph);
     if has == count {
         return Some(());
     }
-    let message = format!("`{attr}` of `{}` gives {}, not {has}", cx.op(), counted(count, "output"));
+    let message = format!("`{attr}` of `{}` must have {}, but has {has}", cx.op(), counted(count, "output"));
     let place = if has > count { cx.at_graph_output(graph, count) } else { cx.at_graph(graph) };
     let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
     let own = cx.output_count();
-    cx.fail(diagnostic.related(cx.at_op(), format!("this gives {}", counted(own, "output"))))
+    cx.fail(diagnostic.related(cx.at_op(), format!("the node has {}", counted(own, "output"))))
 }
 
-/// A number of things.
+/// A count with its noun.
 pub(super) fn counted(count: usize, what: &str) -> String {
     match count {
         0 => format!("no {what}s"),
@@ -67,17 +67,17 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// The only element of an input; an input that has more or fewer is told of.
+/// The only element of an input; reports an input with another number of elements.
 pub(super) fn single(cx: &mut NodeCx<'_, '_>, i: usize) -> Option<Elem> {
     let shape = cx.shape(i)?;
     if shape.iter().all(|d| matches!(d, Dim::Const(_))) && shape.iter().any(|d| *d != Dim::Const(1)) {
-        let message = format!("`{}` takes one element as {}", cx.op(), cx.param_name(i));
+        let message = format!("`{}` expects one element as {}", cx.op(), cx.param_name(i));
         cx.fail_at_input(i, &code::SHAPE_PRECONDITION, message)?;
     }
     cx.value(i)?.single()
 }
 
-/// A boolean input that is known.
+/// The value of a known boolean.
 fn known_truth(elem: Option<Elem>) -> Option<bool> {
     if let Elem::Int(Dim::Const(n)) = elem? { Some(n != 0) } else { None }
 }
@@ -86,8 +86,8 @@ fn is_known(fact: &Fact, truth: bool) -> bool {
     known_truth(fact.value.as_ref().and_then(|v| v.single())) == Some(truth)
 }
 
-/// Both branches are walked; a condition that is known lets one of them say what the outputs are. Models test a rank or
-/// an extent and go on with what it is, so of the shapes in a branch that is never taken nothing is told.
+/// Walks both branches; if the condition is known, only one of them determines the outputs. Models test a rank or
+/// a size and use it in the branch, so shape errors in a branch that is never taken are not reported.
 fn branch(cx: &mut NodeCx<'_, '_>) -> Infer {
     let [then, otherwise] = ["then_branch", "else_branch"].map(|name| cx.graph(name));
     let (then, otherwise) = (then?, otherwise?);
@@ -128,7 +128,7 @@ fn branch(cx: &mut NodeCx<'_, '_>) -> Infer {
 fn branches_differ(cx: &mut NodeCx<'_, '_>, graphs: [GraphId; 2], i: usize, types: [&Ty; 2]) {
     let [a, b] = types.map(|ty| ty.text(cx.dims()));
     let [first, second] = graphs.map(|graph| cx.at_graph_output(graph, i));
-    let message = format!("the branches of `{}` give {a} and {b} as one output", cx.op());
+    let message = format!("the branches of `{}` have different output types: {a} and {b}", cx.op());
     cx.tell(
         Diagnostic::new(&code::SUBGRAPH_SIGNATURE, second, message)
             .label(format!("this is {b}"))
@@ -136,11 +136,11 @@ fn branches_differ(cx: &mut NodeCx<'_, '_>, graphs: [GraphId; 2], i: usize, type
     );
 }
 
-/// How often the body of a loop is walked at most.
+/// Maximum number of walks of the body of a loop.
 const MOST_WALKS: u32 = 4;
 
-/// `Loop`: trip count and condition, then carried values. The body takes the number of the iteration, the condition and
-/// the carried values; it gives the condition, the carried values and what is collected.
+/// `Loop`: the inputs are trip count, condition and carried values. The inputs of the body are the iteration number, the
+/// condition and the carried values; its outputs are the condition, the carried values and the scan outputs.
 fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let body = cx.graph("body")?;
     let trips = if cx.has_input(0) { single(cx, 0).map(Elem::int) } else { None };
@@ -150,11 +150,12 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut fits = takes(cx, body, "body", 2 + carried).is_some();
     fits &= gives(cx, body, "body", 1 + count).is_some();
     if count < carried {
-        let message = format!("`Loop` carries {}, but gives {count}", counted(carried, "value"));
+        let message =
+            format!("`Loop` carries {}, but has {}", counted(carried, "value"), counted(count, "output"));
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message));
         fits = false;
     }
-    // Everything that depends on one iteration is newer.
+    // Dimensions that depend on one iteration are created later.
     let outside = cx.dims().fresh("outside");
     let initial: Vec<Fact> = (0..carried).map(|i| initial(cx, body, 2 + i)).collect();
     let control = [iteration(cx, body), running(cx, body)];
@@ -168,7 +169,7 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
         return None;
     }
     is_boolean(cx, body, outputs.first()?)?;
-    // The specification ignores what the body says where the node has no condition. All who run models heed it.
+    // The specification ignores the condition of the body if the node has none. Runtimes do not.
     let begins = !cx.has_input(1) || known_truth(condition) == Some(true);
     let runs_on = begins && outputs.first().is_some_and(|c| is_known(c, true));
     let trips = match trips {
@@ -188,7 +189,7 @@ fn repeat(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// What is known of a carried value before the first iteration, also from what the body declares.
+/// The fact of a carried value before the first iteration, completed by the declaration of the body.
 fn initial(cx: &mut NodeCx<'_, '_>, body: GraphId, input: usize) -> Fact {
     let fact = cx.fact(input).clone();
     let declared = cx.graph_input(body, input);
@@ -196,14 +197,14 @@ fn initial(cx: &mut NodeCx<'_, '_>, body: GraphId, input: usize) -> Fact {
     Fact { ty, value: fact.value, source: Source::Inferred }
 }
 
-/// The number of the iteration: a scalar, unless the body declares otherwise.
+/// The iteration number: a scalar, unless the body declares another type.
 fn iteration(cx: &mut NodeCx<'_, '_>, body: GraphId) -> Fact {
     let is_declared = cx.graph_input(body, 0).shape().is_some();
     let shape = (!is_declared).then(Shape::new);
     Fact::of(Ty::Tensor(TensorTy { elem: Some(ElemType::INT64), shape }))
 }
 
-/// The condition as the body gets it: true, or it would not run.
+/// The condition as input of the body: true, because the body runs.
 fn running(cx: &mut NodeCx<'_, '_>, body: GraphId) -> Fact {
     let declared = cx.graph_input(body, 1);
     let shape = if declared.shape().is_some() { None } else { Some(Shape::new()) };
@@ -213,7 +214,7 @@ fn running(cx: &mut NodeCx<'_, '_>, body: GraphId) -> Fact {
     Fact { ty, value, source: Source::Inferred }
 }
 
-/// Walks the body of a loop until what is carried is stable; what the last walk gave.
+/// Walks the body of a loop until the carried values are stable; returns the results of the last walk.
 fn walk(
     cx: &mut NodeCx<'_, '_>,
     body: GraphId,
@@ -252,8 +253,8 @@ fn is_stable(before: &[Fact], after: &[Fact]) -> bool {
     before.iter().zip(after).all(|(a, b)| a.ty == b.ty && a.value == b.value)
 }
 
-/// What holds of a carried value before an iteration and after it. An extent that has become a symbol, for it is another
-/// one in each iteration, stays that symbol.
+/// The join of a carried value before and after an iteration. A dimension that has become a symbol, because it differs
+/// in each iteration, stays that symbol.
 fn common(
     cx: &mut NodeCx<'_, '_>,
     body: GraphId,
@@ -269,14 +270,14 @@ fn common(
             }
         }
     }
-    // The element type stays; where it does not, that is told at the end.
+    // The element type must not change; an error is reported at the end.
     for ty in [before.ty.without_shape(), cx.graph_input(body, 2 + i)] {
         both.ty = cx.meet(&both.ty, &ty).unwrap_or(both.ty);
     }
     cx.with_symbols(both, i)
 }
 
-/// What holds of carried values after any number of iterations: their element types, and what the body declares.
+/// The facts of carried values after any number of iterations: their element types, and the declarations of the body.
 fn forget(cx: &mut NodeCx<'_, '_>, body: GraphId, initial: &[Fact]) -> Vec<Fact> {
     let carried = initial.iter().enumerate().map(|(i, fact)| {
         let (ty, declared) = (fact.ty.without_shape(), cx.graph_input(body, 2 + i));
@@ -286,7 +287,7 @@ fn forget(cx: &mut NodeCx<'_, '_>, body: GraphId, initial: &[Fact]) -> Vec<Fact>
     carried.collect()
 }
 
-/// Holds that the condition that the body gives is a boolean.
+/// Checks that the condition that the body returns is a boolean.
 fn is_boolean(cx: &mut NodeCx<'_, '_>, body: GraphId, fact: &Fact) -> Infer {
     let is_wrong = match &fact.ty {
         Ty::Unknown => false,
@@ -296,14 +297,15 @@ fn is_boolean(cx: &mut NodeCx<'_, '_>, body: GraphId, fact: &Fact) -> Infer {
     if is_wrong {
         let text = fact.ty.text(cx.dims());
         let place = cx.at_graph_output(body, 0);
-        let message = format!("the first output of the body of `{}` is its condition, a boolean", cx.op());
+        let message =
+            format!("the first output of the body of `{}` is its condition and must be a boolean", cx.op());
         let diagnostic = Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message);
         return cx.fail(diagnostic.label(format!("this is {text}")));
     }
     Some(())
 }
 
-/// What a carried value is after the loop.
+/// The fact of a carried value after the loop.
 fn finish(
     cx: &mut NodeCx<'_, '_>,
     body: GraphId,
@@ -316,7 +318,7 @@ fn finish(
         if let Ty::Optional(inner) = &before.ty
             && cx.meet(&inner.without_shape(), &after.ty.without_shape()).is_some()
         {
-            // Nothing to begin with, and something later: what the body gives is believed.
+            // The initial value is unknown, the later one is not: the result of the body is used.
             let ty = settled(cx, &after.ty, i, outside);
             return cx.set_fact(i, ty, None);
         }
@@ -336,7 +338,7 @@ fn finish(
     cx.set_fact(i, ty, value);
 }
 
-/// A type that an iteration gives, where what may differ from one to the next is anonymous.
+/// A type of one iteration, with dimensions that may differ between iterations made anonymous.
 fn settled(cx: &mut NodeCx<'_, '_>, ty: &Ty, output: usize, outside: Dim) -> Ty {
     let is_tensor = ty.as_tensor().is_some();
     ty.map_dims(&mut |dim| match cx.dims().is_older(dim, outside) {
@@ -346,7 +348,7 @@ fn settled(cx: &mut NodeCx<'_, '_>, ty: &Ty, output: usize, outside: Dim) -> Ty 
     })
 }
 
-/// A value that is carried has one type, that of the node's input.
+/// Reports a carried value whose type differs from that of the node's input.
 pub(super) fn carries_two_types(
     cx: &mut NodeCx<'_, '_>,
     body: GraphId,
@@ -355,7 +357,8 @@ pub(super) fn carries_two_types(
     types: [&Ty; 2],
 ) {
     let [before, after] = types.map(|ty| ty.text(cx.dims()));
-    let message = format!("`{}` carries {before} into the body, and {after} out of it", cx.op());
+    let message =
+        format!("value carried by `{}` is {before} before an iteration, but {after} after it", cx.op());
     let generic = types[0].without_shape();
     cx.tell(
         Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_graph_output(body, output), message)
@@ -365,8 +368,8 @@ pub(super) fn carries_two_types(
     cx.set_fact(result, generic, None);
 }
 
-/// The tensor that each of so many iterations gives, to be collected. Where there is none, it is what the body declares
-/// that says what is collected.
+/// The tensor type of each iteration, to be concatenated. If there are no iterations, the declaration of the body
+/// determines it.
 pub(super) fn collected(
     cx: &mut NodeCx<'_, '_>,
     body: GraphId,
@@ -386,14 +389,14 @@ pub(super) fn collected(
         Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => {
             let text = ty.text(cx.dims());
             let place = cx.at_graph_output(body, output);
-            let message = format!("`{}` collects tensors, not {text}", cx.op());
+            let message = format!("`{}` can only collect tensors, but this output is {text}", cx.op());
             cx.tell(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, place, message));
             None
         }
     }
 }
 
-/// `SequenceMap`: the body gets an element of each sequence, and tensors as they are.
+/// `SequenceMap`: the inputs of the body are an element of each sequence, and tensors unchanged.
 fn map(cx: &mut NodeCx<'_, '_>) -> Infer {
     let body = cx.graph("body")?;
     let (inputs, outputs) = (cx.input_count(), cx.output_count());
@@ -406,7 +409,7 @@ fn map(cx: &mut NodeCx<'_, '_>) -> Infer {
         return None;
     }
     for (i, fact) in given.iter().enumerate() {
-        // An extent that is known in one run only may be another one in the next.
+        // A dimension that is known in one run only may differ in the next.
         let ty = fact.ty.map_dims(&mut |dim| {
             let is_one = cx.dims().is_older(dim, outside);
             if is_one { dim } else { Dim::Unknown }
@@ -416,7 +419,7 @@ fn map(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// What the body of a map gets of an input.
+/// The fact of an input of the body of a map.
 fn element(cx: &mut NodeCx<'_, '_>, i: usize) -> Fact {
     match cx.fact(i) {
         Fact { ty: Ty::Sequence(inner), .. } => {

@@ -16,11 +16,11 @@ pub(super) const ROWS: &[Row] = &[
     row("QLinearConv", 10, quantized),
 ];
 
-/// Input and weight of a convolution, of which the shape of one at least is known.
+/// Input and weight of a convolution; the shape of at least one is known.
 pub(super) struct Operands {
     /// The position of the input.
     pub(super) x: usize,
-    /// The shape of the input; all unknown if only the weight's is known.
+    /// The shape of the input; all dimensions are unknown if only the shape of the weight is known.
     pub(super) input: Shape,
     /// The position of the weight.
     pub(super) w: usize,
@@ -43,10 +43,10 @@ impl Operands {
                 n => format!("{n} spatial axes"),
             };
             let (input, weight) = (count(input), count(weight));
-            let message = format!("`{}` takes weight and input of one rank", cx.op());
+            let message = format!("weight and input of `{}` must have the same rank", cx.op());
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(w), message)
-                .label(format!("this has {weight}"))
-                .related(cx.at_input(x), format!("this has {input}"));
+                .label(format!("the weight has {weight}"))
+                .related(cx.at_input(x), format!("the input has {input}"));
             cx.fail(diagnostic)?;
         }
         let rank = input.as_ref().or(weight.as_ref()).map(Shape::len)?;
@@ -54,19 +54,19 @@ impl Operands {
         Some(Operands { x, input, w, weight })
     }
 
-    /// An extent of the weight.
+    /// A dimension of the weight.
     pub(super) fn of_weight(&self, axis: usize) -> Dim {
         self.weight.as_ref().map_or(Dim::Unknown, |shape| shape[axis])
     }
 
-    /// The kernel's extents.
+    /// The dimensions of the kernel.
     pub(super) fn kernel(&self, cx: &mut NodeCx<'_, '_>) -> Option<Shape> {
         let spatial = self.weight.as_ref().map(|shape| &shape[2..]);
         kernel(cx, self.w, spatial, self.input.len() - 2)
     }
 }
 
-/// The number of groups, which is at least 1; `None` where a caller decides.
+/// The number of groups, at least 1; `None` if the caller decides.
 pub(super) fn group(cx: &mut NodeCx<'_, '_>) -> Option<Dim> {
     at_least(cx, "group", 1)?;
     Some(int_or(cx, "group", 1).map_or(Dim::Unknown, Dim::Const))
@@ -88,7 +88,7 @@ fn convolve(cx: &mut NodeCx<'_, '_>, x: usize, w: usize) -> Option<Extent> {
     Some(channels)
 }
 
-/// Holds that input and weight have the same channels in each group. Returns the channels of the output.
+/// Checks that input and weight have the same channels in each group. Returns the channels of the output.
 fn in_groups(cx: &mut NodeCx<'_, '_>, operands: &Operands) -> Option<Extent> {
     let Operands { x, w, .. } = *operands;
     let group = group(cx)?;
@@ -97,10 +97,10 @@ fn in_groups(cx: &mut NodeCx<'_, '_>, operands: &Operands) -> Option<Extent> {
     let taken = cx.dims().mul(taken, group);
     inner.agree_or(cx, w, taken, |a, b| match group {
         Dim::Const(2..) => {
-            format!("the input has {a} channels, and all groups of the weight together take {b}")
+            format!("the input has {a} channels, but the groups of the weight expect {b} in total")
         }
         Dim::Const(_) | Dim::Unknown | Dim::Expr(_) => {
-            format!("the input has {a} channels, and the weight takes {b}")
+            format!("the input has {a} channels, but the weight expects {b}")
         }
     })?;
     let channels = operands.of_weight(0);
@@ -125,8 +125,8 @@ pub(super) fn quantized(cx: &mut NodeCx<'_, '_>) -> Infer {
     hold(cx, 8, &mut [&mut channels])
 }
 
-/// `X, W, offset, B, mask`. Offsets have an element for each axis, group and place of the kernel, and each place of
-/// the output.
+/// `X, W, offset, B, mask`. Offsets have an element for each axis, group, kernel position and output
+/// position.
 fn deformable(cx: &mut NodeCx<'_, '_>) -> Infer {
     let operands = Operands::read(cx, 0, 1)?;
     let mut channels = in_groups(cx, &operands)?;
@@ -137,8 +137,7 @@ fn deformable(cx: &mut NodeCx<'_, '_>) -> Infer {
     let window = Window::of_convolution(cx, kernel)?;
     let places = window.places(cx, 0, &operands.input[2..])?;
     let mut batch = Extent::of_input("batch size", 0, operands.input[0]);
-    let mut places: Vec<Extent> =
-        places.into_iter().map(|d| Extent::of_input("extent of the output", 0, d)).collect();
+    let mut places: Vec<Extent> = places.into_iter().map(|d| Extent::of_input("output size", 0, d)).collect();
     let mut weights = cx.dims().product(&window.kernel);
     weights = cx.dims().mul(weights, offset_group.map_or(Dim::Unknown, Dim::Const));
     let axes = i64::try_from(places.len()).ok()?;
@@ -154,19 +153,19 @@ fn deformable(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `input, weight, bias, past_state` to an output like the input, and the last `k - 1` positions.
+/// `input, weight, bias, past_state` to an output of the input's shape, and the last `k - 1` positions.
 fn causal(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "activation", &["none", "silu", "swish"])?;
     let mut batch = Extent::unknown("batch size");
     let mut channels = Extent::unknown("number of channels");
     let mut length = Extent::unknown("length");
-    let mut kernel = Extent::unknown("extent of the kernel");
-    let mut one = Extent::fixed("number of channels of each group", 1);
+    let mut kernel = Extent::unknown("kernel size");
+    let mut one = Extent::fixed("number of channels per group", 1);
     hold(cx, 0, &mut [&mut batch, &mut channels, &mut length])?;
     hold(cx, 1, &mut [&mut channels, &mut one, &mut kernel])?;
     hold(cx, 2, &mut [&mut channels])?;
     let past = cx.dims().sub(kernel.dim, Dim::Const(1));
-    let mut past = kernel.derive("number of positions before", past);
+    let mut past = kernel.derive("number of past positions", past);
     hold(cx, 3, &mut [&mut batch, &mut channels, &mut past])?;
     cx.set_shape(0, [batch.dim, channels.dim, length.dim]);
     cx.set_shape(1, [batch.dim, channels.dim, past.dim]);

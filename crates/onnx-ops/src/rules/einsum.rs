@@ -12,7 +12,7 @@ use onnx_ir::diag::{Diagnostic, code};
 
 pub(super) const ROWS: &[Row] = &[row("Einsum", 12, einsum)];
 
-/// What an equation says.
+/// A parsed equation.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Equation {
     pub(crate) inputs: Vec<Term>,
@@ -24,7 +24,7 @@ pub(crate) struct Equation {
 pub(crate) struct Term {
     /// A letter for each axis.
     pub(crate) letters: Vec<char>,
-    /// Before which letter there are more axes.
+    /// The position of the ellipsis among the letters.
     pub(crate) ellipsis: Option<usize>,
 }
 
@@ -36,16 +36,16 @@ impl Term {
         while let Some(c) = rest.chars().next() {
             if let Some(after) = rest.strip_prefix("...") {
                 if term.ellipsis.replace(term.letters.len()).is_some() {
-                    return Err("a term has one ellipsis at most".to_owned());
+                    return Err("a term can have only one ellipsis".to_owned());
                 }
                 rest = after;
             } else if c.is_ascii_alphabetic() {
                 term.letters.push(c);
                 rest = &rest[1..];
             } else if c == '.' {
-                return Err("an ellipsis has three points".to_owned());
+                return Err("an ellipsis is written `...`".to_owned());
             } else {
-                return Err(format!("the axes of an equation are letters, not `{c}`"));
+                return Err(format!("unexpected `{c}`: axes are letters"));
             }
         }
         Ok(term)
@@ -71,16 +71,16 @@ impl Equation {
         for &letter in &output.letters {
             if !std::mem::take(&mut is_free[letter as usize]) {
                 return Err(if inputs.iter().any(|t| t.letters.contains(&letter)) {
-                    format!("axis `{letter}` is in the output twice")
+                    format!("axis `{letter}` occurs twice in the output")
                 } else {
-                    format!("axis `{letter}` of the output is in no input")
+                    format!("axis `{letter}` of the output does not occur in an input")
                 });
             }
         }
         Ok(Equation { inputs, output })
     }
 
-    /// The output where the equation has none: the axes of the ellipsis, and the letters that are there once.
+    /// The implicit output: the axes of the ellipsis, and the letters that occur once.
     fn implicit(inputs: &[Term]) -> Term {
         let mut all: Vec<char> = inputs.iter().flat_map(|t| &t.letters).copied().collect();
         all.sort_unstable();
@@ -90,14 +90,14 @@ impl Equation {
     }
 }
 
-/// An axis of the equation, and the input that says its extent.
+/// A dimension, and the input that it comes from.
 type Axis = (usize, Dim);
 
-/// What the inputs say of the axes of an equation.
+/// The dimensions of the axes of an equation.
 #[derive(Default)]
 struct Axes {
     letters: Vec<(char, Axis)>,
-    /// Those of the ellipsis, if their number is known, with the input that says it.
+    /// The axes of the ellipsis, if their number is known, with the input that they come from.
     ellipsis: Option<(usize, Vec<Axis>)>,
 }
 
@@ -106,7 +106,7 @@ impl Axes {
         self.letters.iter().find(|(l, _)| *l == letter).map(|(_, axis)| *axis)
     }
 
-    /// Takes down what an input of this shape says. An axis that is in a term twice is its diagonal; else, extents of 1
+    /// Adds the shape of an input. An axis that occurs twice in a term is its diagonal; otherwise, dimensions of 1
     /// broadcast.
     fn add(&mut self, cx: &mut NodeCx<'_, '_>, input: usize, term: &Term, shape: &[Dim]) -> Infer {
         let Some(more) = shape.len().checked_sub(term.letters.len()) else {
@@ -123,7 +123,7 @@ impl Axes {
             match own.iter_mut().find(|(l, _)| *l == letter) {
                 None => own.push((letter, dim)),
                 Some((_, first)) => {
-                    let message = |a: &str, b: &str| format!("axis `{letter}` is {a} and {b}");
+                    let message = |a: &str, b: &str| format!("axis `{letter}` has sizes {a} and {b}");
                     *first = cx.equate((input, *first), (input, dim), message)?;
                 }
             }
@@ -132,7 +132,7 @@ impl Axes {
             match self.letters.iter_mut().find(|(l, _)| *l == letter) {
                 None => self.letters.push((letter, (input, dim))),
                 Some((_, axis)) => {
-                    let message = |a: &str, b: &str| format!("axis `{letter}` is {a} and {b}");
+                    let message = |a: &str, b: &str| format!("axis `{letter}` has sizes {a} and {b}");
                     *axis = broadcast_axis(cx, *axis, (input, dim), message)?;
                 }
             }
@@ -149,9 +149,10 @@ impl Axes {
             return Some(());
         };
         if axes.len() != dims.len() {
-            let message = format!("the ellipsis stands for {} and {} axes", axes.len(), dims.len());
+            let message =
+                format!("the ellipsis covers {} axes of one input and {} of another", axes.len(), dims.len());
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message);
-            return cx.fail(diagnostic.related(cx.at_input(*first), "this is the first one"));
+            return cx.fail(diagnostic.related(cx.at_input(*first), "the first input with an ellipsis"));
         }
         for (axis, &dim) in axes.iter_mut().zip(dims) {
             let message = |a: &str, b: &str| format!("cannot broadcast {b} against {a}");
@@ -163,7 +164,8 @@ impl Axes {
 
 fn wrong_rank(cx: &mut NodeCx<'_, '_>, input: usize, term: &Term, rank: usize) -> Infer {
     let least = if term.ellipsis.is_some() { "at least " } else { "" };
-    let message = format!("the equation takes {least}rank {}, not rank {rank}", term.letters.len());
+    let message =
+        format!("the equation expects {least}rank {}, but the input has rank {rank}", term.letters.len());
     cx.fail_at_input(input, &code::SHAPE_PRECONDITION, message)
 }
 
@@ -176,7 +178,7 @@ fn einsum(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (has, takes) = (cx.input_count(), equation.inputs.len());
     if has != takes {
         let (has, takes) = (counted(has, "input"), counted(takes, "term"));
-        return cx.fail_at_attr("equation", format!("the equation has {takes}, and the node {has}"));
+        return cx.fail_at_attr("equation", format!("the equation has {takes}, but the node has {has}"));
     }
     let mut axes = Axes::default();
     for (input, term) in equation.inputs.iter().enumerate() {
@@ -189,7 +191,7 @@ fn einsum(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut shape: Shape =
         output.letters.iter().map(|&l| axes.letter(l).map_or(Dim::Unknown, |(_, d)| d)).collect();
     for (input, term) in equation.inputs.iter().enumerate() {
-        // An input that is not known may have any extent where the others have 1.
+        // An unknown input may have any size where the others have 1.
         if cx.rank(input).is_none() {
             for (dim, letter) in shape.iter_mut().zip(&output.letters) {
                 if term.letters.contains(letter) && !is_settled(cx, *dim) {
@@ -215,7 +217,7 @@ fn einsum(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Whether broadcasting with anything leaves an extent as it is.
+/// Whether broadcasting cannot change a dimension.
 fn is_settled(cx: &mut NodeCx<'_, '_>, dim: Dim) -> bool {
     cx.dims().lower_bound(dim).is_some_and(|least| least > 1)
 }
@@ -248,13 +250,13 @@ mod tests {
     #[test]
     fn wrong_equations_are_told_of() {
         for (text, message) in [
-            ("i1->i", "the axes of an equation are letters, not `1`"),
-            ("i->j", "axis `j` of the output is in no input"),
-            ("ij->ii", "axis `i` is in the output twice"),
-            ("i.j", "an ellipsis has three points"),
-            ("i...j...", "a term has one ellipsis at most"),
-            ("ij->ji->ij", "the axes of an equation are letters, not `-`"),
-            ("é->", "the axes of an equation are letters, not `é`"),
+            ("i1->i", "unexpected `1`: axes are letters"),
+            ("i->j", "axis `j` of the output does not occur in an input"),
+            ("ij->ii", "axis `i` occurs twice in the output"),
+            ("i.j", "an ellipsis is written `...`"),
+            ("i...j...", "a term can have only one ellipsis"),
+            ("ij->ji->ij", "unexpected `-`: axes are letters"),
+            ("é->", "unexpected `é`: axes are letters"),
         ] {
             assert_eq!(Equation::parse(text), Err(message.to_owned()), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Operators that compute each element of the output from those at its place in the inputs.
+//! Elementwise operators.
 
 use super::broadcast::{broadcast, one_sided};
 use super::cast::converted;
@@ -84,7 +84,7 @@ pub(super) fn same_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.copy_shape(0, 0)
 }
 
-/// An extent that is known.
+/// A known dimension.
 pub(super) fn extent(dim: Dim) -> Option<usize> {
     match dim {
         Dim::Const(n) => usize::try_from(n).ok(),
@@ -92,18 +92,18 @@ pub(super) fn extent(dim: Dim) -> Option<usize> {
     }
 }
 
-/// The extents of an output, if all are known.
+/// The dimensions of an output, if all are known.
 pub(super) fn extents(cx: &NodeCx<'_, '_>, output: usize) -> Option<Vec<usize>> {
     cx.output(output).shape()?.iter().map(|&d| extent(d)).collect()
 }
 
-/// Broadcasting, with the elements where those of all inputs are known.
+/// Broadcasting, and the elements if those of all inputs are known.
 fn elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem) -> Infer {
     broadcast(cx)?;
     if (0..cx.input_count()).all(|i| cx.has_value(i)) { some_elements(cx, f) } else { None }
 }
 
-/// The elements of an output whose shape is known; of inputs without a value, every element is unknown.
+/// The elements of an output of known shape; elements of inputs without known elements are unknown.
 fn some_elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem) -> Infer {
     let values: Vec<_> = (0..cx.input_count()).map(|i| cx.value(i)).collect();
     if values.iter().all(Option::is_none) {
@@ -122,9 +122,9 @@ fn some_elements(cx: &mut NodeCx<'_, '_>, f: impl Fn(&mut Dims, &[Elem]) -> Elem
     Some(())
 }
 
-/// Two numbers of one kind.
+/// Two numbers of the same kind.
 enum Pair {
-    /// So many parts of a size that both share: 1 for integers, an integer part of 1 for fractions.
+    /// Multiples of `1/n`, with a common n: 1 for integers.
     Parts(Dim, Dim, i64),
     Floats(f64, f64),
 }
@@ -143,12 +143,12 @@ impl Pair {
     }
 }
 
-/// A number of parts of the same size.
+/// A multiple of `1/under`.
 fn parts(dims: &mut Dims, count: Dim, under: i64) -> Elem {
     if under == 1 { Elem::Int(count) } else { Fraction::new(count, under).elem(dims) }
 }
 
-/// What holds for parts as for integers.
+/// An operation that is the same on multiples as on integers.
 fn binary(
     cx: &mut NodeCx<'_, '_>,
     ints: impl Fn(&mut Dims, Dim, Dim) -> Dim,
@@ -206,7 +206,7 @@ fn by_fractions(
     f(dims, a, b).map_or(Elem::Unknown, |result| result.elem(dims))
 }
 
-/// Integers are divided towards zero.
+/// Integer division rounds towards zero.
 fn div(cx: &mut NodeCx<'_, '_>) -> Infer {
     let is_integer = !cx.elem(0).is_none_or(is_float);
     elements(cx, |dims, operands| match *operands {
@@ -227,13 +227,13 @@ fn is_natural(dims: &Dims, dim: Dim) -> bool {
     dims.lower_bound(dim).is_some_and(|least| least >= 0)
 }
 
-/// `fmod = 0` has the sign of the divisor, as Python has it; `fmod = 1` that of the dividend.
+/// With `fmod = 0`, the result has the sign of the divisor, as in Python; with `fmod = 1`, that of the dividend.
 fn modulo(cx: &mut NodeCx<'_, '_>) -> Infer {
     let fmod = cx.int("fmod");
     if let Some(fmod) = fmod
         && !(0..=1).contains(&fmod)
     {
-        return cx.fail_at_attr("fmod", format!("`fmod` is 0 or 1, not {fmod}"));
+        return cx.fail_at_attr("fmod", format!("`fmod` must be 0 or 1, but is {fmod}"));
     }
     let is_fmod = fmod.map(|fmod| fmod == 1);
     if is_fmod.is_none() {
@@ -284,7 +284,7 @@ fn min(cx: &mut NodeCx<'_, '_>) -> Infer {
 fn sum(cx: &mut NodeCx<'_, '_>) -> Infer {
     fold(cx, |dims, a, b| match (a, b) {
         (Elem::Int(a), Elem::Int(b)) => Elem::Int(dims.add(a, b)),
-        // Sums of floating-point numbers depend on their order.
+        // Sums of floating-point numbers depend on the order.
         _ => Elem::Unknown,
     })
 }
@@ -357,7 +357,7 @@ fn truth(known: Option<bool>) -> Elem {
     known.map_or(Elem::Unknown, |b| Elem::Int(Dim::Const(b.into())))
 }
 
-/// A boolean that is known.
+/// The value of a known boolean.
 pub(super) fn boolean(elem: Elem) -> Option<bool> {
     match elem {
         Elem::Int(Dim::Const(n)) => Some(n != 0),
@@ -381,7 +381,7 @@ fn equal(cx: &mut NodeCx<'_, '_>) -> Infer {
     compare(cx, |dims, a, b| dims.known_equal(a, b), |a, b| a == b)
 }
 
-/// Whether `a < b` for all values of the symbols, or for none.
+/// Whether `a < b` for all values of the symbols (true), or for none (false).
 pub(super) fn known_less(dims: &mut Dims, a: Dim, b: Dim) -> Option<bool> {
     let difference = dims.sub(b, a);
     if dims.lower_bound(difference).is_some_and(|d| d > 0) {
@@ -460,7 +460,7 @@ fn bit_shift(cx: &mut NodeCx<'_, '_>) -> Infer {
     broadcast(cx)
 }
 
-/// The limits are attributes before version 11, then scalars, which runtimes take with one axis as well.
+/// The limits are attributes before version 11, then scalars; runtimes accept rank 1 as well.
 fn clip(cx: &mut NodeCx<'_, '_>) -> Infer {
     same_shape(cx)?;
     for i in 1..cx.input_count() {
@@ -487,7 +487,7 @@ fn clip(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The second output says what was dropped.
+/// The second output is the mask.
 fn dropout(cx: &mut NodeCx<'_, '_>) -> Infer {
     for i in 1..cx.input_count() {
         if cx.rank(i).is_some() {

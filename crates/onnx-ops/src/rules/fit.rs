@@ -1,5 +1,5 @@
-//! What inputs must share, and how it is told where they do not: extents, shapes that broadcast, attributes of which
-//! few values are allowed.
+//! Constraints between inputs, and their errors: common dimensions, shapes that broadcast, attributes with
+//! few valid values.
 
 use super::axes::type_text;
 use crate::dims::Dim;
@@ -7,7 +7,7 @@ use crate::infer::{Infer, NodeCx, Shape, dim_text};
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::smallvec;
 
-/// Where an extent is said.
+/// Where a dimension comes from.
 #[derive(Clone, Copy)]
 enum Says {
     Input(usize),
@@ -16,12 +16,12 @@ enum Says {
     Operator,
 }
 
-/// An extent that several inputs have, in the best terms known so far.
+/// A dimension that several inputs share, in its simplest known form.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
-    /// What it is called: `batch size`.
+    /// Its name: `batch size`.
     what: &'static str,
-    /// The extent.
+    /// The dimension.
     pub(super) dim: Dim,
     says: Says,
 }
@@ -43,15 +43,15 @@ impl Extent {
         Extent { what, dim, says: Says::Attr(attr) }
     }
 
-    /// What follows from this extent, under another name.
+    /// A dimension that follows from this one, under another name.
     pub(super) fn derive(&self, what: &'static str, dim: Dim) -> Extent {
         Extent { what, dim, says: self.says }
     }
 
-    /// Holds that an input has this extent.
+    /// Checks that an input has this dimension.
     pub(super) fn agree(&mut self, cx: &mut NodeCx<'_, '_>, input: usize, dim: Dim) -> Infer {
         let what = self.what;
-        self.agree_or(cx, input, dim, |a, b| format!("the {what} is {a} and {b}"))
+        self.agree_or(cx, input, dim, |a, b| format!("conflicting {what}: {a} and {b}"))
     }
 
     /// [`agree`](Self::agree) with another message.
@@ -81,14 +81,14 @@ impl Extent {
                 let text = type_text(cx, i);
                 diagnostic.related(cx.at_input(i), format!("this is {text}"))
             }
-            Says::Attr(name) => diagnostic.related(cx.at_attr(name), format!("so the {} is {a}", self.what)),
+            Says::Attr(name) => diagnostic.related(cx.at_attr(name), format!("the {} is {a}", self.what)),
             Says::Input(_) | Says::Operator => diagnostic,
         };
         cx.fail(diagnostic)
     }
 }
 
-/// Holds that an input, where something is known of it, has these extents.
+/// Checks that an input has these dimensions, as far as it is known.
 pub(super) fn hold(cx: &mut NodeCx<'_, '_>, input: usize, extents: &mut [&mut Extent]) -> Infer {
     if cx.rank(input).is_none() {
         return Some(());
@@ -100,7 +100,7 @@ pub(super) fn hold(cx: &mut NodeCx<'_, '_>, input: usize, extents: &mut [&mut Ex
     Some(())
 }
 
-/// Holds that an input is one element, or has one for each of an axis.
+/// Checks that an input is one element, or has one for each element of an axis.
 pub(super) fn one_or_each(cx: &mut NodeCx<'_, '_>, input: usize, extent: &mut Extent) -> Infer {
     if cx.rank(input).is_none() {
         return Some(());
@@ -111,7 +111,7 @@ pub(super) fn one_or_each(cx: &mut NodeCx<'_, '_>, input: usize, extent: &mut Ex
     }
 }
 
-/// Holds that an input has one element, as a scalar or as a list.
+/// Checks that an input has one element, as a scalar or as a list.
 pub(super) fn single(cx: &mut NodeCx<'_, '_>, input: usize) -> Infer {
     one_or_each(cx, input, &mut Extent::fixed("number of elements", 1))
 }
@@ -121,7 +121,7 @@ fn is_never_one(cx: &mut NodeCx<'_, '_>, dim: Dim) -> bool {
     dims.lower_bound(dim).is_some_and(|least| least > 1) || dims.upper_bound(dim).is_some_and(|most| most < 1)
 }
 
-/// Holds that an input broadcasts to the shape of another one and leaves it as it is (Broadcasting.md, unidirectional).
+/// Checks that an input broadcasts to the shape of another one without changing it (Broadcasting.md, unidirectional).
 pub(super) fn broadcasts_to(cx: &mut NodeCx<'_, '_>, input: usize, (other, shape): (usize, &[Dim])) -> Infer {
     let Some(own) = cx.shape(input) else { return Some(()) };
     let conflict = |cx: &mut NodeCx<'_, '_>, message: String| {
@@ -142,7 +142,7 @@ pub(super) fn broadcasts_to(cx: &mut NodeCx<'_, '_>, input: usize, (other, shape
     Some(())
 }
 
-/// One axis of two inputs that broadcast: the extent, and the input that says it.
+/// Broadcasts one axis of two inputs: the dimension, and the input that it comes from.
 pub(super) fn broadcast_axis(
     cx: &mut NodeCx<'_, '_>,
     (i, a): (usize, Dim),
@@ -153,12 +153,12 @@ pub(super) fn broadcast_axis(
     if let Ok(both) = cx.dims().broadcast(a, b) {
         return Some((if both == a { i } else { j }, both));
     }
-    // They cannot be equal either, which is told in the same way.
+    // They cannot be equal either, which reports the error.
     cx.equate((i, a), (j, b), message)?;
     None
 }
 
-/// Holds that inputs that are known have equal shapes; the best known one.
+/// Checks that inputs have equal shapes, as far as they are known; returns the shape.
 pub(super) fn same_shapes(cx: &mut NodeCx<'_, '_>, inputs: &[usize]) -> Option<Shape> {
     let mut best: Option<(usize, Shape)> = None;
     for &i in inputs {
@@ -169,7 +169,7 @@ pub(super) fn same_shapes(cx: &mut NodeCx<'_, '_>, inputs: &[usize]) -> Option<S
         if let Some(other) = cx.shape(i) {
             if other.len() != shape.len() {
                 let message = format!(
-                    "`{}` takes equal shapes, not ranks {} and {}",
+                    "`{}` expects equal shapes, but the ranks are {} and {}",
                     cx.op(),
                     shape.len(),
                     other.len()
@@ -182,8 +182,9 @@ pub(super) fn same_shapes(cx: &mut NodeCx<'_, '_>, inputs: &[usize]) -> Option<S
             }
             for (axis, (mine, other)) in shape.iter_mut().zip(other).enumerate() {
                 let op = cx.op();
-                let message =
-                    |a: &str, b: &str| format!("`{op}` takes equal shapes, not {a} and {b} at axis {axis}");
+                let message = |a: &str, b: &str| {
+                    format!("`{op}` expects equal shapes, but axis {axis} has sizes {a} and {b}")
+                };
                 *mine = cx.equate((first, *mine), (i, other), message)?;
             }
         }
@@ -192,7 +193,7 @@ pub(super) fn same_shapes(cx: &mut NodeCx<'_, '_>, inputs: &[usize]) -> Option<S
     best.map(|(_, shape)| shape)
 }
 
-/// Holds that a string attribute is one of a few. What is not known is not judged, nor what the version does not have.
+/// Checks that a string attribute is one of a few values, if it is known and the version has it.
 pub(super) fn choice(cx: &mut NodeCx<'_, '_>, name: &str, allowed: &[&'static str]) -> Infer {
     if cx.string(name).is_some() {
         cx.one_of(name, allowed)?;
@@ -200,25 +201,25 @@ pub(super) fn choice(cx: &mut NodeCx<'_, '_>, name: &str, allowed: &[&'static st
     Some(())
 }
 
-/// Holds that an integer attribute, where it is known, is not too small.
+/// Checks that an integer attribute, if it is known, is not too small.
 pub(super) fn at_least(cx: &mut NodeCx<'_, '_>, name: &str, least: i64) -> Infer {
     match cx.int(name) {
         Some(n) if n < least => {
-            cx.fail_at_attr(name, format!("`{name}` of `{}` is at least {least}, not {n}", cx.op()))
+            cx.fail_at_attr(name, format!("`{name}` of `{}` must be at least {least}, but is {n}", cx.op()))
         }
         Some(_) | None => Some(()),
     }
 }
 
-/// Holds that an integer attribute, where it is known, is 0 or 1.
+/// Checks that an integer attribute, if it is known, is 0 or 1.
 pub(super) fn flag(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     match cx.int(name) {
-        Some(n) if n != 0 && n != 1 => cx.fail_at_attr(name, format!("`{name}` is 0 or 1, not {n}")),
+        Some(n) if n != 0 && n != 1 => cx.fail_at_attr(name, format!("`{name}` must be 0 or 1, but is {n}")),
         Some(_) | None => Some(()),
     }
 }
 
-/// A list attribute of as many integers, none too small; `default` each if the node does not have it.
+/// A list attribute of `len` integers of at least `least`; `default` for each if the node does not have it.
 pub(super) fn list_of(
     cx: &mut NodeCx<'_, '_>,
     name: &str,
@@ -233,16 +234,19 @@ pub(super) fn list_of(
     let op = cx.op();
     if list.len() != len {
         let plural = if list.len() == 1 { "" } else { "s" };
-        let message = format!("`{name}` of `{op}` has {} value{plural}, not {len}", list.len());
+        let message = format!("`{name}` of `{op}` has {} value{plural}, but needs {len}", list.len());
         cx.fail_at_attr(name, message)?;
     }
     if let Some(small) = list.iter().find(|&&n| n < least) {
-        cx.fail_at_attr(name, format!("`{name}` of `{op}` is at least {least} at each axis, not {small}"))?;
+        cx.fail_at_attr(
+            name,
+            format!("each value of `{name}` of `{op}` must be at least {least}, but one is {small}"),
+        )?;
     }
     Some(list.into_iter().map(Dim::Const).collect())
 }
 
-/// Holds that one number divides an extent of an input, where both are known.
+/// Checks that a number divides a dimension of an input, if both are known.
 pub(super) fn divides(
     cx: &mut NodeCx<'_, '_>,
     (attr, divisor): (&str, Option<i64>),
@@ -253,7 +257,7 @@ pub(super) fn divides(
         return Some(());
     }
     let text = type_text(cx, input);
-    let message = format!("{extent} {what} are no multiple of `{attr}`, {divisor}");
+    let message = format!("{extent} {what} are not a multiple of `{attr}`, {divisor}");
     let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)
         .label(format!("this is {text}"))
         .related(cx.at_attr(attr), format!("`{attr}` is {divisor}"));

@@ -1,24 +1,24 @@
-//! Sizes that are calculated with as floating-point numbers: `Floor(Cast(H) * 0.5)`, `Ceil(Cast(N) / 3.0) * 3.0`.
+//! Sizes that are computed as floating-point numbers: `Floor(Cast(H) * 0.5)`, `Ceil(Cast(N) / 3.0) * 3.0`.
 //!
-//! A fraction stands for what floating-point arithmetic gives. Rounding never reaches the next integer as long as sizes
-//! and denominators have fewer bits than the significand together; so they are for everything that fits in memory.
+//! A fraction represents the result of floating-point arithmetic. Rounding never reaches the next integer as long as sizes
+//! and denominators together have fewer bits than the significand, as they do for everything that fits in memory.
 
 use crate::dims::{Dim, Dims};
 use crate::infer::Elem;
 
-/// A number that is an integer or a part of one.
+/// A dimension divided by an integer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Fraction {
     over: Dim,
-    /// At least 1.
+    /// The denominator, at least 1.
     under: i64,
 }
 
-/// Larger denominators are no ratios of sizes.
+/// Larger denominators are not ratios of sizes.
 const MOST_UNDER: i64 = 1 << 16;
 
 impl Fraction {
-    /// The number that an element is, if it is an integer or a part of one for sure.
+    /// The fraction of an element, if it is certainly one.
     pub(super) fn of(elem: Elem) -> Option<Fraction> {
         match elem {
             Elem::Int(Dim::Unknown) | Elem::Quotient(Dim::Unknown, _) | Elem::Unknown => None,
@@ -37,7 +37,7 @@ impl Fraction {
         }
     }
 
-    /// As an element of a tensor of floating-point numbers.
+    /// The fraction as an element of a tensor of floating-point numbers.
     pub(super) fn elem(self, dims: &mut Dims) -> Elem {
         match self.over {
             Dim::Unknown => Elem::Unknown,
@@ -50,7 +50,7 @@ impl Fraction {
         }
     }
 
-    /// Both numbers as parts of the same size: what is over, and what is under both.
+    /// Both numbers with a common denominator: the numerators and the denominator.
     pub(super) fn common(self, dims: &mut Dims, other: Fraction) -> Option<(Dim, Dim, i64)> {
         if self.under == other.under {
             return Some((self.over, other.over, self.under));
@@ -66,7 +66,7 @@ impl Fraction {
         Some(Fraction { over: dims.mul(self.over, other.over), under })
     }
 
-    /// The quotient; by something symbolic where it is an integer whatever the sizes are.
+    /// The quotient; by a symbolic number only if it is an integer for all sizes.
     pub(super) fn divided(self, dims: &mut Dims, other: Fraction) -> Option<Fraction> {
         let over = dims.mul(self.over, Dim::Const(other.under));
         if let Dim::Const(by) = other.over {
@@ -95,9 +95,9 @@ impl Fraction {
         dims.ceil_div(self.over, Dim::Const(self.under))
     }
 
-    /// The nearest integer, the even one of two.
+    /// The nearest integer; ties to even.
     pub(super) fn round(self, dims: &mut Dims) -> Dim {
-        // Only an even denominator can be met in the middle.
+        // Ties occur only for even denominators.
         let Some(twice) = self.under.checked_mul(2).filter(|_| self.under % 2 == 1) else {
             return Dim::Unknown;
         };
@@ -106,12 +106,12 @@ impl Fraction {
         dims.floor_div(shifted, Dim::Const(twice))
     }
 
-    /// What is over, changed, over the same.
+    /// The fraction with another numerator.
     pub(super) fn map(self, dims: &mut Dims, f: impl Fn(&mut Dims, Dim) -> Dim) -> Elem {
         Fraction { over: f(dims, self.over), ..self }.elem(dims)
     }
 
-    /// Without what is behind the point, if the sign is known.
+    /// The integer part, if the sign is known.
     pub(super) fn trunc(self, dims: &mut Dims) -> Dim {
         if dims.lower_bound(self.over).is_some_and(|n| n >= 0) {
             return self.floor(dims);

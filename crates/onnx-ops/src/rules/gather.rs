@@ -1,4 +1,4 @@
-//! Operators that take elements by their indices.
+//! Operators that select elements by indices.
 
 use super::broadcast::conflict;
 use super::elementwise::{extent, extents};
@@ -10,7 +10,7 @@ use onnx_ir::diag::code;
 pub(super) const ROWS: &[Row] =
     &[row("Gather", 1, gather), row("GatherElements", 11, gather_elements), row("GatherND", 11, gather_nd)];
 
-/// The position of an index that may count from the end.
+/// The position of an index that may be negative.
 pub(super) fn position(index: Elem, extent: usize) -> Option<usize> {
     let Elem::Int(Dim::Const(n)) = index else { return None };
     let len = i64::try_from(extent).ok()?;
@@ -18,7 +18,7 @@ pub(super) fn position(index: Elem, extent: usize) -> Option<usize> {
     usize::try_from(at).ok().filter(|&at| at < extent)
 }
 
-/// Tells of a constant index that is no position of an axis.
+/// Reports a constant index that is out of range.
 pub(super) fn check_indices(cx: &mut NodeCx<'_, '_>, input: usize, extent: Dim, axis: usize) -> Infer {
     let Dim::Const(len) = extent else { return Some(()) };
     let Some(value) = cx.value(input) else { return Some(()) };
@@ -26,14 +26,14 @@ pub(super) fn check_indices(cx: &mut NodeCx<'_, '_>, input: usize, extent: Dim, 
     let outside = value.as_dims().find(is_outside);
     match outside {
         Some(Dim::Const(n)) => {
-            let message = format!("index {n} is not in axis {axis} of extent {len}");
+            let message = format!("index {n} is out of range for axis {axis} of size {len}");
             cx.fail_at_input(input, &code::CONSTANT_INPUT, message)
         }
         Some(_) | None => Some(()),
     }
 }
 
-/// The shape of the indices takes the place of the axis.
+/// The shape of the indices replaces the axis.
 fn gather(cx: &mut NodeCx<'_, '_>) -> Infer {
     let data = cx.shape_of_ranks(0, 1, None)?;
     let axis = cx.int("axis")?;
@@ -88,7 +88,7 @@ fn gather_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Indices that stand for positions in data of the same rank: at all axes but one, they are no more than the data.
+/// Checks indices for data of the same rank: on all axes but one, they must not be larger than the data.
 pub(super) fn within(
     cx: &mut NodeCx<'_, '_>,
     (i, data): (usize, &Shape),
@@ -96,21 +96,23 @@ pub(super) fn within(
     axis: usize,
 ) -> Infer {
     if data.len() != indices.len() {
-        let message = format!("indices of rank {} for data of rank {}", indices.len(), data.len());
+        let message = format!("indices have rank {}, but the data has rank {}", indices.len(), data.len());
         return conflict(cx, i, j, message);
     }
     for (at, (&has, &wants)) in data.iter().zip(indices).enumerate().filter(|(at, _)| *at != axis) {
         if let (Dim::Const(has), Dim::Const(wants)) = (has, wants)
             && wants > has
         {
-            let message = format!("axis {at} of the indices has extent {wants}, that of the data {has}");
+            let message = format!(
+                "axis {at} of the indices has size {wants}, but axis {at} of the data has size {has}"
+            );
             return conflict(cx, i, j, message);
         }
     }
     Some(())
 }
 
-/// The last axis of the indices says positions along the first axes of the data, after those of the batch.
+/// The last axis of the indices holds positions along the first axes of the data, after the batch axes.
 fn gather_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     let batch = if cx.since() < 12 { 0 } else { cx.int("batch_dims")? };
     let data = cx.shape_of_ranks(0, 1, None);
@@ -118,18 +120,22 @@ fn gather_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (mut data, indices) = (data?, indices?);
     let batch = usize::try_from(batch).ok().filter(|&b| b < data.len().min(indices.len()));
     let Some(batch) = batch else {
-        return cx
-            .fail_at_attr("batch_dims", "a batch has fewer axes than the data and the indices".to_owned());
+        return cx.fail_at_attr(
+            "batch_dims",
+            "`batch_dims` must be less than the ranks of the data and the indices".to_owned(),
+        );
     };
     let (&last, places) = indices.split_last()?;
     let depth = extent(last)?;
     if depth == 0 || depth > data.len() - batch {
-        let message =
-            format!("the last axis of the indices has extent {depth}, not 1 to {}", data.len() - batch);
+        let message = format!(
+            "the last axis of the indices has size {depth}, but must have 1 to {}",
+            data.len() - batch
+        );
         return conflict(cx, 0, 1, message);
     }
     for axis in 0..batch {
-        let message = |a: &str, b: &str| format!("a batch of {b} does not go with one of {a}");
+        let message = |a: &str, b: &str| format!("conflicting batch sizes: {b} and {a}");
         data[axis] = cx.equate((0, data[axis]), (1, indices[axis]), message)?;
     }
     let slices = &data[batch + depth..];

@@ -1,4 +1,4 @@
-//! Losses.
+//! Loss functions.
 
 use super::fit::{Extent, choice, hold};
 use super::{Row, row};
@@ -8,7 +8,7 @@ use crate::infer::{Infer, NodeCx};
 pub(super) const ROWS: &[Row] =
     &[row("NegativeLogLikelihoodLoss", 12, loss), row("SoftmaxCrossEntropyLoss", 12, cross_entropy)];
 
-/// Scores of `N, C, …`, labels of `N, …`, and weights of `C`. The output is one number, or like the labels.
+/// Scores of `N, C, …`, labels of `N, …`, and weights of `C`. The output is a scalar, or has the shape of the labels.
 fn loss(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "reduction", &["mean", "none", "sum"])?;
     let is_reduced = cx.string("reduction").map(|reduction| reduction != "none");
@@ -21,7 +21,7 @@ fn loss(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The extents of the labels; `None` if their rank is not known, or the inputs do not fit.
+/// The shape of the labels; `None` if their rank is unknown, or the inputs do not match.
 fn labels(cx: &mut NodeCx<'_, '_>) -> Option<Vec<Dim>> {
     if cx.rank(0).is_some() {
         cx.shape_of_ranks(0, 2, None)?;
@@ -29,7 +29,7 @@ fn labels(cx: &mut NodeCx<'_, '_>) -> Option<Vec<Dim>> {
     let rank = cx.rank(0).or_else(|| cx.rank(1)?.checked_add(1))?.max(2);
     let mut batch = Extent::unknown("batch size");
     let mut classes = Extent::unknown("number of classes");
-    let mut rest = vec![Extent::unknown("extent of the labels"); rank - 2];
+    let mut rest = vec![Extent::unknown("label size"); rank - 2];
     let mut scores = vec![&mut batch, &mut classes];
     scores.extend(&mut rest);
     hold(cx, 0, &mut scores)?;

@@ -1,4 +1,4 @@
-//! Products of matrices, and determinants.
+//! Matrix products and determinants.
 
 use super::fit::{Extent, broadcast_axis, broadcasts_to, one_or_each};
 use super::{Row, row};
@@ -19,9 +19,9 @@ pub(super) fn matmul(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The product of two inputs like that of `numpy.matmul`: a list is a row on the left and a column on the right, and
+/// The product of two inputs as in `numpy.matmul`: a vector is a row on the left and a column on the right, and
 /// not an axis of the output; axes before the last two broadcast. Also returns the rows of the left, and the columns
-/// of the right, where they are lists or matrices.
+/// of the right operand, if they are vectors or matrices.
 pub(super) fn product(cx: &mut NodeCx<'_, '_>, left: usize, right: usize) -> Option<(Shape, Dim, Dim)> {
     let a = cx.shape_of_ranks(left, 1, None)?;
     let b = cx.shape_of_ranks(right, 1, None)?;
@@ -35,7 +35,7 @@ pub(super) fn product(cx: &mut NodeCx<'_, '_>, left: usize, right: usize) -> Opt
         [.., inner, columns] => (inner, Some(columns)),
         [] => return None,
     };
-    cx.equate((left, inner_a), (right, inner_b), |a, b| format!("the inner dimensions are {a} and {b}"))?;
+    cx.equate((left, inner_a), (right, inner_b), |a, b| format!("the inner dimensions differ: {a} and {b}"))?;
     let (a, b) = (&a[..a.len().saturating_sub(2)], &b[..b.len().saturating_sub(2)]);
     let mut output = Shape::new();
     for at in (1..=a.len().max(b.len())).rev() {
@@ -56,7 +56,7 @@ pub(super) fn product(cx: &mut NodeCx<'_, '_>, left: usize, right: usize) -> Opt
     Some((output, per(rows), per(columns)))
 }
 
-/// Zero points are one number, or one for each row of the left and each column of the right.
+/// Zero points are scalars, or have one element for each row of the left and each column of the right operand.
 fn integer(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (output, rows, columns) = product(cx, 0, 1)?;
     each(cx, 2, ("number of rows", 0, rows))?;
@@ -78,7 +78,7 @@ fn quantized(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Holds what is known of the length of a list of scales or zero points; tensors of more axes are for batches.
+/// Checks the length of a list of scales or zero points, as far as it is known; tensors of higher rank are for batches.
 fn each(cx: &mut NodeCx<'_, '_>, input: usize, (what, of, dim): (&'static str, usize, Dim)) -> Infer {
     match cx.rank(input) {
         Some(0 | 1) => one_or_each(cx, input, &mut Extent::of_input(what, of, dim)),
@@ -86,14 +86,14 @@ fn each(cx: &mut NodeCx<'_, '_>, input: usize, (what, of, dim): (&'static str, u
     }
 }
 
-/// `A, B, C`, of which the first two may be transposed. The third broadcasts to the product, up to version 6 if the
-/// attribute `broadcast` says so.
+/// `A, B, C`, the first two possibly transposed. The third broadcasts to the product, up to version 6 only with the
+/// attribute `broadcast`.
 fn gemm(cx: &mut NodeCx<'_, '_>) -> Infer {
     let is_broadcast = cx.since() >= 7 || cx.int("broadcast").is_some_and(|b| b != 0);
     gemm_with(cx, (0, 1, 2), is_broadcast)
 }
 
-/// [`gemm`] with the operands at these positions.
+/// [`gemm`] with operands at these positions.
 pub(super) fn gemm_with(
     cx: &mut NodeCx<'_, '_>,
     (left, right, third): (usize, usize, usize),
@@ -115,7 +115,9 @@ pub(super) fn gemm_with(
         .collect::<Option<_>>()?;
     let (a, b) = (sides[0], sides[1]);
     if let (Some((_, inner_a)), Some((inner_b, _))) = (a, b) {
-        cx.equate((left, inner_a), (right, inner_b), |a, b| format!("the inner dimensions are {a} and {b}"))?;
+        cx.equate((left, inner_a), (right, inner_b), |a, b| {
+            format!("the inner dimensions differ: {a} and {b}")
+        })?;
     }
     let output = [a.map_or(Dim::Unknown, |a| a.0), b.map_or(Dim::Unknown, |b| b.1)];
     if is_broadcast && a.is_some() && b.is_some() {
@@ -126,11 +128,11 @@ pub(super) fn gemm_with(
     Some(())
 }
 
-/// Matrices are square; their axes vanish.
+/// Matrices must be square; their two axes disappear.
 fn det(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape_of_ranks(0, 2, None)?;
     let (batch, sides) = shape.split_at(shape.len() - 2);
-    let message = |a: &str, b: &str| format!("a determinant is of a square matrix, not of {a} by {b}");
+    let message = |a: &str, b: &str| format!("a determinant needs a square matrix, but this is {a} by {b}");
     Extent::of_input("side", 0, sides[0]).agree_or(cx, 0, sides[1], message)?;
     cx.set_shape(0, batch.iter().copied());
     Some(())

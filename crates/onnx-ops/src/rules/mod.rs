@@ -1,11 +1,11 @@
-//! What each operator says of its outputs, in families that share rules.
+//! Shape inference of each operator, in families that share rules.
 //!
-//! A family is a file with a list of [`Row`]s: an operator, the version from which on the rule holds, and the rule. A
-//! rule serves all later versions up to the next row of the operator. What follows from the type variables of the
-//! schema (most element types) is set before the rule runs; see [`NodeCx`] for what a rule can do.
+//! A family is a file with a list of [`Row`]s: an operator, its first version with this rule, and the rule. A
+//! rule applies to all later versions up to the next row of the operator. Types that follow from the type variables of the
+//! schema (most element types) are set before the rule runs; see [`NodeCx`] for what a rule can do.
 //!
-//! An operator without a rule that a function body defines is inferred through that body. One without either is listed
-//! by a test, which fails.
+//! An operator without a rule that a function body defines is inferred through that body. A test fails for operators with
+//! neither.
 
 mod attention;
 mod axes;
@@ -54,7 +54,7 @@ use std::sync::LazyLock;
 /// Infers the outputs of a node.
 pub(crate) type Rule = fn(&mut NodeCx<'_, '_>) -> Infer;
 
-/// An operator, from a version on.
+/// A rule for the versions of an operator from `since` on.
 pub(crate) struct Row {
     domain: &'static str,
     name: &'static str,
@@ -101,11 +101,11 @@ const FAMILIES: &[&[Row]] = &[
     view::ROWS,
 ];
 
-/// The rules by schema.
+/// The rules of all schemas.
 pub(crate) struct Rules {
-    /// Those of built-in schemas, by their ids.
+    /// The rules of built-in schemas, by id.
     rules: Vec<Option<Rule>>,
-    /// Those of other operators, which hold for every version of them.
+    /// The rules of other operators, for all their versions.
     contributed: HashMap<(&'static str, &'static str), Rule>,
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::functions::has_body;
 
-    /// The versions of operators that nothing says the shapes of.
+    /// Lists operator versions without a rule or body.
     #[test]
     fn every_operator_is_inferred() {
         let registry = Registry::builtin();

@@ -1,4 +1,4 @@
-//! Normalisation. The output has the shape of the input; scales and biases fit it.
+//! Normalization. The output has the shape of the input; scales and biases match it.
 
 use super::axes::{int_or, positions};
 use super::fit::{Extent, at_least, broadcasts_to, divides, hold};
@@ -18,13 +18,13 @@ pub(super) const ROWS: &[Row] = &[
     row("RMSNormalization", 23, root_mean_square),
 ];
 
-/// The extent of the axis of channels; an input of rank 1 has one channel.
+/// The dimension of the channel axis; an input of rank 1 has one channel.
 fn channels(shape: &[Dim]) -> Extent {
     let dim = if shape.len() < 2 { Dim::Const(1) } else { shape[1] };
     Extent::of_input("number of channels", 0, dim)
 }
 
-/// `spatial = 0` has statistics for each element of a channel; then, all that follows is the output.
+/// With `spatial = 0`, there are statistics for each element of a channel; only the output shape is inferred.
 fn batch_1(cx: &mut NodeCx<'_, '_>) -> Infer {
     if int_or(cx, "spatial", 1) == Some(1) {
         return batch(cx);
@@ -32,8 +32,8 @@ fn batch_1(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.copy_shape(0, 0)
 }
 
-/// `X, scale, B, mean, var` to `Y`, and up to four lists of statistics. From version 14 on, they are there in training
-/// only, and then they are.
+/// `X, scale, B, mean, var` to `Y`, and up to four lists of statistics. From version 14 on, these exist only in training
+/// mode, and are required there.
 fn batch(cx: &mut NodeCx<'_, '_>) -> Infer {
     if cx.since() >= 14 {
         training_outputs(cx)?;
@@ -61,12 +61,13 @@ fn training_outputs(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (op, count) = (cx.op(), cx.output_count());
     match cx.int("training_mode") {
         Some(0) if count > 1 => {
-            let message = format!("`{op}` gives 1 output where it does not train, not {count}");
+            let message =
+                format!("`{op}` has only 1 output outside of training mode, but the node has {count}");
             let diagnostic = Diagnostic::new(&code::ARITY, cx.at_output(1), message);
-            cx.fail(diagnostic.help("set `training_mode = 1`, or leave the other outputs out"))
+            cx.fail(diagnostic.help("set `training_mode = 1`, or remove the other outputs"))
         }
         Some(1..) if count < 3 => {
-            let message = format!("`{op}` gives 3 outputs in training, not {count}");
+            let message = format!("`{op}` has 3 outputs in training mode, but the node has {count}");
             cx.fail(Diagnostic::new(&code::ARITY, cx.at_attr("training_mode"), message))
         }
         Some(_) | None => Some(()),
@@ -77,7 +78,7 @@ fn instance(cx: &mut NodeCx<'_, '_>) -> Infer {
     per_channel(cx, 3)
 }
 
-/// Channels in groups of one size. Lists have an element for each channel, in version 18 for each group.
+/// Channels in groups of equal size. Lists have an element for each channel, in version 18 for each group.
 fn group(cx: &mut NodeCx<'_, '_>) -> Infer {
     at_least(cx, "num_groups", 1)?;
     let groups = cx.int("num_groups");
@@ -118,7 +119,7 @@ fn local_response(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The default axes are those of a batch of images, and are not judged.
+/// The default axes are those of a batch of images, and are not checked.
 fn mean_variance(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape(0)?;
     if cx.has_attr("axes")
@@ -131,7 +132,7 @@ fn mean_variance(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `X, Scale, B` to `Y`, and `Mean` and `InvStdDev`, whose normalised axes are 1 and whose type is `stash_type`.
+/// `X, Scale, B` to `Y`, and `Mean` and `InvStdDev`, whose normalized axes are 1 and whose type is `stash_type`.
 fn layer(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(elem) = cx.elem_attr("stash_type") {
         cx.set_elem(1, elem);
@@ -158,7 +159,7 @@ fn root_mean_square(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The shape of the input; its axes are normalised from `axis` on, and other inputs broadcast to it.
+/// The shape of the input; the axes from `axis` on are normalized, and other inputs broadcast to them.
 fn normalised(cx: &mut NodeCx<'_, '_>, scales: &[usize]) -> Option<Shape> {
     let shape = cx.shape_of_ranks(0, 1, None)?;
     if let Some(axis) = int_or(cx, "axis", -1) {

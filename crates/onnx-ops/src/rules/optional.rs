@@ -1,4 +1,4 @@
-//! Values that may be absent.
+//! Optional values.
 
 use super::{Row, row};
 use crate::dims::Dim;
@@ -8,12 +8,12 @@ use onnx_ir::diag::{Diagnostic, code};
 pub(super) const ROWS: &[Row] =
     &[row("Optional", 15, optional), row("OptionalGetElement", 15, get), row("OptionalHasElement", 15, has)];
 
-/// The input, or nothing of a type that is stated.
+/// The input, or an empty optional of the type in the attribute.
 fn optional(cx: &mut NodeCx<'_, '_>) -> Infer {
     let has_type = cx.has_attr("type");
     let ty = match (cx.has_input(0), has_type) {
         (false, false) => {
-            let message = "`Optional` without an input states no `type`";
+            let message = "`Optional` without an input requires the attribute `type`";
             return cx.fail(Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), message));
         }
         (true, false) => cx.ty(0).clone(),
@@ -49,7 +49,7 @@ fn stated(cx: &mut NodeCx<'_, '_>) -> Option<Ty> {
     Some(ty)
 }
 
-/// What an optional holds; from version 18 on, anything else as it is.
+/// The content of an optional; from version 18 on, other values are returned unchanged.
 fn get(cx: &mut NodeCx<'_, '_>) -> Infer {
     let fact = cx.fact(0).clone();
     match fact.ty {
@@ -62,7 +62,7 @@ fn get(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// What is no optional is there; an input that is left out is not.
+/// A value that is not an optional is present; an omitted input is not.
 fn has(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_shape(0, []);
     let is_there = if cx.has_input(0) {

@@ -1,4 +1,4 @@
-//! Operators that put tensors together, take them apart, and add or take away at their edges.
+//! Operators that concatenate, split, pad and crop tensors.
 
 use super::axes::{List, Param, int_or, positions, type_text};
 use super::broadcast::conflict;
@@ -17,8 +17,8 @@ pub(super) const ROWS: &[Row] = &[
     row("Split", 1, split),
 ];
 
-/// Extents add up along the axis, which is 1 in the first version if nothing says so. All others are equal: where that
-/// of one input is not known, the others say it.
+/// Sizes add up along the axis, which is 1 by default in the first version. All other axes are equal, and complete each
+/// other.
 fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shapes: Vec<Option<Shape>> = (0..cx.input_count()).map(|i| cx.shape(i)).collect();
     let (first, mut shape) = shapes.iter().enumerate().find_map(|(i, s)| Some((i, s.clone()?)))?;
@@ -26,7 +26,7 @@ fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axis = int_or(cx, "axis", 1)?;
     let axis = cx.axis(axis, shape.len(), place)?;
     let mut sum = if shapes[..first].is_empty() { Dim::Const(0) } else { Dim::Unknown };
-    // Who says the extent of each axis.
+    // The input that determines each dimension.
     let mut says = vec![first; shape.len()];
     for (i, other) in shapes.iter().enumerate().skip(first) {
         let Some(other) = other else {
@@ -34,12 +34,12 @@ fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
             continue;
         };
         if other.len() != shape.len() {
-            let message = format!("rank {} does not go with rank {}", other.len(), shape.len());
+            let message = format!("the inputs have different ranks: {} and {}", other.len(), shape.len());
             return conflict(cx, first, i, message);
         }
         sum = cx.dims().add(sum, other[axis]);
         for at in (0..shape.len()).filter(|&at| at != axis) {
-            let message = |a: &str, b: &str| format!("extent {b} of axis {at} does not go with {a}");
+            let message = |a: &str, b: &str| format!("axis {at} has size {b}, but size {a} in another input");
             let both = cx.equate((says[at], shape[at]), (i, other[at]), message)?;
             if both != shape[at] {
                 (shape[at], says[at]) = (both, i);
@@ -82,7 +82,7 @@ fn concat_elements(cx: &mut NodeCx<'_, '_>, axis: usize) -> Infer {
     Some(())
 }
 
-/// The elements of lists one after the other, which end at these positions.
+/// The concatenated elements of lists, which end at these positions.
 fn joined(values: &[Option<Arc<Value>>], ends: &[usize]) -> Elems {
     let mut elems = Elems::new();
     for (value, &end) in values.iter().zip(ends) {
@@ -101,7 +101,7 @@ fn joined(values: &[Option<Arc<Value>>], ends: &[usize]) -> Elems {
 
 const SIZES: Param = Param::new("split", 1);
 
-/// In parts of given sizes, or in equal ones: since version 18 the last one is smaller where that is not possible.
+/// Splits into given sizes, or into equal ones; since version 18, the last one may be smaller.
 fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     let count = cx.output_count();
     let sizes = part_sizes(cx);
@@ -141,7 +141,7 @@ fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The sizes of the parts, as far as they are known; `None` if there are none. The first version takes them both ways.
+/// The sizes of the parts, as far as they are known; `None` if there are none. The first version has an attribute and an input.
 fn part_sizes(cx: &mut NodeCx<'_, '_>) -> Option<Option<Shape>> {
     if cx.has_attr("split") || cx.schema().inputs.len() == 1 {
         return cx.has_attr("split").then(|| SIZES.extents(cx));
@@ -149,21 +149,21 @@ fn part_sizes(cx: &mut NodeCx<'_, '_>) -> Option<Option<Shape>> {
     cx.has_input(1).then(|| cx.extents_of(1))
 }
 
-/// Since version 18, either sizes or the number of outputs are given.
+/// Since version 18, either sizes or the number of outputs must be given.
 fn check_part_count(cx: &mut NodeCx<'_, '_>, count: usize) -> Infer {
     let by_size = cx.has_input(1);
     match cx.int("num_outputs") {
         Some(_) if by_size => {
             let place = cx.at_attr("num_outputs");
-            let message = "`Split` takes sizes or `num_outputs`, not both";
+            let message = "`Split` accepts sizes or `num_outputs`, but not both";
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, place, message);
-            cx.fail(diagnostic.related(cx.at_input(1), "these are sizes"))
+            cx.fail(diagnostic.related(cx.at_input(1), "the sizes"))
         }
         Some(n) if usize::try_from(n).ok() != Some(count) => {
-            cx.fail_at_attr("num_outputs", format!("`num_outputs` is {n}, and there are {count} outputs"))
+            cx.fail_at_attr("num_outputs", format!("`num_outputs` is {n}, but the node has {count} outputs"))
         }
         None if !by_size && !cx.has_attr("num_outputs") => {
-            let message = "`Split` without sizes and without `num_outputs`";
+            let message = "`Split` requires sizes or `num_outputs`";
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), message);
             cx.fail(diagnostic.help(format!("add `num_outputs = {count}`")))
         }
@@ -181,7 +181,7 @@ fn given_sizes(
         return SIZES.fail(cx, format!("{} sizes for {count} outputs", sizes.len())).and(None);
     }
     if let Some(Dim::Const(n)) = sizes.iter().find(|d| matches!(d, Dim::Const(n) if *n < 0)) {
-        return SIZES.fail(cx, format!("{n} is no size")).and(None);
+        return SIZES.fail(cx, format!("negative size {n}")).and(None);
     }
     let known =
         sizes.iter().copied().filter(|&d| d != Dim::Unknown).fold(Dim::Const(0), |a, b| cx.dims().add(a, b));
@@ -193,7 +193,7 @@ fn given_sizes(
                     let d = cx.dims().resolve(d);
                     cx.dims().text(d)
                 });
-                let message = format!("the sizes add up to {wants}, and axis {axis} has extent {has}");
+                let message = format!("the sizes add up to {wants}, but axis {axis} has size {has}");
                 return SIZES.fail_for(cx, message, 0).and(None);
             }
         }
@@ -220,7 +220,7 @@ fn equal_sizes(
     };
     if is_uneven {
         let text = type_text(cx, 0);
-        let message = format!("axis {axis} of {text} cannot be split in {count}");
+        let message = format!("axis {axis} of {text} cannot be split into {count} parts");
         return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message).and(None);
     }
     if is_last_smaller {
@@ -234,7 +234,7 @@ fn size_differs(size: Dim, last: Dim) -> bool {
     matches!((size, last), (Dim::Const(a), Dim::Const(b)) if a != b)
 }
 
-/// Modes of each version.
+/// Checks the mode, which depends on the version.
 fn check_pad_mode(cx: &mut NodeCx<'_, '_>) -> Infer {
     let modes: &[&'static str] = if cx.since() < 19 {
         &["constant", "reflect", "edge"]
@@ -247,7 +247,7 @@ fn check_pad_mode(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// What is added, or taken away if it is negative, before each axis and then behind each.
+/// The elements that are added (or removed if negative) before each axis and then after each.
 fn pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     check_pad_mode(cx)?;
     let pads = Param::new(if cx.since() == 1 { "paddings" } else { "pads" }, 1);
@@ -290,7 +290,7 @@ fn pad(cx: &mut NodeCx<'_, '_>) -> Infer {
         let padded = cx.dims().add(dim, sum);
         if matches!(padded, Dim::Const(n) if n < 0) {
             let [dim, sum] = [dim, sum].map(|d| cx.dims().text(d));
-            return pads.fail_for(cx, format!("{sum} is more than the extent {dim} of axis {axis}"), 0);
+            return pads.fail_for(cx, format!("pads add {sum} elements to axis {axis} of size {dim}"), 0);
         }
         shape[axis] = padded;
     }
@@ -298,7 +298,7 @@ fn pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The second input says the extents of all axes, or of those in `axes`.
+/// The second input holds the sizes of all axes, or of those in `axes`.
 fn center_crop_pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     let sizes = super::shape::shape_operand(cx, 1);
     let Some(mut shape) = cx.shape(0) else {
@@ -317,7 +317,7 @@ fn center_crop_pad(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(sizes) = &sizes
         && sizes.len() != axes.len()
     {
-        let message = format!("{} extents for {} axes", sizes.len(), axes.len());
+        let message = format!("{} sizes for {} axes", sizes.len(), axes.len());
         return conflict(cx, 0, 1, message);
     }
     for (i, &axis) in axes.iter().enumerate() {

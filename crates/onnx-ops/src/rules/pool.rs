@@ -1,4 +1,4 @@
-//! Pools: over windows, over all spatial axes, over regions.
+//! Pooling over windows, over all spatial axes, and over regions.
 
 use super::fit::{Extent, at_least, choice, flag, hold, list_of};
 use super::window::Window;
@@ -18,14 +18,14 @@ pub(super) const ROWS: &[Row] = &[
     row("RoiAlign", 10, roi_align),
 ];
 
-/// `N, C, …` to `N, C` and the places of the window.
+/// `N, C, …` to `N, C` and the number of window positions.
 pub(super) fn pool(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axes = match cx.rank(0) {
         Some(_) => cx.shape_of_ranks(0, 3, None)?.len() - 2,
         None => cx.ints("kernel_shape")?.len(),
     };
     let input = cx.shape(0).unwrap_or_else(|| smallvec![Dim::Unknown; axes + 2]);
-    // The first version of `LpPool` does not require the attribute, and does not say what that means.
+    // The first version of `LpPool` does not require the attribute, and does not define a default.
     let kernel = if cx.has_attr("kernel_shape") {
         list_of(cx, "kernel_shape", axes, 1, 1)?
     } else {
@@ -75,11 +75,11 @@ fn roi_align(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The channels of the first input, and the number of regions, each of as many numbers.
+/// The channels of the first input, and the number of regions, each of `numbers` elements.
 fn regions(cx: &mut NodeCx<'_, '_>, numbers: i64) -> Option<(Extent, Extent)> {
     let mut channels = Extent::unknown("number of channels");
     let mut count = Extent::unknown("number of regions");
-    let mut numbers = Extent::fixed("number of elements of a region", numbers);
+    let mut numbers = Extent::fixed("number of elements per region", numbers);
     let [mut batch, mut height, mut width] = ["batch size", "height", "width"].map(Extent::unknown);
     hold(cx, 0, &mut [&mut batch, &mut channels, &mut height, &mut width])?;
     hold(cx, 1, &mut [&mut count, &mut numbers])?;

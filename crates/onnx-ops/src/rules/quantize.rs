@@ -1,4 +1,4 @@
-//! Quantisation: for a whole tensor, for each element of an axis, or for blocks along it.
+//! Quantization: for a whole tensor, for each element of an axis, or for blocks along it.
 
 use super::axes::int_or;
 use super::fit::{Extent, at_least, flag, hold, one_or_each, single};
@@ -20,7 +20,7 @@ fn quantize(cx: &mut NodeCx<'_, '_>) -> Infer {
         Some(elem) => {
             if let Some(zero) = cx.elem(2).filter(|&zero| zero != elem) {
                 let (elem, zero) = (elem_text(elem), elem_text(zero));
-                let message = format!("`output_dtype` is {elem}, and the zero point {zero}");
+                let message = format!("`output_dtype` is {elem}, but the zero point is {zero}");
                 return cx.fail_at_attr("output_dtype", message);
             }
             cx.set_elem(0, elem);
@@ -48,7 +48,7 @@ fn dequantize(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.copy_shape(0, 0)
 }
 
-/// The attribute `output_dtype`, if it is known and not 0; it is a type that the operator gives.
+/// The attribute `output_dtype`, if it is known and not 0; reports a type that the operator cannot produce.
 fn output_dtype(cx: &mut NodeCx<'_, '_>) -> Option<Option<ElemType>> {
     let Some(number) = cx.int("output_dtype").filter(|&n| n != 0) else { return Some(None) };
     let elem = cx.elem_attr("output_dtype");
@@ -57,12 +57,12 @@ fn output_dtype(cx: &mut NodeCx<'_, '_>) -> Option<Option<ElemType>> {
         return Some(Some(elem));
     }
     let name = elem.map_or_else(|| number.to_string(), elem_text);
-    cx.fail_at_attr("output_dtype", format!("`{}` does not give {name}", cx.op()))?;
+    cx.fail_at_attr("output_dtype", format!("`{}` cannot produce {name}", cx.op()))?;
     None
 }
 
-/// Holds that scale and zero point fit the input and one another. A scale is one number, a list with an element for
-/// each of an axis, or with `block_size` like the input, but for an axis, of which each block has one.
+/// Checks scale and zero point against the input and each other. A scale is a scalar, a list with an element for
+/// each element of an axis, or with `block_size` has the shape of the input except for one axis, with one element per block.
 fn granularity(cx: &mut NodeCx<'_, '_>) -> Infer {
     at_least(cx, "block_size", 0)?;
     let block = int_or(cx, "block_size", 0);
@@ -83,8 +83,8 @@ fn blocks(cx: &mut NodeCx<'_, '_>, block: i64) -> Infer {
     let scale = cx.shape(1)?;
     let input = cx.shape(0);
     let mut extents: Vec<Extent> = match &input {
-        Some(input) => input.iter().map(|&d| Extent::of_input("extent of the input", 0, d)).collect(),
-        None => scale.iter().map(|&d| Extent::of_input("extent of the scale", 1, d)).collect(),
+        Some(input) => input.iter().map(|&d| Extent::of_input("input size", 0, d)).collect(),
+        None => scale.iter().map(|&d| Extent::of_input("scale size", 1, d)).collect(),
     };
     let axis = match int_or(cx, "axis", 1) {
         Some(axis) => {
@@ -105,17 +105,17 @@ fn blocks(cx: &mut NodeCx<'_, '_>, block: i64) -> Infer {
     hold(cx, 2, &mut extents.iter_mut().collect::<Vec<_>>())
 }
 
-/// One number, as a scalar or a list, or one for each element of an axis. Before version 13, it was one.
+/// One element, as a scalar or a list, or one for each element of an axis. Before version 13, a scalar.
 fn per_axis(cx: &mut NodeCx<'_, '_>, len: Option<Dim>) -> Infer {
     let Some(len) = len.filter(|&len| len != Dim::Const(1)) else { return single(cx, 2) };
     if cx.since() < 13 {
         return Some(());
     }
-    // With one axis, all of it has one scale, whatever the attribute says.
+    // A tensor of rank 1 has one scale, whatever the attribute is.
     if let (Some(input), Some(axis)) = (cx.shape(0).filter(|s| s.len() > 1), int_or(cx, "axis", 1)) {
         let place = cx.at_attr("axis");
         let axis = cx.axis(axis, input.len(), place)?;
-        let mut extent = Extent::of_input("extent of the axis", 0, input[axis]);
+        let mut extent = Extent::of_input("axis size", 0, input[axis]);
         one_or_each(cx, 1, &mut extent)?;
     }
     let mut extent = Extent::of_input("number of scales", 1, len);

@@ -1,4 +1,4 @@
-//! Random numbers. Which ones is not known; their number and type are.
+//! Random numbers: the values are unknown, but their shape and type are inferred.
 
 use super::cast::{dtype, element_type};
 use super::{Row, row};
@@ -20,13 +20,13 @@ fn of_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     }
     let list = cx.ints("shape")?;
     if let Some(n) = list.iter().find(|n| **n < 0) {
-        return cx.fail_at_attr("shape", format!("{n} is no extent"));
+        return cx.fail_at_attr("shape", format!("negative size {n}"));
     }
     cx.set_shape(0, list.into_iter().map(Dim::Const).collect::<Shape>());
     Some(())
 }
 
-/// The type of the elements is that of the input if nothing else says it.
+/// The default element type is that of the input.
 fn like_input(cx: &mut NodeCx<'_, '_>) -> Infer {
     if cx.has_attr("dtype") {
         if let Some(elem) = dtype(cx) {
@@ -38,7 +38,7 @@ fn like_input(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.copy_shape(0, 0)
 }
 
-/// Whether the output may have this type: not of all inputs, floating-point numbers can be made.
+/// Whether the output can have this type: not every input type is a valid output type.
 fn output_allows(cx: &NodeCx<'_, '_>, elem: onnx_ir::ElemType) -> bool {
     cx.schema().output(0).is_some_and(|p| p.types.tensors.contains(elem))
 }

@@ -9,7 +9,7 @@ use onnx_ir::diag::did_you_mean;
 
 pub(super) const ROWS: &[Row] = &[row("GRU", 1, gru), row("LSTM", 1, lstm), row("RNN", 1, rnn)];
 
-/// The activation functions that all three document. Implementations read them in any case.
+/// The activation functions of all three. Implementations ignore case.
 const ACTIVATIONS: &[&str] = &[
     "Affine",
     "Elu",
@@ -36,7 +36,7 @@ fn lstm(cx: &mut NodeCx<'_, '_>) -> Infer {
     layer(cx, 4)
 }
 
-/// [`lstm`] with weights whose rows are the inputs.
+/// [`lstm`] with transposed weights.
 pub(super) fn lstm_transposed(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "direction", &["forward", "reverse", "bidirectional"])?;
     activations(cx)?;
@@ -45,9 +45,9 @@ pub(super) fn lstm_transposed(cx: &mut NodeCx<'_, '_>) -> Infer {
     let hidden = cx.int("hidden_size").map_or(Dim::Unknown, Dim::Const);
     let mut hidden = Extent::of_attr("hidden size", "hidden_size", hidden);
     let [mut length, mut batch, mut input] =
-        ["length of the sequences", "batch size", "input size"].map(Extent::unknown);
+        ["sequence length", "batch size", "input size"].map(Extent::unknown);
     hold(cx, 0, &mut [&mut length, &mut batch, &mut input])?;
-    let mut columns = Extent::unknown("number of columns of the gates");
+    let mut columns = Extent::unknown("number of gate columns");
     hold(cx, 1, &mut [&mut directions, &mut input, &mut columns])?;
     hold(cx, 2, &mut [&mut directions, &mut hidden, &mut columns])?;
     let last = [directions.dim, batch.dim, hidden.dim];
@@ -57,8 +57,8 @@ pub(super) fn lstm_transposed(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `X, W, R, B, sequence_lens, initial_h`, and of the LSTM `initial_c, P`, to all hidden states, the last one, and the
-/// last cell. W and R have rows for each gate.
+/// `X, W, R, B, sequence_lens, initial_h`, and for the LSTM `initial_c, P`, to all hidden states, the last one, and the
+/// last cell state. W and R have rows for each gate.
 fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
     choice(cx, "direction", &["forward", "reverse", "bidirectional"])?;
     flag(cx, "layout")?;
@@ -78,17 +78,17 @@ fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
     let hidden = cx.int("hidden_size").map_or(Dim::Unknown, Dim::Const);
     let mut directions = Extent::of_attr("number of directions", "direction", directions);
     let mut hidden = Extent::of_attr("hidden size", "hidden_size", hidden);
-    let mut length = Extent::unknown("length of the sequences");
+    let mut length = Extent::unknown("sequence length");
     let mut batch = Extent::unknown("batch size");
     let mut input = Extent::unknown("input size");
-    // Before version 14, the batch is the second axis of all.
+    // Before version 14, the batch is always the second axis.
     let is_batch_first = int_or(cx, "layout", 0).map(|layout| layout == 1);
     match is_batch_first {
         Some(true) => hold(cx, 0, &mut [&mut batch, &mut length, &mut input])?,
         Some(false) => hold(cx, 0, &mut [&mut length, &mut batch, &mut input])?,
         None => hold(cx, 0, &mut [&mut Extent::unknown(""), &mut Extent::unknown(""), &mut input])?,
     }
-    // The recurrence weight says the hidden size where the attribute does not.
+    // The recurrence weight determines the hidden size if the attribute is missing.
     if let Some(shape) = cx.shape(2)
         && let [_, _, size] = shape[..]
     {
@@ -102,10 +102,10 @@ fn layer(cx: &mut NodeCx<'_, '_>, gates: i64) -> Infer {
             extents.extend(more.iter_mut().map(|e| &mut **e));
             hold(cx, input, &mut extents)
         };
-    rows(cx, 1, "number of rows of the gates", gates, &mut [&mut input])?;
+    rows(cx, 1, "number of gate rows", gates, &mut [&mut input])?;
     let mut again = hidden;
-    rows(cx, 2, "number of rows of the gates", gates, &mut [&mut again])?;
-    rows(cx, 3, "number of biases of the gates", gates * 2, &mut [])?;
+    rows(cx, 2, "number of gate rows", gates, &mut [&mut again])?;
+    rows(cx, 3, "number of gate biases", gates * 2, &mut [])?;
     rows(cx, 7, "number of peepholes", 3, &mut [])?;
     hold(cx, 4, &mut [&mut batch])?;
     for state in [5, 6] {
@@ -133,5 +133,5 @@ fn activations(cx: &mut NodeCx<'_, '_>) -> Infer {
     let Some(name) = list.iter().flatten().find(|name| !is_known(name)) else { return Some(()) };
     let near = did_you_mean(name, ACTIVATIONS.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    cx.fail_at_attr("activations", format!("`{name}` is no activation function of `{}`{near}", cx.op()))
+    cx.fail_at_attr("activations", format!("unknown activation function `{name}` of `{}`{near}", cx.op()))
 }

@@ -1,4 +1,4 @@
-//! Operators that make one element of many along some axes, or run along one.
+//! Reductions and cumulative operators.
 
 use super::axes::{List, Param, positions};
 use super::cast::converted;
@@ -34,19 +34,19 @@ pub(super) const ROWS: &[Row] = &[
 
 const AXES: Param = Param::new("axes", 1);
 
-/// Before this version, nobody says in which range axes are, and those of a scalar count for nothing.
+/// Before this version, the range of axes is not specified, and axes of a scalar are ignored.
 const RANGE_SINCE: u32 = 11;
 
-/// Which axes are reduced.
+/// The reduced axes.
 enum Reduced {
-    /// It is not known; of how many, as far as known.
+    /// Unknown axes, with their number if that is known.
     Unknown(Option<usize>),
     All,
     These(Vec<usize>),
 }
 
-/// An empty list is like none: all axes, or no axis if `noop_with_empty_axes` says so. As an attribute, an empty list
-/// cannot be told from one that is left out.
+/// An empty list means all axes, or no axis with `noop_with_empty_axes`. An empty attribute cannot be distinguished
+/// from an omitted one.
 fn reduced(cx: &mut NodeCx<'_, '_>, rank: Option<usize>) -> Option<Reduced> {
     let axes = match AXES.list(cx) {
         List::Unknown(Some(0)) => Ints::new(),
@@ -67,7 +67,7 @@ fn reduced(cx: &mut NodeCx<'_, '_>, rank: Option<usize>) -> Option<Reduced> {
     Some(Reduced::These(positions(cx, &axes, rank, place)?.into_vec()))
 }
 
-/// Reduced axes have extent 1, or are not there if `keepdims` is 0. Returns which these are.
+/// Reduced axes have size 1, or are removed if `keepdims` is 0. Returns the reduced axes.
 fn reduce_shape(cx: &mut NodeCx<'_, '_>) -> Option<Vec<usize>> {
     let shape = cx.shape(0);
     let reduced = reduced(cx, shape.as_ref().map(|s| s.len()))?;
@@ -86,7 +86,7 @@ fn reduce_shape(cx: &mut NodeCx<'_, '_>) -> Option<Vec<usize>> {
             cx.set_shape(0, dims);
             return None;
         }
-        // Nobody knows whether axes are given twice.
+        // Several unknown axes may be the same one.
         (Reduced::Unknown(Some(1)), Some(shape)) => {
             let dims = cx.fresh_shape(0, shape.len().checked_sub(1)?);
             cx.set_shape(0, dims);
@@ -123,7 +123,7 @@ fn reduce_sum(cx: &mut NodeCx<'_, '_>) -> Infer {
     reduce_elements(cx, Some(0), |dims, a, b| integers(dims, a, b, Dims::add))
 }
 
-/// Sums and products of floating-point numbers depend on an order that nobody says.
+/// Sums and products of floating-point numbers depend on an unspecified order.
 fn integers(dims: &mut Dims, a: Elem, b: Elem, f: impl Fn(&mut Dims, Dim, Dim) -> Dim) -> Elem {
     match (a, b) {
         (Elem::Int(a), Elem::Int(b)) => Elem::Int(f(dims, a, b)),
@@ -131,7 +131,7 @@ fn integers(dims: &mut Dims, a: Elem, b: Elem, f: impl Fn(&mut Dims, Dim, Dim) -
     }
 }
 
-/// `of_none` is what the operator gives for no elements.
+/// `of_none` is the result for an empty reduction.
 fn reduce_elements(
     cx: &mut NodeCx<'_, '_>,
     of_none: Option<i64>,
@@ -212,7 +212,7 @@ fn cumulative_product(cx: &mut NodeCx<'_, '_>) -> Infer {
     cumulate(cx, 1, Dims::mul)
 }
 
-/// The axis is a scalar, which runtimes take with one axis as well.
+/// The axis is a scalar; runtimes accept rank 1 as well.
 fn cumulate(cx: &mut NodeCx<'_, '_>, neutral: i64, f: impl Fn(&mut Dims, Dim, Dim) -> Dim) -> Infer {
     let shape = cx.shape(0)?;
     cx.set_shape(0, shape.iter().copied());
@@ -261,7 +261,7 @@ fn lp_normalization(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(p) = cx.int("p")
         && !(1..=2).contains(&p)
     {
-        return cx.fail_at_attr("p", format!("`p` of `LpNormalization` is 1 or 2, not {p}"));
+        return cx.fail_at_attr("p", format!("`p` of `LpNormalization` must be 1 or 2, but is {p}"));
     }
     along_axis(cx)
 }

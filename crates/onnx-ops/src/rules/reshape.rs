@@ -1,4 +1,4 @@
-//! Operators that see the same elements in another shape.
+//! Operators that change the shape but not the elements.
 
 use super::axes::{List, Param, int_or, positions, type_text};
 use super::elementwise::extents;
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 const TARGET: Param = Param::new("shape", 1);
 const AXES: Param = Param::new("axes", 1);
 
-/// Gives the output the elements of the input in a shape that is known.
+/// Sets the elements of the output to those of the input if the shape is known.
 fn keep_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     let value = cx.value(0)?;
     let value = Value::new(extents(cx, 0)?, value.elems.clone())?;
@@ -26,7 +26,7 @@ fn keep_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// A target of 0 is the extent of the input at that axis unless `allowzero` says otherwise; one of -1 is what remains.
+/// A target of 0 copies the dimension of the input at that axis unless `allowzero` is set; -1 is inferred from the rest.
 ///
 /// ```text
 /// float[N,8,8] to [0, -1]     float[N,64]
@@ -45,17 +45,17 @@ fn reshape(cx: &mut NodeCx<'_, '_>) -> Infer {
     keep_elements(cx)
 }
 
-/// The input that is the target, since version 5.
+/// The target input, since version 5.
 const TARGET_INPUT: usize = 1;
 
-/// A target, taken apart.
+/// A parsed target shape.
 struct Plan {
     shape: Shape,
-    /// The axis that is what remains.
+    /// The axis of -1.
     rest: Option<usize>,
-    /// Axes of which nothing is known.
+    /// Unknown axes.
     holes: SmallVec<[usize; 4]>,
-    /// Axes that are like those of the input.
+    /// Axes copied from the input.
     copied: SmallVec<[usize; 4]>,
 }
 
@@ -74,10 +74,10 @@ fn plan(
     for (axis, &dim) in target.iter().enumerate() {
         match dim {
             Dim::Const(-1) if plan.rest.is_some() => {
-                TARGET.fail(cx, "a target has one -1 at most".to_owned())?;
+                TARGET.fail(cx, "the target shape can contain only one -1".to_owned())?;
             }
             Dim::Const(-1) => plan.rest = Some(axis),
-            Dim::Const(n) if n < 0 => TARGET.fail(cx, format!("{n} is no extent"))?,
+            Dim::Const(n) if n < 0 => TARGET.fail(cx, format!("invalid size {n} in the target shape"))?,
             Dim::Const(0) => match (keeps_zero, input) {
                 (Some(true), _) => {}
                 (None, _) => plan.holes.push(axis),
@@ -88,7 +88,7 @@ fn plan(
                 (Some(false), Some(input)) => {
                     let Some(&copy) = input.get(axis) else {
                         let message = format!(
-                            "the 0 stands for axis {axis} of the input, which has rank {}",
+                            "0 at position {axis} copies an axis of the input, which has rank {}",
                             input.len()
                         );
                         return TARGET.fail_for(cx, message, 0).and(None);
@@ -102,13 +102,13 @@ fn plan(
         }
     }
     if keeps_zero == Some(true) && plan.rest.is_some() && target.contains(&Dim::Const(0)) {
-        TARGET.fail(cx, "with `allowzero`, a target has no -1 beside 0".to_owned())?;
+        TARGET.fail(cx, "with `allowzero`, the target shape cannot contain both 0 and -1".to_owned())?;
     }
     Some(plan)
 }
 
 impl Plan {
-    /// The shape, which has as many elements as the input.
+    /// The shape with as many elements as the input.
     fn solve(mut self, cx: &mut NodeCx<'_, '_>, input: Option<&[Dim]>) -> Option<Shape> {
         let open: SmallVec<[usize; 4]> = self.holes.iter().copied().chain(self.rest).collect();
         let Some(input) = input else {
@@ -120,7 +120,7 @@ impl Plan {
             }
             return Some(self.shape);
         };
-        // What is copied cancels, also where nothing is known of it.
+        // Copied dimensions cancel, even if they are unknown.
         let of_input = kept(input, &self.copied);
         let of_target: Vec<Dim> = (0..self.shape.len())
             .filter(|axis| !open.contains(axis) && !self.copied.contains(axis))
@@ -135,7 +135,7 @@ impl Plan {
                     && total % given != 0
                 {
                     return TARGET
-                        .fail_for(cx, format!("{given} does not divide {total} elements"), 0)
+                        .fail_for(cx, format!("{total} elements are not a multiple of {given}"), 0)
                         .and(None);
                 }
                 self.shape[axis] = cx.dims().div_exact(total, given);
@@ -150,7 +150,7 @@ impl Plan {
     }
 
     fn check(&mut self, cx: &mut NodeCx<'_, '_>, total: Dim, given: Dim) -> Infer {
-        // Of no elements, the other axes may have any extents.
+        // If there are no elements, the other axes may have any size.
         let is_empty = self.copied.iter().any(|&axis| self.shape[axis] == Dim::Const(0));
         if is_empty
             || total == Dim::Unknown
@@ -164,17 +164,17 @@ impl Plan {
             cx.dims().text(d)
         });
         let what = if self.copied.is_empty() { "the input has" } else { "the other axes of the input have" };
-        TARGET.fail_for(cx, format!("{what} {has} elements, not {wants}"), 0)
+        TARGET.fail_for(cx, format!("{what} {has} elements, but the target shape has {wants}"), 0)
     }
 }
 
-/// The extents at all axes but some.
+/// The dimensions of all axes but some.
 fn kept(shape: &[Dim], without: &[usize]) -> Vec<Dim> {
     let axes = shape.iter().enumerate().filter(|(axis, _)| !without.contains(axis));
     axes.map(|(_, &d)| d).collect()
 }
 
-/// Two axes: all before `axis`, and all from there on. Up to version 9 it does not count from the end.
+/// Two axes: all before `axis`, and all from there on. Up to version 9, the axis cannot be negative.
 fn flatten(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_rank(0, 2);
     let shape = cx.shape(0)?;
@@ -186,7 +186,7 @@ fn flatten(cx: &mut NodeCx<'_, '_>) -> Infer {
         let diagnostic = Diagnostic::new(
             &code::ATTR_VALUE,
             cx.at_attr("axis"),
-            format!("axis {axis} is not in [{least}, {rank}]"),
+            format!("axis {axis} is out of range [{least}, {rank}]"),
         );
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {text}")));
     }
@@ -197,8 +197,8 @@ fn flatten(cx: &mut NodeCx<'_, '_>) -> Infer {
     keep_elements(cx)
 }
 
-/// Without axes, all of extent 1 go. Of an empty list of axes that is an input, the reference says that all stay, and
-/// runtimes take it for none.
+/// Without axes, all axes of size 1 are removed. For an empty list of axes as input, the reference keeps all axes, and
+/// runtimes treat it as missing.
 fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape(0)?;
     let list = AXES.list(cx);
@@ -206,7 +206,7 @@ fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axes = match list {
         List::Known(axes) if !axes.is_empty() => axes,
         List::Unknown(count) => {
-            // More than one may be the same one.
+            // Several axes may be the same one.
             let rank = shape.len().checked_sub(count.filter(|&n| n == 1)?)?;
             let shape = cx.fresh_shape(0, rank);
             cx.set_shape(0, shape);
@@ -227,7 +227,7 @@ fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     for &axis in &axes {
         if cx.dims().equate(shape[axis], Dim::Const(1)).is_err() {
             let extent = cx.dims().text(shape[axis]);
-            let message = format!("axis {axis} has extent {extent}, not 1");
+            let message = format!("axis {axis} has size {extent}, but must have size 1");
             return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message);
         }
     }
@@ -235,7 +235,7 @@ fn squeeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     keep_elements(cx)
 }
 
-/// Axes are those of the output.
+/// Axes refer to the output.
 fn unsqueeze(cx: &mut NodeCx<'_, '_>) -> Infer {
     let input = cx.shape(0)?;
     let axes = match AXES.list(cx) {

@@ -1,4 +1,4 @@
-//! Images: resizing and sampling them, and reading them.
+//! Image operators: resize, sample, decode.
 
 use super::axes::type_text;
 use super::fit::{Extent, choice, flag, hold};
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     row("Upsample", 9, upsample_9),
 ];
 
-/// `extent * scale`, rounded down, as it is calculated: with floats of 32 bits.
+/// `extent * scale`, rounded down, as computed by the operator in 32-bit floats.
 fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
     if scale == 1.0 {
         return Some(extent);
@@ -28,7 +28,7 @@ fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
         let product = (n as f32 * scale).floor();
         return (0.0..=MOST).contains(&product).then_some(Dim::Const(product as i64));
     }
-    // Exact for all extents that an image has, if the scale is a fraction of small numbers.
+    // Exact for all sizes of images, if the scale is a fraction of small numbers.
     let denominator = (0..=6).map(|bits| 1_i64 << bits).find(|&d| (scale * d as f32).fract() == 0.0)?;
     let numerator = scale * denominator as f32;
     if !(1.0..=64.0).contains(&numerator) {
@@ -38,10 +38,10 @@ fn scaled(dims: &mut Dims, extent: Dim, scale: f32) -> Option<Dim> {
     Some(dims.floor_div(product, Dim::Const(denominator)))
 }
 
-/// Extents up to here are exact as floats of 64 bits.
+/// Sizes up to this are exact in 64-bit floats.
 const MOST: f32 = 9.0e15;
 
-/// Sets the output to the input, each axis scaled. Where a scale is not known, or what it gives, the extent is
+/// Scales each axis of the input. If a scale or its result is unknown, the dimension is
 /// anonymous.
 fn scale_all(cx: &mut NodeCx<'_, '_>, shape: &[Dim], scales: &[Option<f32>]) {
     let output: Shape = shape
@@ -65,7 +65,7 @@ fn upsample_1(cx: &mut NodeCx<'_, '_>) -> Infer {
         if let Some(value) = *scale
             && value < 1.0
         {
-            return cx.fail_at_attr(name, format!("`{name}` is at least 1, not {value}"));
+            return cx.fail_at_attr(name, format!("`{name}` must be at least 1, but is {value}"));
         }
     }
     scale_all(cx, &shape, &scales);
@@ -78,13 +78,16 @@ fn upsample_7(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape(0)?;
     let Some(scales) = cx.floats("scales") else { return same_rank(cx) };
     if scales.len() != shape.len() {
-        let message = format!("`scales` has {} values for rank {}", scales.len(), shape.len());
+        let message = format!("`scales` has {} values, but the input has rank {}", scales.len(), shape.len());
         let text = type_text(cx, 0);
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("scales"), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {text}")));
     }
     if let Some(small) = scales.iter().find(|&&scale| scale < 1.0) {
-        return cx.fail_at_attr("scales", format!("`scales` of `Upsample` are at least 1, not {small}"));
+        return cx.fail_at_attr(
+            "scales",
+            format!("`scales` of `Upsample` must be at least 1, but one is {small}"),
+        );
     }
     let scales: Vec<Option<f32>> = scales.into_iter().map(Some).collect();
     scale_all(cx, &shape, &scales);
@@ -112,7 +115,7 @@ fn by_scales(cx: &mut NodeCx<'_, '_>, input: usize, least: f32) -> Infer {
     Some(())
 }
 
-/// The rank of the first input, or the length of another one that has an element for each axis.
+/// The rank of the first input, or the length of another input with an element for each axis.
 fn rank_by(cx: &mut NodeCx<'_, '_>, lists: &[usize]) -> Option<usize> {
     if let Some(rank) = cx.rank(0) {
         return Some(rank);
@@ -120,19 +123,19 @@ fn rank_by(cx: &mut NodeCx<'_, '_>, lists: &[usize]) -> Option<usize> {
     lists.iter().find_map(|&input| cx.extents_of(input).map(|list| list.len()).filter(|&len| len > 0))
 }
 
-/// Holds that a list has an element for each axis that is resized.
+/// Checks that a list has an element for each resized axis.
 fn hold_len(cx: &mut NodeCx<'_, '_>, input: usize, axes: usize) -> Infer {
     let count = Dim::Const(i64::try_from(axes).ok()?);
     hold(cx, input, &mut [&mut Extent::of_input("number of axes", 0, count)])
 }
 
-/// The elements of `scales`, which are positive and not below `least`.
+/// The elements of `scales`, which must be positive and at least `least`.
 fn scales(cx: &mut NodeCx<'_, '_>, input: usize, axes: usize, least: f32) -> Option<Vec<Option<f32>>> {
     let Some(value) = cx.value(input) else { return Some(vec![None; axes]) };
     let scales: Vec<Option<f32>> = value.elems.iter().map(|e| e.number().map(|x| x as f32)).collect();
     if let Some(small) = scales.iter().flatten().find(|&&scale| scale < least || scale <= 0.0) {
         let least = if least > 0.0 { format!("at least {least}") } else { "positive".to_owned() };
-        let message = format!("`scales` of `{}` are {least}, not {small}", cx.op());
+        let message = format!("`scales` of `{}` must be {least}, but one is {small}", cx.op());
         cx.fail_at_input(input, &code::CONSTANT_INPUT, message)?;
     }
     (scales.len() == axes).then_some(scales)
@@ -148,7 +151,7 @@ const COORDINATES: &[&str] = &[
     "tf_crop_and_resize",
 ];
 
-/// `X, roi, scales, sizes`, of which one of the last two is given and not empty, for all axes or for `axes`.
+/// `X, roi, scales, sizes`: one of the last two is given and not empty, for all axes or for `axes`.
 fn resize(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "mode", &["nearest", "linear", "cubic"])?;
     choice(cx, "nearest_mode", &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])?;
@@ -158,7 +161,7 @@ fn resize(cx: &mut NodeCx<'_, '_>) -> Infer {
     let axes = if cx.has_attr("axes") { Some(cx.ints("axes")) } else { None };
     let rank = match (cx.rank(0), &axes) {
         (Some(rank), _) => rank,
-        // Without axes, there is an element for each.
+        // Without `axes`, there is an element for each axis.
         (None, None) => rank_by(cx, &[input])?,
         (None, Some(_)) => return None,
     };
@@ -176,7 +179,7 @@ fn resize(cx: &mut NodeCx<'_, '_>) -> Infer {
         return by_sizes(cx, shape, &axes);
     }
     if !matches!(cx.string("keep_aspect_ratio_policy").as_deref(), None | Some("stretch")) {
-        let message = "`keep_aspect_ratio_policy` is about `sizes`, and `scales` are given".to_owned();
+        let message = "`keep_aspect_ratio_policy` requires `sizes`, but `scales` are given".to_owned();
         return cx.fail_at_attr("keep_aspect_ratio_policy", message);
     }
     let mut all = vec![Some(1.0); rank];
@@ -186,14 +189,14 @@ fn resize(cx: &mut NodeCx<'_, '_>) -> Infer {
     };
     let list = scales(cx, input, axes.len(), 0.0)?;
     for (i, (&axis, scale)) in axes.iter().zip(list).enumerate() {
-        // The documentation counts the region of interest, implementations do not.
+        // The documentation uses the region of interest, implementations do not.
         all[axis] = scale.filter(|_| !is_crop || is_whole(cx, axes.len(), i));
     }
     scale_all(cx, &shape, &all);
     Some(())
 }
 
-/// Of the output, nothing is known but the rank.
+/// Only the rank of the output is known.
 fn same_rank(cx: &mut NodeCx<'_, '_>) -> Infer {
     let rank = cx.rank(0)?;
     let output = cx.fresh_shape(0, rank);
@@ -201,13 +204,13 @@ fn same_rank(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Whether the region of interest is all of an axis.
+/// Whether the region of interest covers a whole axis.
 fn is_whole(cx: &NodeCx<'_, '_>, axes: usize, i: usize) -> bool {
     let number = |i: usize| cx.value(1).and_then(|roi| roi.elems.get(i)?.number());
     number(i) == Some(0.0) && number(i + axes) == Some(1.0)
 }
 
-/// Which of two lists is given and not empty: one must be. `None` inside if that is not known.
+/// The one of two lists that is given and not empty; reports if there is none. `None` inside if that is unknown.
 fn list(cx: &mut NodeCx<'_, '_>, first: usize, second: usize) -> Option<Option<usize>> {
     let is_given = |cx: &mut NodeCx<'_, '_>, input: usize| {
         if !cx.has_input(input) {
@@ -223,13 +226,13 @@ fn list(cx: &mut NodeCx<'_, '_>, first: usize, second: usize) -> Option<Option<u
     };
     match (is_given(cx, first), is_given(cx, second)) {
         (Some(true), Some(true)) => {
-            let message = format!("`{}` takes `scales` or `sizes`, not both", cx.op());
+            let message = format!("`{}` accepts `scales` or `sizes`, but not both", cx.op());
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(second), message);
-            cx.fail(diagnostic.related(cx.at_input(first), "these are given too"))?;
+            cx.fail(diagnostic.related(cx.at_input(first), "the other one"))?;
             None
         }
         (Some(false), Some(false)) => {
-            let message = format!("`{}` takes `scales` or `sizes`, and has neither", cx.op());
+            let message = format!("`{}` requires `scales` or `sizes`", cx.op());
             cx.fail(Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_op(), message))?;
             None
         }
@@ -239,7 +242,7 @@ fn list(cx: &mut NodeCx<'_, '_>, first: usize, second: usize) -> Option<Option<u
     }
 }
 
-/// The extents are given, or a bound for them.
+/// The sizes are given, or a bound for them.
 fn by_sizes(cx: &mut NodeCx<'_, '_>, mut shape: Shape, axes: &[usize]) -> Infer {
     let sizes = cx.extents_of(3).filter(|sizes| sizes.len() == axes.len());
     let policy = cx.string("keep_aspect_ratio_policy").map(std::borrow::Cow::into_owned);
@@ -254,7 +257,7 @@ fn by_sizes(cx: &mut NodeCx<'_, '_>, mut shape: Shape, axes: &[usize]) -> Infer 
     for (i, &axis) in axes.iter().enumerate() {
         let size = fitted.as_ref().map_or(Dim::Unknown, |sizes| sizes[i]);
         if let Dim::Const(negative @ ..0) = size {
-            return cx.fail_at_input(3, &code::CONSTANT_INPUT, format!("a size is not negative: {negative}"));
+            return cx.fail_at_input(3, &code::CONSTANT_INPUT, format!("negative size {negative}"));
         }
         shape[axis] = if size == Dim::Unknown { cx.fresh(0) } else { size };
     }
@@ -262,7 +265,7 @@ fn by_sizes(cx: &mut NodeCx<'_, '_>, mut shape: Shape, axes: &[usize]) -> Infer 
     Some(())
 }
 
-/// The extents of an output in the proportions of the input, where all are known.
+/// The sizes that keep the proportions of the input, if all are known.
 fn fitted(shape: &[Dim], axes: &[usize], sizes: &[Dim], better: fn(f32, f32) -> f32) -> Option<Shape> {
     let number = |dim: Dim| match dim {
         Dim::Const(n @ 1..=0x00FF_FFFF) => Some(n as f32),
@@ -277,7 +280,7 @@ fn fitted(shape: &[Dim], axes: &[usize], sizes: &[Dim], better: fn(f32, f32) -> 
     axes.iter().map(|&axis| Some(Dim::Const((number(shape[axis])? * scale + 0.5).floor() as i64))).collect()
 }
 
-/// `X` of `N, C, …` and positions in it, to `N, C` and as many positions.
+/// `X` of `N, C, …` and a grid of positions, to `N, C` and the number of positions.
 fn grid_sample(cx: &mut NodeCx<'_, '_>) -> Infer {
     let modes: &[&str] =
         if cx.since() < 20 { &["bilinear", "nearest", "bicubic"] } else { &["linear", "nearest", "cubic"] };
@@ -306,14 +309,14 @@ fn grid_sample(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `theta` of `N, 2, 3` and a size of `N, C, H, W` to `N, H, W, 2`; the same with one more.
+/// `theta` of `N, 2, 3` and a size of `N, C, H, W` to `N, H, W, 2`; likewise with one more axis.
 fn affine_grid(cx: &mut NodeCx<'_, '_>) -> Infer {
     flag(cx, "align_corners")?;
     let size = cx.extents_of(1);
     if let Some(size) = &size
         && !matches!(size.len(), 4 | 5)
     {
-        let message = format!("`size` has 4 or 5 elements, not {}", size.len());
+        let message = format!("`size` must have 4 or 5 elements, but has {}", size.len());
         return cx.fail_at_input(1, &code::SHAPE_PRECONDITION, message);
     }
     let theta = match cx.rank(0) {
@@ -343,7 +346,7 @@ fn affine_grid(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Height, width and channels are in the file; it may even be none.
+/// Height, width and channels depend on the file.
 fn image_decoder(cx: &mut NodeCx<'_, '_>) -> Infer {
     choice(cx, "pixel_format", &["RGB", "BGR", "Grayscale"])?;
     if cx.rank(0).is_some() {

@@ -1,6 +1,6 @@
 //! `Scan`: a graph over the slices of tensors.
 //!
-//! Unlike what a `Loop` carries, the state of a `Scan` keeps its shape, so one walk of the body is enough.
+//! Unlike the carried values of a `Loop`, the state of a `Scan` keeps its shape, so one walk of the body is enough.
 
 use super::control::{carries_two_types, collected, counted, gives, takes};
 use super::{Row, row};
@@ -11,31 +11,31 @@ use onnx_ir::diag::{Diagnostic, code};
 
 pub(super) const ROWS: &[Row] = &[row("Scan", 8, batched), row("Scan", 9, scan)];
 
-/// What a `Scan` is made of.
+/// The inputs and outputs of a `Scan`.
 struct Parts {
     body: GraphId,
-    /// The inputs before the states.
+    /// Number of inputs before the states.
     first: usize,
     states: usize,
     slices: usize,
     collected: usize,
 }
 
-/// The numbers of inputs and outputs, which the body must have too.
+/// Splits inputs and outputs, and checks those of the body.
 fn parts(cx: &mut NodeCx<'_, '_>, first: usize) -> Option<Parts> {
     let body = cx.graph("body")?;
     let number = cx.int("num_scan_inputs")?;
     let inputs = cx.input_count().checked_sub(first)?;
     let slices = usize::try_from(number).ok().filter(|n| (1..=inputs).contains(n));
     let Some(slices) = slices else {
-        let message = format!("`num_scan_inputs` is {number}, of {inputs} inputs");
+        let message = format!("`num_scan_inputs` is {number}, but the node has {inputs} inputs");
         cx.fail_at_attr("num_scan_inputs", message)?;
         return None;
     };
     let states = inputs - slices;
     let outputs = cx.output_count();
     let Some(collected) = outputs.checked_sub(states) else {
-        let message = format!("`Scan` has {}, but gives {outputs}", counted(states, "state"));
+        let message = format!("`Scan` has {}, but {outputs} outputs", counted(states, "state"));
         cx.fail(Diagnostic::new(&code::SUBGRAPH_SIGNATURE, cx.at_op(), message))?;
         return None;
     };
@@ -44,7 +44,7 @@ fn parts(cx: &mut NodeCx<'_, '_>, first: usize) -> Option<Parts> {
     Some(Parts { body, first, states, slices, collected })
 }
 
-/// A list of one number for each of `count` tensors; zeros where it is not given.
+/// A list of one number for each of `count` tensors; zeros by default.
 fn each(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Option<Ints> {
     if !cx.has_attr(name) {
         return Some(Ints::from_elem(0, count));
@@ -64,12 +64,12 @@ fn each(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Option
 fn directions(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Infer {
     let list = each(cx, name, count, what)?;
     match list.iter().find(|d| !(0..=1).contains(*d)) {
-        Some(other) => cx.fail_at_attr(name, format!("direction {other} is neither 0 nor 1")),
+        Some(other) => cx.fail_at_attr(name, format!("a direction must be 0 or 1, but is {other}")),
         None => Some(()),
     }
 }
 
-/// From version 9 on.
+/// `Scan` from version 9 on.
 fn scan(cx: &mut NodeCx<'_, '_>) -> Infer {
     let parts = parts(cx, 0)?;
     let axes = each(cx, "scan_input_axes", parts.slices, "scan input")?;
@@ -109,19 +109,19 @@ fn scan(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// All inputs that are scanned have one length.
+/// Checks that all scan inputs have the same length.
 fn same_length(
     cx: &mut NodeCx<'_, '_>,
     known: Option<(usize, Dim)>,
     (i, dim): (usize, Dim),
 ) -> Option<(usize, Dim)> {
     let Some(first) = known else { return Some((i, dim)) };
-    let message = |a: &str, b: &str| format!("`Scan` over {a} and {b} slices");
+    let message = |a: &str, b: &str| format!("scan inputs have different lengths: {a} and {b}");
     let both = cx.equate(first, (i, dim), message)?;
     Some((if both == dim && dim != first.1 { i } else { first.0 }, both))
 }
 
-/// The final states, each of the type and shape of the initial one.
+/// The final states, each with the type and shape of the initial one.
 fn states(cx: &mut NodeCx<'_, '_>, parts: &Parts, initial: &[Fact], given: &[Fact], outer: &[Dim]) -> Infer {
     for (i, (before, after)) in initial.iter().zip(given).enumerate().take(parts.states) {
         let Some(ty) = cx.meet(&before.ty, &after.ty) else {
@@ -140,7 +140,7 @@ fn states(cx: &mut NodeCx<'_, '_>, parts: &Parts, initial: &[Fact], given: &[Fac
     Some(())
 }
 
-/// Version 8: axis 0 of every tensor is the batch, axis 1 is scanned, and another input has the lengths.
+/// Version 8: axis 0 of every tensor is the batch, axis 1 is scanned, and an input holds the lengths.
 fn batched(cx: &mut NodeCx<'_, '_>) -> Infer {
     let parts = parts(cx, 1)?;
     directions(cx, "directions", parts.slices, "scan input")?;
@@ -163,7 +163,7 @@ fn batched(cx: &mut NodeCx<'_, '_>) -> Infer {
         batch = Some(match batch {
             None => first,
             Some(known) => {
-                let message = |a: &str, b: &str| format!("`Scan` over batches of {a} and {b}");
+                let message = |a: &str, b: &str| format!("conflicting batch sizes: {a} and {b}");
                 let both = cx.equate(known, first, message)?;
                 (if both == known.1 { known.0 } else { i }, both)
             }

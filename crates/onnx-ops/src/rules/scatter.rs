@@ -1,4 +1,4 @@
-//! Operators that write elements to the places that indices say. The output has the shape of the data.
+//! Operators that write elements at indices. The output has the shape of the data.
 
 use super::broadcast::conflict;
 use super::elementwise::{extent, larger, smaller};
@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     row("TensorScatter", 24, tensor_scatter),
 ];
 
-/// How an update goes with what is there; `None` where a caller decides.
+/// The reduction of updates with existing elements; `None` if the caller decides.
 fn reduction(cx: &mut NodeCx<'_, '_>) -> Option<Option<&'static str>> {
     let reductions: &[&'static str] = match cx.schema().attr("reduction") {
         None => return Some(Some("none")),
@@ -53,11 +53,12 @@ fn scatter_elements(cx: &mut NodeCx<'_, '_>) -> Infer {
     let [data, indices, updates] = shapes;
     if let (Some(indices), Some(updates)) = (&indices, &updates) {
         if indices.len() != updates.len() {
-            let message = format!("updates of rank {} for indices of rank {}", updates.len(), indices.len());
+            let message =
+                format!("updates have rank {}, but the indices have rank {}", updates.len(), indices.len());
             return conflict(cx, 1, 2, message);
         }
         for (&a, &b) in indices.iter().zip(updates) {
-            cx.equate((1, a), (2, b), |a, b| format!("{b} updates for {a} indices"))?;
+            cx.equate((1, a), (2, b), |a, b| format!("sizes of updates and indices differ: {b} and {a}"))?;
         }
     }
     let Some(data) = data else {
@@ -94,7 +95,7 @@ fn offset(value: &Value, at: &[usize]) -> Option<i64> {
     i64::try_from(offset).ok()
 }
 
-/// Writes updates to their places, of which all must be known.
+/// Writes updates at their positions, all of which must be known.
 fn write(
     cx: &mut NodeCx<'_, '_>,
     value: &mut Value,
@@ -114,7 +115,7 @@ fn write(
     Some(())
 }
 
-/// The last axis of the indices says positions along the first axes of the data; an update is what lies there.
+/// The last axis of the indices holds positions along the first axes of the data; an update is a slice at such a position.
 fn scatter_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     let reduction = reduction(cx)?;
     let data = cx.shape_of_ranks(0, 1, None)?;
@@ -123,7 +124,7 @@ fn scatter_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (&last, places) = indices.split_last()?;
     let depth = extent(last)?;
     if depth > data.len() {
-        let message = format!("{depth} indices for rank {}", data.len());
+        let message = format!("index tuples have {depth} elements, but the data has rank {}", data.len());
         return conflict(cx, 0, 1, message);
     }
     if cx.rank(2).is_some() {
@@ -131,7 +132,7 @@ fn scatter_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
         let updates = cx.shape_of_rank(2, wanted.len())?;
         for (at, (&a, &b)) in wanted.iter().zip(&updates).enumerate() {
             let cause = if at < places.len() { 1 } else { 0 };
-            let message = |a: &str, b: &str| format!("axis {at} of the updates has extent {b}, not {a}");
+            let message = |a: &str, b: &str| format!("axis {at} of the updates has size {b}, but needs {a}");
             cx.equate((cause, a), (2, b), message)?;
         }
     }
@@ -154,7 +155,7 @@ fn scatter_nd(cx: &mut NodeCx<'_, '_>) -> Infer {
     write(cx, &mut value, &places, &updates, reduction?)
 }
 
-/// Updates are like the data but for the axis, of which they have no more.
+/// Updates have the shape of the data except for the axis, where they may be smaller.
 fn tensor_scatter(cx: &mut NodeCx<'_, '_>) -> Infer {
     if cx.string("mode").is_some() {
         cx.one_of("mode", &["linear", "circular"])?;
@@ -169,22 +170,22 @@ fn tensor_scatter(cx: &mut NodeCx<'_, '_>) -> Infer {
     if cx.rank(1).is_some() {
         let update = cx.shape_of_rank(1, data.len())?;
         for at in (0..data.len()).filter(|&at| at != axis) {
-            let message = |a: &str, b: &str| format!("axis {at} of the update has extent {b}, not {a}");
+            let message = |a: &str, b: &str| format!("axis {at} of the update has size {b}, but needs {a}");
             data[at] = cx.equate((0, data[at]), (1, update[at]), message)?;
         }
         if let (Dim::Const(most), Dim::Const(n)) = (data[axis], update[axis])
             && n > most
         {
-            let message = format!("an update of {n} does not go into {most}");
+            let message = format!("update of size {n} does not fit into the axis of size {most}");
             return conflict(cx, 0, 1, message);
         }
     }
     if cx.rank(2).is_some() {
         let writes = cx.shape_of_rank(2, 1)?;
         data[0] =
-            cx.equate((0, data[0]), (2, writes[0]), |a, b| format!("{b} positions for a batch of {a}"))?;
+            cx.equate((0, data[0]), (2, writes[0]), |a, b| format!("{b} positions for batch size {a}"))?;
         if cx.ints_of(2).is_some_and(|list| list.iter().any(|&n| n < 0)) {
-            return cx.fail_at_input(2, &code::CONSTANT_INPUT, "a position is negative".to_owned());
+            return cx.fail_at_input(2, &code::CONSTANT_INPUT, "negative position".to_owned());
         }
     }
     cx.set_shape(0, data);

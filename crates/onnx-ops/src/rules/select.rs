@@ -1,4 +1,4 @@
-//! Operators that choose elements by what they are. How many there are often depends on the data.
+//! Operators that select elements by value. The number of results often depends on the data.
 
 use super::elementwise::{boolean, extent};
 use super::{Row, row};
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     row("Unique", 11, unique),
 ];
 
-/// As many as there are trues in the condition, along an axis or of all elements.
+/// Selects the elements whose condition is true, along an axis or of all elements.
 fn compress(cx: &mut NodeCx<'_, '_>) -> Infer {
     let has_axis = cx.has_attr("axis");
     if !has_axis {
@@ -29,7 +29,7 @@ fn compress(cx: &mut NodeCx<'_, '_>) -> Infer {
         .and_then(|condition| condition.elems.iter().map(|&e| boolean(e)).collect::<Option<Vec<bool>>>());
     let count = |of: Dim| {
         let chosen = chosen.as_ref()?;
-        // What lies behind the extent is not counted; an extent that is not known may be smaller.
+        // The condition may be longer than the axis; an unknown size may be smaller.
         let end = match of {
             Dim::Const(n) => usize::try_from(n).ok()?.min(chosen.len()),
             Dim::Unknown | Dim::Expr(_) if !chosen.contains(&true) => 0,
@@ -58,7 +58,7 @@ fn compress(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// A column of positions for each element that is not 0.
+/// A column of indices for each nonzero element.
 fn non_zero(cx: &mut NodeCx<'_, '_>) -> Infer {
     let count = cx.fresh(0);
     cx.set_shape(0, [Dim::Unknown, count]);
@@ -93,12 +93,12 @@ fn non_zero(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Values, positions of their first occurrences, which of them each element is, and how often each occurs.
+/// Unique values, indices of their first occurrences, inverse indices, and counts.
 fn unique(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(sorted) = cx.int("sorted")
         && !(0..=1).contains(&sorted)
     {
-        return cx.fail_at_attr("sorted", format!("`sorted` is 0 or 1, not {sorted}"));
+        return cx.fail_at_attr("sorted", format!("`sorted` must be 0 or 1, but is {sorted}"));
     }
     let count = cx.fresh(0);
     cx.set_shape(1, [count]);
@@ -132,7 +132,11 @@ fn top_k(cx: &mut NodeCx<'_, '_>) -> Infer {
             if let [Dim::Const(n)] = shape[..]
                 && n != 1
             {
-                return cx.fail_at_input(1, &code::SHAPE_PRECONDITION, format!("`K` is one number, not {n}"));
+                return cx.fail_at_input(
+                    1,
+                    &code::SHAPE_PRECONDITION,
+                    format!("`K` must have one element, but has {n}"),
+                );
             }
         }
         match cx.value(1).and_then(|v| v.single()) {
@@ -151,7 +155,11 @@ fn top_k(cx: &mut NodeCx<'_, '_>) -> Infer {
             Dim::Unknown | Dim::Expr(_) => i64::MAX,
         };
         if !(least..=most).contains(&k) {
-            let message = if k < least { format!("{k} elements") } else { format!("{k} elements of {most}") };
+            let message = if k < least {
+                format!("invalid `K`: {k}")
+            } else {
+                format!("`K` is {k}, but the axis has {most} elements")
+            };
             if cx.since() == 1 {
                 return cx.fail_at_attr("k", message);
             }
@@ -164,7 +172,7 @@ fn top_k(cx: &mut NodeCx<'_, '_>) -> Infer {
     top_elements(cx, axis, count)
 }
 
-/// The elements and their positions, for one axis.
+/// The greatest elements and their positions, for rank 1.
 fn top_elements(cx: &mut NodeCx<'_, '_>, axis: usize, count: Dim) -> Infer {
     let value = cx.value(0)?;
     if value.dims.len() != 1 || axis != 0 {
@@ -176,7 +184,7 @@ fn top_elements(cx: &mut NodeCx<'_, '_>, axis: usize, count: Dim) -> Infer {
     }
     let numbers = value.numbers()?;
     let mut order: Vec<usize> = (0..numbers.len()).collect();
-    // Of equal elements, the first one is first.
+    // Equal elements keep their order.
     order.sort_by(|&a, &b| {
         let order = numbers[a].partial_cmp(&numbers[b]).unwrap_or(Ordering::Equal);
         if is_largest { order.reverse() } else { order }
@@ -194,12 +202,13 @@ fn top_elements(cx: &mut NodeCx<'_, '_>, axis: usize, count: Dim) -> Infer {
     Some(())
 }
 
-/// Triples of a batch, a class and a box.
+/// Triples of batch, class and box indices.
 fn non_max_suppression(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(form) = cx.int("center_point_box")
         && !(0..=1).contains(&form)
     {
-        return cx.fail_at_attr("center_point_box", format!("`center_point_box` is 0 or 1, not {form}"));
+        return cx
+            .fail_at_attr("center_point_box", format!("`center_point_box` must be 0 or 1, but is {form}"));
     }
     let count = cx.fresh(0);
     cx.set_shape(0, [count, Dim::Const(3)]);
@@ -212,10 +221,16 @@ fn non_max_suppression(cx: &mut NodeCx<'_, '_>) -> Infer {
         && let Dim::Const(n) = boxes[2]
         && n != 4
     {
-        return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, format!("a box is four numbers, not {n}"));
+        return cx.fail_at_input(
+            0,
+            &code::SHAPE_PRECONDITION,
+            format!("a box must have 4 elements, but has {n}"),
+        );
     }
     let (boxes, scores) = (boxes?, scores?);
-    cx.equate((0, boxes[0]), (1, scores[0]), |a, b| format!("scores of {b} batches for boxes of {a}"))?;
-    cx.equate((0, boxes[1]), (1, scores[2]), |a, b| format!("scores of {b} boxes for {a} boxes"))?;
+    cx.equate((0, boxes[0]), (1, scores[0]), |a, b| {
+        format!("conflicting batch sizes: scores have {b}, boxes have {a}")
+    })?;
+    cx.equate((0, boxes[1]), (1, scores[2]), |a, b| format!("scores for {b} boxes, but there are {a}"))?;
     Some(())
 }

@@ -1,6 +1,6 @@
 //! Sequences of tensors.
 //!
-//! The type of a sequence says what holds for each element, so an extent in it that is no symbol of the model is
+//! The type of a sequence holds for each element, so a dimension that is not a symbol of the model is
 //! unknown: two elements may differ in it.
 
 use super::control::single;
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
     row("SplitToSequence", 11, split),
 ];
 
-/// What is known of the elements of a sequence.
+/// The common type of the elements of a sequence.
 fn element(cx: &NodeCx<'_, '_>, i: usize) -> Option<Ty> {
     match cx.ty(i) {
         Ty::Sequence(inner) => Some((**inner).clone()),
@@ -34,7 +34,7 @@ fn set_sequence(cx: &mut NodeCx<'_, '_>, element: Ty) -> Infer {
     Some(())
 }
 
-/// What holds for a tensor that is one of two.
+/// The join of two tensor types.
 fn either(cx: &mut NodeCx<'_, '_>, a: Ty, b: Ty) -> Ty {
     cx.either(&Fact::of(a), &Fact::of(b)).ty
 }
@@ -61,7 +61,7 @@ fn empty(cx: &mut NodeCx<'_, '_>) -> Infer {
         let allowed = cx.schema().output(0).map(|o| o.types.sequences);
         let Some(elem) = elem.filter(|&e| allowed.is_some_and(|set| set.contains(e))) else {
             let name = elem.and_then(ElemType::name).map_or_else(|| number.to_string(), str::to_owned);
-            return cx.fail_at_attr("dtype", format!("there are no sequences of {name} tensors"));
+            return cx.fail_at_attr("dtype", format!("sequences of {name} tensors are not supported"));
         };
         elem
     } else {
@@ -84,7 +84,7 @@ fn insert(cx: &mut NodeCx<'_, '_>) -> Infer {
     let new = cx.ty(1).clone();
     if cx.meet(&old.without_shape(), &new.without_shape()).is_none() {
         let [into, ty] = [cx.ty(0).clone(), new].map(|ty| ty.without_shape().text(cx.dims()));
-        let message = format!("`SequenceInsert` of {ty} into {into}");
+        let message = format!("cannot insert {ty} into {into}");
         let diagnostic = Diagnostic::new(&code::TYPE_CONFLICT, cx.at_input(1), message)
             .label(format!("this is {ty}"))
             .related(cx.at_input(0), format!("this is {into}"));
@@ -110,7 +110,7 @@ fn length(cx: &mut NodeCx<'_, '_>) -> Infer {
 fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let new_axis = cx.int("new_axis")?;
     if !(0..=1).contains(&new_axis) {
-        return cx.fail_at_attr("new_axis", format!("`new_axis` is {new_axis}, neither 0 nor 1"));
+        return cx.fail_at_attr("new_axis", format!("`new_axis` must be 0 or 1, but is {new_axis}"));
     }
     let element = element(cx, 0)?;
     if let Some(elem) = element.elem() {
@@ -152,7 +152,7 @@ fn split(cx: &mut NodeCx<'_, '_>) -> Infer {
     set_sequence(cx, Ty::Tensor(TensorTy { elem, shape: Some(shape) }))
 }
 
-/// The extent that all chunks have, if there is one.
+/// The common size of all chunks, if there is one.
 fn chunk(cx: &mut NodeCx<'_, '_>, whole: Dim) -> Option<Dim> {
     let Some(sizes) = cx.shape_of_ranks(1, 0, Some(1)) else {
         return cx.rank(1).is_none().then_some(Dim::Unknown);
@@ -163,7 +163,7 @@ fn chunk(cx: &mut NodeCx<'_, '_>, whole: Dim) -> Option<Dim> {
     if let Some(Dim::Const(size)) =
         sizes_known.iter().find(|d| matches!(d, Dim::Const(n) if *n < i64::from(is_scalar)))
     {
-        let message = format!("`SplitToSequence` into chunks of {size}");
+        let message = format!("invalid chunk size {size}");
         cx.fail_at_input(1, &code::CONSTANT_INPUT, message)?;
     }
     if is_scalar {
@@ -178,7 +178,7 @@ fn chunk(cx: &mut NodeCx<'_, '_>, whole: Dim) -> Option<Dim> {
     if let (Dim::Const(sum), Dim::Const(extent)) = (total, whole)
         && sum != extent
     {
-        let message = format!("`SplitToSequence` of {extent} into chunks of {sum} together");
+        let message = format!("the chunk sizes add up to {sum}, but the axis has size {extent}");
         cx.fail_at_input(1, &code::CONSTANT_INPUT, message)?;
     }
     let first = *sizes_known.first()?;

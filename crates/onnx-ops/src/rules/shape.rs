@@ -1,4 +1,4 @@
-//! Shapes and sizes as values, constants, and tensors that are made of them.
+//! Shapes and sizes as values, constants, and tensors created from them.
 
 use super::axes::int_or;
 use super::cast::{converted, dtype};
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row] = &[
     row("Size", 1, size),
 ];
 
-/// From version 15 on a part of it, from `start` to `end`; both are clamped.
+/// From version 15 on, the slice from `start` to `end`; both are clamped.
 fn shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_rank(0, 1);
     let shape = cx.shape(0)?;
@@ -55,7 +55,7 @@ fn identity(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// What a Constant may be given.
+/// The value attributes of a Constant.
 const CONSTANTS: &[&str] = &[
     "value",
     "sparse_value",
@@ -67,9 +67,9 @@ const CONSTANTS: &[&str] = &[
     "value_strings",
 ];
 
-/// Exactly one of several attributes says what it is.
+/// Exactly one of several attributes must be present.
 fn constant(cx: &mut NodeCx<'_, '_>) -> Infer {
-    // There are no more than attributes; mostly it is one, and the first one of the list.
+    // Most nodes have one attribute, which is the first in the list.
     let given = CONSTANTS.iter().copied().filter(|name| cx.has_attr(name)).take(cx.attr_count());
     let given: SmallVec<[&str; 2]> = given.collect();
     let name = match given[..] {
@@ -78,16 +78,16 @@ fn constant(cx: &mut NodeCx<'_, '_>) -> Infer {
             let has_one = CONSTANTS.iter().any(|name| cx.at_attr(name) != cx.at_op());
             if !has_one {
                 let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), "`Constant` without a value");
-                return cx.fail(diagnostic.help("add `value`, or another attribute that says what it is"));
+                return cx.fail(diagnostic.help("add `value` or another value attribute"));
             }
             return None; // a reference that the call leaves out
         }
         [first, second, ..] => {
             let place = cx.at_attr(second);
-            let message = format!("`Constant` has one value, not `{first}` and `{second}`");
+            let message = format!("`Constant` has two values, `{first}` and `{second}`");
             return cx.fail(
                 Diagnostic::new(&code::ATTR_VALUE, place, message)
-                    .related(cx.at_attr(first), "this is one already"),
+                    .related(cx.at_attr(first), "the first value"),
             );
         }
     };
@@ -126,14 +126,14 @@ fn type_of(tensor: &Tensor) -> Ty {
     Ty::Tensor(TensorTy { elem, shape: tensor.dims.iter().map(extent).collect() })
 }
 
-/// Zeros of type float, or what `value` has.
+/// Zeros of type float, or the element of `value`.
 fn constant_of_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     let fill = if cx.has_attr("value") {
         let tensor = cx.tensor("value")?;
         let (elem, count) = (tensor.elem, tensor.element_count());
         let fill = Value::of_tensor(tensor).and_then(|v| v.single()).unwrap_or(Elem::Unknown);
         if let Some(count) = count.filter(|&n| n != 1) {
-            return cx.fail_at_attr("value", format!("`value` has one element, not {count}"));
+            return cx.fail_at_attr("value", format!("`value` must have one element, but has {count}"));
         }
         cx.set_elem(0, elem?);
         fill
@@ -148,7 +148,7 @@ fn constant_of_shape(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The shape that the elements of an input say. Negative ones are told of; those of which nothing is known are
+/// The shape in the elements of an input. Reports negative sizes; unknown ones are
 /// anonymous.
 pub(super) fn shape_operand(cx: &mut NodeCx<'_, '_>, input: usize) -> Option<Shape> {
     if cx.rank(input).is_some() {
@@ -158,7 +158,7 @@ pub(super) fn shape_operand(cx: &mut NodeCx<'_, '_>, input: usize) -> Option<Sha
     for dim in &mut shape {
         match *dim {
             Dim::Const(n) if n < 0 => {
-                cx.fail_at_input(input, &code::CONSTANT_INPUT, format!("{n} is no extent"))?;
+                cx.fail_at_input(input, &code::CONSTANT_INPUT, format!("negative size {n}"))?;
                 return None;
             }
             Dim::Unknown => *dim = cx.fresh(0),
@@ -179,7 +179,7 @@ fn eye_like(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// As many numbers as lie from the first one up to the second, in steps of the third.
+/// The number of steps from the first number up to the second, in steps of the third.
 fn range(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_rank(0, 1);
     let single = |cx: &NodeCx<'_, '_>, i| cx.value(i).and_then(|v| v.single());
@@ -214,7 +214,7 @@ fn range(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// How many steps there are between two numbers.
+/// The number of steps between two numbers.
 fn steps(dims: &mut Dims, start: Elem, limit: Elem, delta: Elem) -> Option<Dim> {
     let (start, limit, under) = Fraction::of(start)?.common(dims, Fraction::of(limit)?)?;
     let span = Fraction::new(dims.sub(limit, start), under);
@@ -223,16 +223,16 @@ fn steps(dims: &mut Dims, start: Elem, limit: Elem, delta: Elem) -> Option<Dim> 
     Some(dims.max(steps, Dim::Const(0)))
 }
 
-/// The limits may be further apart than numbers of 64 bits say.
+/// The difference of the limits may exceed 64 bits.
 fn int_count(start: i64, limit: i64, delta: i64) -> Dim {
     let (span, delta) = (i128::from(limit) - i128::from(start), i128::from(delta));
-    // Rounded up: away from zero where the signs agree; where they do not, there is nothing.
+    // Rounded up: away from zero if the signs agree; otherwise, the range is empty.
     let steps = span / delta + i128::from(span % delta != 0);
     let steps = if (span < 0) == (delta < 0) { steps } else { 0 };
     i64::try_from(steps).map_or(Dim::Unknown, Dim::Const)
 }
 
-/// The limits are subtracted in their own precision, in that of float at least.
+/// The limits are subtracted in their own precision, at least in that of float.
 fn float_count(start: f64, limit: f64, delta: f64, elem: ElemType) -> Dim {
     let span = if elem == ElemType::DOUBLE { limit - start } else { f64::from(limit as f32 - start as f32) };
     let steps = (span / delta).ceil().max(0.0);
@@ -240,14 +240,18 @@ fn float_count(start: f64, limit: f64, delta: f64, elem: ElemType) -> Dim {
     if steps < MOST { Dim::Const(steps as i64) } else { Dim::Unknown }
 }
 
-/// An axis more than the indices have, as long as the second input says.
+/// Adds an axis to the indices, with the size in the second input.
 fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
     if cx.rank(1).is_some() {
         let shape = cx.shape_of_ranks(1, 0, Some(1))?;
         if let [Dim::Const(n)] = shape[..]
             && n != 1
         {
-            return cx.fail_at_input(1, &code::SHAPE_PRECONDITION, format!("`depth` is one number, not {n}"));
+            return cx.fail_at_input(
+                1,
+                &code::SHAPE_PRECONDITION,
+                format!("`depth` must have one element, but has {n}"),
+            );
         }
     }
     if cx.rank(2).is_some() {
@@ -258,7 +262,7 @@ fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
             return cx.fail_at_input(
                 2,
                 &code::SHAPE_PRECONDITION,
-                format!("`values` are two numbers, not {n}"),
+                format!("`values` must have two elements, but has {n}"),
             );
         }
     }
@@ -269,7 +273,7 @@ fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Dim::Const(n) = depth
         && n < 0
     {
-        return cx.fail_at_input(1, &code::CONSTANT_INPUT, format!("{n} is no extent"));
+        return cx.fail_at_input(1, &code::CONSTANT_INPUT, format!("negative size {n}"));
     }
     let mut shape = cx.shape_of_ranks(0, 1, None)?;
     let axis = cx.int("axis")?;

@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
     row("STFT", 17, stft),
 ];
 
-/// The number that a scalar input holds, which is at least `least`; anonymous where it depends on data.
+/// The number in a scalar input, at least `least`; anonymous if it depends on data.
 fn count(cx: &mut NodeCx<'_, '_>, input: usize, least: i64) -> Option<Dim> {
     if cx.rank(input).is_some() {
         cx.shape_of_rank(input, 0)?;
@@ -26,20 +26,20 @@ fn count(cx: &mut NodeCx<'_, '_>, input: usize, least: i64) -> Option<Dim> {
     let known = cx.dims().resolve(known);
     if cx.dims().upper_bound(known).is_some_and(|most| most < least) {
         let (name, has) = (cx.param_name(input), dim_text(cx.dims(), known));
-        let message = format!("{name} of `{}` is at least {least}, not {has}", cx.op());
+        let message = format!("{name} of `{}` must be at least {least}, but is {has}", cx.op());
         cx.fail_at_input(input, &code::CONSTANT_INPUT, message)?;
     }
     Some(if known == Dim::Unknown { cx.fresh(0) } else { known })
 }
 
-/// Sets the element type that `output_datatype` names.
+/// Sets the element type in `output_datatype`.
 fn output_datatype(cx: &mut NodeCx<'_, '_>) -> Infer {
     let Some(number) = cx.int("output_datatype") else { return Some(()) };
     let elem = cx.elem_attr("output_datatype");
     let Some(elem) = elem.filter(|&e| cx.schema().output(0).is_some_and(|p| p.types.tensors.contains(e)))
     else {
         let name = elem.map_or_else(|| number.to_string(), elem_text);
-        return cx.fail_at_attr("output_datatype", format!("`{}` does not give {name}", cx.op()));
+        return cx.fail_at_attr("output_datatype", format!("`{}` cannot produce {name}", cx.op()));
     };
     cx.set_elem(0, elem);
     Some(())
@@ -67,7 +67,7 @@ fn mel(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Of a transform of real numbers, the frequencies that differ.
+/// The distinct frequencies of a transform of real numbers.
 fn one_sided(cx: &mut NodeCx<'_, '_>, length: Dim) -> Dim {
     let half = cx.dims().floor_div(length, Dim::Const(2));
     cx.dims().add(half, Dim::Const(1))
@@ -91,7 +91,7 @@ fn dft(cx: &mut NodeCx<'_, '_>) -> Infer {
     transform(cx, axis, "axis")
 }
 
-/// `input, dft_length` of which the last axis holds the parts of complex numbers.
+/// `input, dft_length`; the last axis of the input holds real and imaginary parts.
 fn transform(cx: &mut NodeCx<'_, '_>, axis: Option<i64>, name: &str) -> Infer {
     flag(cx, "inverse")?;
     flag(cx, "onesided")?;
@@ -113,7 +113,7 @@ fn transform(cx: &mut NodeCx<'_, '_>, axis: Option<i64>, name: &str) -> Infer {
         None => Dim::Unknown,
     };
     let Some(axis) = axis else {
-        // Nobody knows which axis changes, if one does.
+        // It is unknown which axis changes, if one does.
         if given.is_some() || one_sided_of != Some(0) {
             for dim in &mut output[..rank - 1] {
                 *dim = cx.fresh(0);
@@ -126,7 +126,7 @@ fn transform(cx: &mut NodeCx<'_, '_>, axis: Option<i64>, name: &str) -> Infer {
     let axis_at = if cx.since() >= 20 && !cx.has_input(2) { rank - 2 } else { cx.axis(axis, rank, place)? };
     if axis_at == rank - 1 {
         let code = if cx.since() < 20 { &code::ATTR_VALUE } else { &code::CONSTANT_INPUT };
-        let message = format!("axis {axis} holds the parts of complex numbers");
+        let message = format!("axis {axis} holds the real and imaginary parts");
         return cx.fail(Diagnostic::new(code, place, message).label(format!("the rank is {rank}")));
     }
     let signal = shape[axis_at];
@@ -143,16 +143,16 @@ fn transform(cx: &mut NodeCx<'_, '_>, axis: Option<i64>, name: &str) -> Infer {
     Some(())
 }
 
-/// The input is real or complex; one-sided transforms go from one to the other.
+/// The input is real or complex; one-sided transforms convert between the two.
 fn complex_parts(cx: &mut NodeCx<'_, '_>, parts: Dim, inverse: Option<i64>, one_sided: Option<i64>) -> Infer {
     let Some(parts) = cx.dims().as_const(parts) else { return Some(()) };
     let message = match (inverse, one_sided) {
         _ if parts != 1 && parts != 2 => {
-            format!("the last axis is 1 or 2, for real or complex numbers, not {parts}")
+            format!("the last axis must have size 1 (real) or 2 (complex), but has size {parts}")
         }
-        (Some(0), Some(1)) if parts == 2 => "a one-sided transform is of real numbers".to_owned(),
+        (Some(0), Some(1)) if parts == 2 => "a one-sided transform needs a real input".to_owned(),
         (Some(1), Some(1)) if parts == 1 => {
-            "the inverse of a one-sided transform is of complex numbers".to_owned()
+            "the inverse of a one-sided transform needs a complex input".to_owned()
         }
         _ => return Some(()),
     };
@@ -164,25 +164,25 @@ fn stft(cx: &mut NodeCx<'_, '_>) -> Infer {
     flag(cx, "onesided")?;
     let step = count(cx, 1, 1)?;
     let signal = match cx.rank(0) {
-        // Real signals are taken without the last axis, too.
+        // Real signals may omit the last axis.
         Some(_) => Some(cx.shape_of_ranks(0, 2, Some(3))?),
         None => None,
     };
     let [batch, length] = signal.as_ref().map_or([Dim::Unknown; 2], |s| [s[0], s[1]]);
-    let mut frame = Extent::unknown("length of a frame");
+    let mut frame = Extent::unknown("frame length");
     if cx.has_input(3) {
-        frame = Extent::of_input("length of a frame", 3, count(cx, 3, 1)?);
+        frame = Extent::of_input("frame length", 3, count(cx, 3, 1)?);
     }
     if cx.has_input(2) {
         hold(cx, 2, &mut [&mut frame])?;
     } else if !cx.has_input(3) {
-        frame = Extent::of_input("length of a frame", 0, length);
+        frame = Extent::of_input("frame length", 0, length);
     }
     let frame = frame.dim;
     let slack = cx.dims().sub(length, frame);
     if cx.dims().upper_bound(slack).is_some_and(|most| most < 0) {
         let [frame, length] = [frame, length].map(|d| dim_text(cx.dims(), d));
-        let message = format!("a frame has {frame} samples, and the signal {length}");
+        let message = format!("a frame has {frame} samples, but the signal has {length}");
         return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message);
     }
     let steps = cx.dims().floor_div(slack, step);

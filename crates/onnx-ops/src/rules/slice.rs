@@ -1,7 +1,7 @@
-//! Slice: of each axis, the elements from a start to an end in steps.
+//! Slice: the elements from a start to an end, in steps, along each axis.
 //!
-//! Starts and ends count from the front, negative ones from the end of the axis; they are clamped to what there is. So
-//! an extent is
+//! Negative starts and ends count from the end of the axis; both are clamped. So
+//! a dimension is
 //!
 //! ```text
 //! [1 : 5]         of N     max(min(N-1, 4), 0)
@@ -23,13 +23,13 @@ pub(super) const ROWS: &[Row] = &[row("Slice", 1, slice)];
 const STARTS: Param = Param::new("starts", 1);
 const ENDS: Param = Param::new("ends", 2);
 const AXES: Param = Param::new("axes", 3);
-/// No attribute: the first version has no steps.
+/// Not an attribute: the first version has no steps.
 const STEPS: usize = 4;
 
-/// Numbers from here on stand for the end of an axis, or its front if they are negative.
+/// Numbers of at least this magnitude stand for the end of an axis, or its start if they are negative.
 const FAR: i64 = i32::MAX as i64;
 
-/// What is taken of one axis.
+/// The range of one axis.
 #[derive(Clone, Copy)]
 struct Range {
     start: Dim,
@@ -45,14 +45,14 @@ fn slice(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(steps) = &steps
         && steps.contains(&Dim::Const(0))
     {
-        return cx.fail_at_input(STEPS, &code::CONSTANT_INPUT, "a step of 0".to_owned());
+        return cx.fail_at_input(STEPS, &code::CONSTANT_INPUT, "the step is 0".to_owned());
     }
     let input = cx.shape(0)?;
     let axes = match (AXES.list(cx), count) {
         (List::Known(axes), _) => axes,
         (List::Absent, Some(count)) => (0..i64::try_from(count).ok()?).collect(),
         (List::Absent, None) | (List::Unknown(_), _) => {
-            // Whichever axes these are, the others stay, but nobody knows which.
+            // The sliced axes are unknown, so no dimension is known.
             let shape = cx.fresh_shape(0, input.len());
             cx.set_shape(0, shape);
             return None;
@@ -84,7 +84,7 @@ fn ones(count: usize) -> Shape {
     SmallVec::from_elem(Dim::Const(1), count)
 }
 
-/// Starts, ends and steps are as many as one another.
+/// Checks that starts, ends and steps have the same length.
 fn lengths(cx: &mut NodeCx<'_, '_>, lists: &[(usize, &Option<Shape>)]) -> Infer {
     let mut known = lists.iter().filter_map(|(i, list)| Some((*i, list.as_ref()?.len())));
     let Some((first, count)) = known.next() else { return Some(()) };
@@ -92,7 +92,7 @@ fn lengths(cx: &mut NodeCx<'_, '_>, lists: &[(usize, &Option<Shape>)]) -> Infer 
         None => Some(()),
         Some((other, len)) if cx.since() >= 10 => {
             let (a, b) = (cx.param_name(first), cx.param_name(other));
-            conflict(cx, first, other, format!("{b} has {len} elements, and {a} has {count}"))
+            conflict(cx, first, other, format!("{b} has {len} elements, but {a} has {count}"))
         }
         Some((_, len)) => {
             let text = type_text(cx, 0);
@@ -104,10 +104,10 @@ fn lengths(cx: &mut NodeCx<'_, '_>, lists: &[(usize, &Option<Shape>)]) -> Infer 
 }
 
 impl Range {
-    /// How much of an extent it takes.
+    /// The resulting size of an axis.
     fn extent(self, cx: &mut NodeCx<'_, '_>, of: Dim) -> Dim {
         let known = self.known_extent(cx.dims(), of);
-        // An end that is not known decides over extents that are; of unknown ones, nothing is known anyway.
+        // If the axis is unknown, so is the result, except for constant ranges.
         match known {
             Dim::Unknown if of != Dim::Unknown => cx.fresh(0),
             known => known,
@@ -124,7 +124,7 @@ impl Range {
         dims.max(count, Dim::Const(0))
     }
 
-    /// From start to end, or something negative if nothing lies between. Where one of the two is clamped, the other one
+    /// The length of a forward range, or a negative number if it is empty. If one of the two positions is clamped, the other one
     /// need not be.
     fn forward(self, dims: &mut Dims, of: Dim) -> Dim {
         let end = Position::of(dims, self.end);
@@ -149,7 +149,7 @@ impl Range {
         }
     }
 
-    /// Likewise backwards, from a start that is an element to an end that may lie before the first one.
+    /// Likewise backwards, from a start that is an element to an end that may be before the first one.
     fn backward(self, dims: &mut Dims, of: Dim) -> Dim {
         let last = dims.sub(of, Dim::Const(1));
         let start = match Position::of(dims, self.start) {
@@ -177,12 +177,12 @@ impl Range {
     }
 }
 
-/// Where a start or an end lies.
+/// A start or end position.
 #[derive(Clone, Copy)]
 enum Position {
-    /// As far from the front.
+    /// Relative to the start of the axis.
     Front(Dim),
-    /// As far from behind the last element.
+    /// Relative to the end of the axis.
     End(Dim),
     BeforeAll,
     BehindAll,
@@ -201,7 +201,7 @@ impl Position {
     }
 }
 
-/// What lies between two positions of which the first one counts from the end.
+/// The length between two positions, the first one relative to the end.
 fn from_end(dims: &mut Dims, start: Dim, end: Position, of: Dim) -> Dim {
     match end {
         Position::Front(end) => {
@@ -223,13 +223,13 @@ fn is_far(end: Dim) -> bool {
     matches!(end, Dim::Const(n) if n >= FAR)
 }
 
-/// The first element that is taken of an axis, where there is one.
+/// The first element of a range that is not empty.
 fn first(start: i64, of: i64, step: i64) -> i64 {
     let at = if start < 0 { start.saturating_add(of) } else { start };
     if step > 0 { at.max(0) } else { at.clamp(0, (of - 1).max(0)) }
 }
 
-/// The elements that are taken, where all positions are known.
+/// The selected elements, if all positions are known.
 fn elements(cx: &mut NodeCx<'_, '_>, ranges: &[Option<Range>]) -> Infer {
     let value = cx.value(0)?;
     let mut steps: SmallVec<[(i64, i64); 4]> = SmallVec::new();
@@ -260,7 +260,7 @@ fn elements(cx: &mut NodeCx<'_, '_>, ranges: &[Option<Range>]) -> Infer {
 mod tests {
     use super::*;
 
-    /// What the reference implementation takes.
+    /// The number of elements in the reference implementation.
     fn count(start: i64, end: i64, step: i64, of: i64) -> i64 {
         let at = |position: i64| if position < 0 { position.saturating_add(of) } else { position };
         let (start, end) = if step > 0 {

@@ -1,4 +1,4 @@
-//! Operators that go back from the places of a window to what it slid over.
+//! Inverse window operators: transposed convolution, unpooling, col2im.
 
 use super::axes::type_text;
 use super::conv::{Operands, group};
@@ -19,7 +19,7 @@ fn conv_transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
     let group = group(cx)?;
     let mut inner = Extent::of_input("number of input channels", 0, operands.input[1]);
     inner.agree_or(cx, 1, operands.of_weight(0), |a, b| {
-        format!("the input has {a} channels, and the weight takes {b}")
+        format!("the input has {a} channels, but the weight expects {b}")
     })?;
     let known = cx.dims().as_const(group);
     divides(cx, ("group", known), (0, "input channels", inner.dim))?;
@@ -34,7 +34,7 @@ fn conv_transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
 }
 
 /// `stride * (extent - 1) + output_padding + span - pads`, or the attribute `output_shape`, or with `auto_pad`
-/// `stride * extent`, if there is that much to cut off.
+/// `stride * extent`, if the result is large enough.
 fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<Shape> {
     let axes = kernel.len();
     let strides = list_of(cx, "strides", axes, 1, 1)?;
@@ -43,9 +43,9 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
     let (begin, end) = pads(cx, axes)?;
     let auto_pad = auto_pad(cx)?;
     if cx.has_attr("pads") && !matches!(auto_pad, Some("") | None) {
-        let message = format!("`pads` of `{}` does not go with `auto_pad`", cx.op());
+        let message = format!("`pads` of `{}` cannot be combined with `auto_pad`", cx.op());
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("pads"), message);
-        cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "this pads too"))?;
+        cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "the other attribute"))?;
     }
     for axis in 0..axes {
         if let (Dim::Const(more), Dim::Const(stride), Dim::Const(dilation)) =
@@ -54,7 +54,7 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
             && more >= stride.max(dilation)
         {
             let message = format!(
-                "`output_padding` is less than stride or dilation, which are {stride} and {dilation}, not {more}"
+                "`output_padding` {more} must be less than the stride ({stride}) or the dilation ({dilation})"
             );
             cx.fail_at_attr("output_padding", message)?;
         }
@@ -81,7 +81,7 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
         };
         if dims.upper_bound(extent).is_some_and(|most| most <= 0) && input[axis] != Dim::Const(0) {
             let (whole, cut) = (dim_text(dims, whole), dim_text(dims, cut));
-            let message = format!("nothing is left: the output has extent {whole}, and `pads` cut off {cut}");
+            let message = format!("the output is empty: `pads` remove {cut} of {whole} elements");
             let text = type_text(cx, 0);
             let place = if cx.has_attr("pads") { cx.at_attr("pads") } else { cx.at_op() };
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, place, message)
@@ -93,13 +93,13 @@ fn transposed(cx: &mut NodeCx<'_, '_>, input: &[Dim], kernel: &[Dim]) -> Option<
     Some(output)
 }
 
-/// The extents that an input holds; those that depend on data are anonymous. `None` if not even their number is known.
+/// The shape in an input; dimensions that depend on data are anonymous. `None` if the rank is unknown.
 fn said(cx: &mut NodeCx<'_, '_>, input: usize) -> Option<Shape> {
     let extents = cx.extents_of(input)?;
     Some(extents.into_iter().map(|d| if d == Dim::Unknown { cx.fresh(0) } else { d }).collect())
 }
 
-/// `X, I, output_shape`: `stride * (extent - 1) + kernel - pads`, or what the third input says.
+/// `X, I, output_shape`: `stride * (extent - 1) + kernel - pads`, or the third input.
 fn max_unpool(cx: &mut NodeCx<'_, '_>) -> Infer {
     let input = same_shapes(cx, &[0, 1]);
     if let Some(input) = &input
@@ -113,7 +113,11 @@ fn max_unpool(cx: &mut NodeCx<'_, '_>) -> Infer {
             && input.len() != output.len()
         {
             let text = type_text(cx, 0);
-            let message = format!("`output_shape` has {} elements for rank {}", output.len(), input.len());
+            let message = format!(
+                "`output_shape` has {} elements, but the input has rank {}",
+                output.len(),
+                input.len()
+            );
             let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(2), message)
                 .related(cx.at_input(0), format!("this is {text}"));
             return cx.fail(diagnostic);
@@ -143,7 +147,7 @@ fn max_unpool(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `N, C * product(block_shape), L` to `N, C, image_shape…`, where the block has `L` places in the image.
+/// `N, C * product(block_shape), L` to `N, C, image_shape…`, where the block has `L` positions in the image.
 fn col2im(cx: &mut NodeCx<'_, '_>) -> Infer {
     let input = match cx.rank(0) {
         Some(_) => cx.shape_of_rank(0, 3)?,
@@ -179,7 +183,7 @@ fn col2im(cx: &mut NodeCx<'_, '_>) -> Infer {
         if let (Dim::Const(all), Dim::Const(each @ 1..)) = (input[1], block)
             && all % each != 0
         {
-            let message = format!("{all} rows are no multiple of the {each} elements of a block");
+            let message = format!("{all} rows are not a multiple of the block size {each}");
             return cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message);
         }
         Extent::of_input("number of blocks", 2, places).agree(cx, 0, input[2])?;

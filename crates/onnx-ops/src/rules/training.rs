@@ -1,4 +1,4 @@
-//! Steps of optimisers, and gradients (ai.onnx.preview.training).
+//! Optimizer steps and gradients (ai.onnx.preview.training).
 
 use super::Row;
 use super::fit::choice;
@@ -32,28 +32,28 @@ fn momentum(cx: &mut NodeCx<'_, '_>) -> Infer {
     step(cx, &["tensor", "gradient", "momentum"])
 }
 
-/// The rate and the count of updates are scalars; then come as many inputs of each kind. Outputs are all but the
-/// gradients, each of the type of its tensor.
+/// The rate and the update count are scalars; then come the inputs of each kind. Outputs are all but the
+/// gradients, each with the type of its tensor.
 fn step(cx: &mut NodeCx<'_, '_>, kinds: &[&str]) -> Infer {
     const SCALARS: usize = 2;
     let inputs = cx.input_count().checked_sub(SCALARS)?;
     let count = inputs / kinds.len();
     if count * kinds.len() != inputs {
         let kinds = kinds.join(", ");
-        let message = format!("`{}` takes for each tensor {kinds}, which are not {inputs} inputs", cx.op());
+        let message = format!("`{}` expects for each tensor {kinds}, but has {inputs} inputs", cx.op());
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_op(), message));
     }
     let outputs = count * (kinds.len() - 1);
     if cx.output_count() != outputs {
         let (op, has) = (cx.op(), cx.output_count());
-        let message = format!("`{op}` of {count} tensors gives {outputs} outputs, not {has}");
+        let message = format!("`{op}` of {count} tensors has {outputs} outputs, but the node has {has}");
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_op(), message));
     }
     for at in 0..count {
         let inputs: Vec<Ty> =
             (0..kinds.len()).map(|kind| cx.ty(SCALARS + kind * count + at).clone()).collect();
         let all = inputs.iter().try_fold(Ty::Unknown, |ty, other| cx.meet(&ty, other));
-        // Gradients have no output.
+        // Gradients are not outputs.
         let kept = inputs.iter().enumerate().filter(|(kind, _)| *kind != 1).map(|(_, ty)| ty);
         for (kind, own) in kept.enumerate() {
             cx.set_ty(kind * count + at, all.as_ref().unwrap_or(own).clone());
@@ -62,17 +62,17 @@ fn step(cx: &mut NodeCx<'_, '_>, kinds: &[&str]) -> Infer {
     Some(())
 }
 
-/// An output for each name of `xs`, of the type of the input in its place.
+/// An output for each name of `xs`, with the type of the corresponding input.
 fn gradient(cx: &mut NodeCx<'_, '_>) -> Infer {
     let xs = cx.strings("xs")?;
     let zs = if cx.has_attr("zs") { cx.strings("zs")? } else { Vec::new() };
     let (inputs, names) = (cx.input_count(), xs.len().checked_add(zs.len())?);
     if inputs != names {
-        let message = format!("`xs` and `zs` have {names} names for {inputs} inputs");
+        let message = format!("`xs` and `zs` have {names} names, but the node has {inputs} inputs");
         return cx.fail_at_attr("xs", message);
     }
     if cx.output_count() > xs.len() {
-        let message = format!("`Gradient` gives an output for each of `xs`: {}", xs.len());
+        let message = format!("`Gradient` has one output for each of `xs`: {}", xs.len());
         return cx.fail(Diagnostic::new(&code::ARITY, cx.at_output(xs.len()), message));
     }
     for i in 0..cx.output_count() {

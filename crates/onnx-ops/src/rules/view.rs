@@ -1,4 +1,4 @@
-//! Operators that move and repeat elements as a whole.
+//! Operators that rearrange and repeat elements.
 
 use super::axes::{Param, int_or};
 use super::broadcast::conflict;
@@ -25,16 +25,18 @@ fn transpose(cx: &mut NodeCx<'_, '_>) -> Infer {
     let perm = if cx.has_attr("perm") { cx.ints("perm")? } else { (0..to_i64(cx.rank(0)?)?).rev().collect() };
     let rank = cx.rank(0).unwrap_or(perm.len());
     if perm.len() != rank {
-        return cx
-            .fail_at_attr("perm", format!("a permutation of {} axes, and the rank is {rank}", perm.len()));
+        return cx.fail_at_attr(
+            "perm",
+            format!("the permutation has {} axes, but the input has rank {rank}", perm.len()),
+        );
     }
     let mut from: SmallVec<[usize; 8]> = SmallVec::new();
     for &axis in &perm {
         let Some(axis) = usize::try_from(axis).ok().filter(|&a| a < rank) else {
-            return cx.fail_at_attr("perm", format!("{axis} is no axis of rank {rank}"));
+            return cx.fail_at_attr("perm", format!("axis {axis} is out of range for rank {rank}"));
         };
         if from.contains(&axis) {
-            return cx.fail_at_attr("perm", format!("axis {axis} is there twice"));
+            return cx.fail_at_attr("perm", format!("axis {axis} occurs twice"));
         }
         from.push(axis);
     }
@@ -59,7 +61,7 @@ fn to_i64(n: usize) -> Option<i64> {
     i64::try_from(n).ok()
 }
 
-/// Both ways: an axis of the target that is 1 leaves that of the input.
+/// Bidirectional: a size of 1 in the target keeps that of the input.
 fn expand(cx: &mut NodeCx<'_, '_>) -> Infer {
     let target = super::shape::shape_operand(cx, 1)?;
     let input = cx.shape(0)?;
@@ -73,7 +75,7 @@ fn expand(cx: &mut NodeCx<'_, '_>) -> Infer {
                 let d = cx.dims().resolve(d);
                 cx.dims().text(d)
             });
-            return TARGET.fail_for(cx, format!("extent {has} does not expand to {wants}"), 0);
+            return TARGET.fail_for(cx, format!("cannot expand size {has} to {wants}"), 0);
         };
         shape.push(dim);
     }
@@ -119,7 +121,7 @@ fn tile(cx: &mut NodeCx<'_, '_>) -> Infer {
         return None;
     };
     if repeats.len() != input.len() {
-        let message = format!("{} repeats for rank {}", repeats.len(), input.len());
+        let message = format!("{} repeats, but the input has rank {}", repeats.len(), input.len());
         return conflict(cx, 0, 1, message);
     }
     let mut shape = Shape::new();
@@ -143,24 +145,24 @@ fn tile(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Checks `mode`, where the version has it, and gives the edge of a block.
+/// Checks `mode`, if the version has it, and returns the block size.
 fn block_size(cx: &mut NodeCx<'_, '_>) -> Option<i64> {
     if cx.schema().attr("mode").is_some() && cx.string("mode").is_some() {
         cx.one_of("mode", &["DCR", "CRD"])?;
     }
     let size = cx.int("blocksize")?;
     if size <= 0 {
-        cx.fail_at_attr("blocksize", format!("blocks of {size} elements"))?;
+        cx.fail_at_attr("blocksize", format!("invalid block size {size}"))?;
     }
     Some(size)
 }
 
-/// The quotient of an extent; one that is not divisible is told of.
+/// The quotient of a size; reports one that is not divisible.
 fn blocks(cx: &mut NodeCx<'_, '_>, axis: usize, extent: Dim, size: Dim) -> Option<Dim> {
     if let (Dim::Const(n), Dim::Const(size)) = (extent, size)
         && n % size != 0
     {
-        let message = format!("extent {n} of axis {axis} is no multiple of {size}");
+        let message = format!("size {n} of axis {axis} is not a multiple of {size}");
         cx.fail_at_input(0, &code::SHAPE_PRECONDITION, message)?;
         return None;
     }
@@ -193,25 +195,25 @@ fn space_to_depth(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// One of the first two axes is time, the other one the batch, for each of which there is a length.
+/// One of the first two axes is time, the other one the batch; there is a length for each element of the batch.
 fn reverse_sequence(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (time, batch) = (int_or(cx, "time_axis", 0), int_or(cx, "batch_axis", 1));
     for (name, axis) in [("time_axis", time), ("batch_axis", batch)] {
         if let Some(axis) = axis.filter(|axis| !(0..=1).contains(axis)) {
-            return cx.fail_at_attr(name, format!("`{name}` is 0 or 1, not {axis}"));
+            return cx.fail_at_attr(name, format!("`{name}` must be 0 or 1, but is {axis}"));
         }
     }
     if let (Some(time), Some(batch)) = (time, batch)
         && time == batch
     {
         let name = if cx.has_attr("batch_axis") { "batch_axis" } else { "time_axis" };
-        return cx.fail_at_attr(name, format!("time and batch are both axis {time}"));
+        return cx.fail_at_attr(name, format!("`time_axis` and `batch_axis` are both {time}"));
     }
     let mut shape = cx.shape_of_ranks(0, 2, None)?;
     if cx.rank(1).is_some() {
         let lengths = cx.shape_of_rank(1, 1)?;
         let batch = usize::try_from(batch?).ok()?;
-        let message = |a: &str, b: &str| format!("{b} lengths for a batch of {a}");
+        let message = |a: &str, b: &str| format!("{b} lengths for batch size {a}");
         shape[batch] = cx.equate((0, shape[batch]), (1, lengths[0]), message)?;
     }
     cx.set_shape(0, shape);

@@ -1,4 +1,4 @@
-//! Windows that slide over the spatial axes of an input: how many places they have.
+//! Windows that slide over the spatial axes of an input: the number of their positions.
 //!
 //! ```text
 //! floor((extent + pads - (dilation * (kernel - 1) + 1)) / stride) + 1
@@ -11,9 +11,9 @@ use crate::infer::{Infer, NodeCx, Shape, dim_text};
 use onnx_ir::diag::{Diagnostic, code};
 use smallvec::smallvec;
 
-/// A window and how it goes.
+/// A window and how it moves.
 pub(super) struct Window {
-    /// Its extents.
+    /// Its size.
     pub(super) kernel: Shape,
     strides: Shape,
     dilations: Shape,
@@ -22,33 +22,33 @@ pub(super) struct Window {
     is_pool: bool,
 }
 
-/// What is around the input.
+/// The padding around the input.
 enum Padding {
-    /// At the beginning and the end of each axis.
+    /// Before and after each axis.
     Explicit(Shape, Shape),
-    /// As much as gives an output of the extent divided by the stride, rounded up.
+    /// Padding for an output of the input size divided by the stride, rounded up.
     Same,
-    /// That is not known, or two attributes say different things.
+    /// Unknown, or two attributes contradict each other.
     Unknown,
 }
 
-/// What happens to windows that lie in the input in part.
+/// How windows that are partly outside of the input are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rounding {
-    /// They do not count.
+    /// Not counted.
     Down,
-    /// They count.
+    /// Counted.
     Up,
-    /// They count, unless they lie in the padding behind the input altogether.
+    /// Counted, unless they are entirely in the padding after the input.
     UpInside,
-    /// A caller decides.
+    /// The caller decides.
     Unknown,
 }
 
-/// The values of `auto_pad`. The empty string is not documented and taken everywhere.
+/// The values of `auto_pad`. The empty string is undocumented but accepted everywhere.
 const AUTO_PADS: &[&str] = &["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""];
 
-/// What `auto_pad` asks for: `Some("")` is nothing, and `None` inside is not known.
+/// The value of `auto_pad`: `Some("")` is none, and `None` inside is unknown.
 pub(super) fn auto_pad(cx: &mut NodeCx<'_, '_>) -> Option<Option<&'static str>> {
     if !cx.has_attr("auto_pad") {
         return Some(Some(""));
@@ -61,14 +61,14 @@ pub(super) fn auto_pad(cx: &mut NodeCx<'_, '_>) -> Option<Option<&'static str>> 
     })
 }
 
-/// `pads` as what is before and behind each axis.
+/// `pads` before and after each axis.
 pub(super) fn pads(cx: &mut NodeCx<'_, '_>, axes: usize) -> Option<(Shape, Shape)> {
     let both = list_of(cx, "pads", axes * 2, 0, 0)?;
     let (begin, end) = both.split_at(axes);
     Some((begin.into(), end.into()))
 }
 
-/// The extents of the kernel of a convolution: the attribute, or those of the weight.
+/// The size of the kernel of a convolution: the attribute, or that of the weight.
 pub(super) fn kernel(
     cx: &mut NodeCx<'_, '_>,
     weight: usize,
@@ -82,7 +82,7 @@ pub(super) fn kernel(
     }
     let mut kernel = list_of(cx, "kernel_shape", axes, 1, 1)?;
     for (mine, &other) in kernel.iter_mut().zip(spatial) {
-        let mut extent = Extent::of_attr("extent of the kernel", "kernel_shape", *mine);
+        let mut extent = Extent::of_attr("kernel size", "kernel_shape", *mine);
         extent.agree(cx, weight, other)?;
         *mine = extent.dim;
     }
@@ -90,18 +90,18 @@ pub(super) fn kernel(
 }
 
 impl Window {
-    /// The window of a convolution, where `pads` and `auto_pad` exclude each other.
+    /// The window of a convolution; `pads` and `auto_pad` exclude each other.
     pub(super) fn of_convolution(cx: &mut NodeCx<'_, '_>, kernel: Shape) -> Option<Window> {
         let (window, auto_pad) = Self::read(cx, kernel, Rounding::Down, false)?;
         if !matches!(auto_pad, Some("") | None) && cx.has_attr("pads") {
-            let message = format!("`pads` of `{}` does not go with `auto_pad`", cx.op());
+            let message = format!("`pads` of `{}` cannot be combined with `auto_pad`", cx.op());
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("pads"), message);
-            cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "this pads too"))?;
+            cx.fail(diagnostic.related(cx.at_attr("auto_pad"), "the other attribute"))?;
         }
         Some(window)
     }
 
-    /// The window of a pool. Where `pads` and `auto_pad` say different things, implementations choose.
+    /// The window of a pool. If `pads` and `auto_pad` contradict each other, the result depends on the implementation.
     pub(super) fn of_pool(cx: &mut NodeCx<'_, '_>, kernel: Shape) -> Option<Window> {
         let rounding = match cx.int("ceil_mode") {
             Some(0) => Rounding::Down,
@@ -113,7 +113,7 @@ impl Window {
         Some(Self::read(cx, kernel, rounding, true)?.0)
     }
 
-    /// The window, and what `auto_pad` asks for.
+    /// The window, and the value of `auto_pad`.
     fn read(
         cx: &mut NodeCx<'_, '_>,
         kernel: Shape,
@@ -136,7 +136,7 @@ impl Window {
         Some((Window { kernel, strides, dilations, padding, rounding, is_pool }, auto_pad))
     }
 
-    /// How many places the window has on each spatial axis of an input.
+    /// The number of window positions on each spatial axis of an input.
     pub(super) fn places(&self, cx: &mut NodeCx<'_, '_>, input: usize, spatial: &[Dim]) -> Option<Shape> {
         (0..self.kernel.len()).map(|axis| self.places_at(cx, input, axis, spatial[axis])).collect()
     }
@@ -150,7 +150,7 @@ impl Window {
         };
         let dims = cx.dims();
         let span = span(dims, self.kernel[axis], self.dilations[axis]);
-        // What is mostly numbers first: each sum with a symbol is brought in its form.
+        // Combines the constants first: each sum with a symbol is normalized.
         let behind = dims.sub(end, span);
         let around = dims.add(begin, behind);
         if dims.upper_bound(extent).is_none() && self.rounding == Rounding::Down {
@@ -158,7 +158,7 @@ impl Window {
         }
         let slack = dims.add(extent, around);
         if dims.upper_bound(slack).is_some_and(|most| most < 0) && extent != Dim::Const(0) {
-            // The window is larger than what it slides over. Pools that divide towards zero find places all the same.
+            // The window is larger than the padded input. Pools that divide towards zero still have positions.
             let up = dims.ceil_div(slack, stride);
             if !self.is_pool || dims.upper_bound(up).is_some_and(|most| most < -1) {
                 let padding = dims.add(begin, end);
@@ -192,7 +192,7 @@ impl Window {
         Some(if dims.known_equal(places, fewer) == Some(true) { places } else { Dim::Unknown })
     }
 
-    /// One more than there are strides in an extent with what is added to it.
+    /// One more than the number of strides in a size with padding.
     fn places_down(&self, dims: &mut Dims, axis: usize, extent: Dim, around: Dim) -> Dim {
         let stride = self.strides[axis];
         let first = dims.add(around, stride);
@@ -210,14 +210,14 @@ impl Window {
     ) -> Infer {
         let text = type_text(cx, input);
         let message =
-            format!("the window of `{}` spans {span}, and there are {padded} to slide over", cx.op());
+            format!("the window of `{}` spans {span} elements, but the padded axis has {padded}", cx.op());
         let diagnostic = Diagnostic::new(&code::SHAPE_PRECONDITION, cx.at_input(input), message)
-            .label(format!("this is {text}, of which axis {} is too short", axis + 2));
+            .label(format!("this is {text}: axis {} is too short", axis + 2));
         cx.fail(diagnostic)
     }
 }
 
-/// From the first to the last element of a kernel: `dilation * (kernel - 1) + 1`.
+/// The span from the first to the last element of a kernel: `dilation * (kernel - 1) + 1`.
 pub(super) fn span(dims: &mut Dims, kernel: Dim, dilation: Dim) -> Dim {
     let gaps = dims.sub(kernel, Dim::Const(1));
     let gaps = dims.mul(gaps, dilation);

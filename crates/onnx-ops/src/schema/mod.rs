@@ -86,7 +86,7 @@ pub struct Param {
 pub enum ParamKind {
     /// One.
     Single,
-    /// One that may be left out.
+    /// One that may be omitted.
     Optional,
     /// The last parameter: any number from `min` on.
     Variadic {

@@ -97,7 +97,7 @@ pub(super) const fn must(name: &'static str, ty: AttrType) -> AttrParam {
     AttrParam { name: Borrowed(name), ty, required: true, default: None }
 }
 
-/// An attribute that may be left out, and then is not there.
+/// An attribute that may be omitted, and then is not there.
 pub(super) const fn may(name: &'static str, ty: AttrType) -> AttrParam {
     AttrParam { name: Borrowed(name), ty, required: false, default: None }
 }

@@ -87,7 +87,7 @@ impl Folder {
         match self.entry(location).map(|entry| entry.content.clone()) {
             Ok(Some(content)) => Ok(content),
             Ok(None) | Err(_) => {
-                let message = format!("`{location}` is not a file below the folder of the model");
+                let message = format!("`{location}` is not a file below the model's folder");
                 Err(vec![Diagnostic::new(&code::LOCATION_NOT_A_FILE, entity, message)])
             }
         }

@@ -263,7 +263,8 @@ fn data(
         match text.parse::<usize>() {
             Ok(number) if is_number => Ok(Some(number)),
             Ok(_) | Err(_) => {
-                let message = format!("`{key}` of external data is `{text}`, which is no number of bytes");
+                let message =
+                    format!("invalid `{key}` of external data `{text}`: expected a number of bytes");
                 Err(vec![Diagnostic::new(&code::OFFSET_LENGTH_SYNTAX, entity, message)])
             }
         }
@@ -272,7 +273,7 @@ fn data(
     let end = number("length")?.map_or(Some(content.len()), |length| offset.checked_add(length));
     let range = end.filter(|&end| offset <= end && end <= content.len()).map(|end| offset..end);
     range.map(|range| content.slice(range)).ok_or_else(|| {
-        let message = format!("external data ends beyond the {} bytes of its file", content.len());
+        let message = format!("external data ends after the {} bytes of its file", content.len());
         vec![Diagnostic::new(&code::RANGE_BEYOND_FILE, entity, message)]
     })
 }

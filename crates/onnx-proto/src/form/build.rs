@@ -45,12 +45,12 @@ impl MessageBuilder {
         }
         let bit = 1 << field.number;
         if self.seen & bit != 0 {
-            return Err(format!("`{}` is there twice", field.name));
+            return Err(format!("`{}` occurs twice", field.name));
         }
         self.seen |= bit;
         match self.alternative {
             Some(other) if field.oneof => {
-                Err(format!("`{}` and `{}` exclude each other", other.name, field.name))
+                Err(format!("`{}` and `{}` cannot be set together", other.name, field.name))
             }
             _ => {
                 self.alternative = if field.oneof { Some(field) } else { self.alternative };
@@ -103,7 +103,8 @@ impl MessageBuilder {
     /// What to say of a field that the message does not have.
     pub(super) fn unknown(&self, name: &str) -> String {
         let names = self.schema.fields.iter().map(|field| field.name);
-        let hint = did_you_mean(name, names).map_or(String::new(), |near| format!(", but `{near}`"));
+        let hint =
+            did_you_mean(name, names).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         format!("{} has no field `{name}`{hint}", self.schema.name)
     }
 }

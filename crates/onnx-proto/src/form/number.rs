@@ -7,8 +7,8 @@ use crate::wire::{Cursor, Kind, Reason};
 pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
     let is_integer =
         !text.is_empty() && text.strip_prefix('-').unwrap_or(text).bytes().all(|b| b.is_ascii_digit());
-    let does_not_fit = |name: &str| format!("{text} does not fit {name}");
-    let no_number = || format!("`{text}` is no number");
+    let does_not_fit = |name: &str| format!("{text} is out of range for {name}");
+    let no_number = || format!("`{text}` is not a number");
     match kind {
         Kind::Int32 if is_integer => text.parse::<i32>().map(int).map_err(|_| does_not_fit("int32")),
         Kind::Int64 if is_integer => text.parse::<i64>().map(int).map_err(|_| does_not_fit("int64")),
@@ -28,8 +28,8 @@ pub(super) fn parse(kind: Kind, text: &str) -> Result<Value<'static>, String> {
             Ok(double) => Ok(Value::Double(double)),
             Err(_) => Err(no_number()),
         },
-        Kind::Int32 | Kind::Int64 | Kind::Uint64 => Err(format!("`{text}` is no integer")),
-        Kind::String | Kind::Bytes | Kind::Message(_) => Err("a number does not belong here".to_owned()),
+        Kind::Int32 | Kind::Int64 | Kind::Uint64 => Err(format!("`{text}` is not an integer")),
+        Kind::String | Kind::Bytes | Kind::Message(_) => Err("unexpected number".to_owned()),
     }
 }
 
@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn numbers_fit_or_not() {
         assert_eq!(parse(Kind::Int32, "-1"), Ok(Value::Varint(u64::MAX)));
-        assert_eq!(parse(Kind::Int32, "2147483648"), Err("2147483648 does not fit int32".to_owned()));
+        assert_eq!(parse(Kind::Int32, "2147483648"), Err("2147483648 is out of range for int32".to_owned()));
         assert_eq!(parse(Kind::Uint64, "18446744073709551615"), Ok(Value::Varint(u64::MAX)));
         assert!(parse(Kind::Uint64, "-1").is_err());
         assert!(parse(Kind::Int64, "1.5").is_err());
-        assert_eq!(parse(Kind::Float, "1e39"), Err("1e39 does not fit float".to_owned()));
+        assert_eq!(parse(Kind::Float, "1e39"), Err("1e39 is out of range for float".to_owned()));
         assert_eq!(parse(Kind::Float, "-inf"), Ok(Value::Float(f32::NEG_INFINITY)));
         assert!(parse(Kind::Float, "").is_err());
     }

@@ -38,7 +38,7 @@ impl Go {
         Go { diagnostics, is_walked: true, ..Go::first() }
     }
 
-    /// Takes down that there is something that a walk would tell.
+    /// Records that there is something that a walk would tell.
     pub(super) fn unusual(&mut self) {
         self.is_unusual = true;
     }

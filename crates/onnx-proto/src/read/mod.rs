@@ -82,7 +82,7 @@ fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> 
         return None;
     }
     if unknown > MAX_REPORTED {
-        let message = format!("{} more fields are not known", unknown - MAX_REPORTED);
+        let message = format!("{} more unknown fields", unknown - MAX_REPORTED);
         diagnostics.push(Diagnostic::new(&code::UNKNOWN_FIELD, Place::Nowhere, message));
     }
     if misread {
@@ -129,10 +129,10 @@ fn unknown_field(finding: &Finding<'_>, kind: FileKind) -> Diagnostic {
     let path = if finding.path.is_root() { kind.name().to_owned() } else { finding.path.to_string() };
     let message = match finding.field {
         Some(field) => format!("field `{field}` of `{path}` is stored as {}", finding.wire.name()),
-        None => format!("field {} of `{path}` is not known", finding.number),
+        None => format!("unknown field {} of `{path}`", finding.number),
     };
     Diagnostic::new(&code::UNKNOWN_FIELD, place(finding.range.start, finding.range.end), message)
-        .label("left out")
+        .label("this field is dropped")
 }
 
 /// A range of the file; positions beyond 4 GiB have no place.

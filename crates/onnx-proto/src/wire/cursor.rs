@@ -54,11 +54,11 @@ pub enum Reason {
 impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Reason::Truncated => "a value is longer than the message that holds it",
-            Reason::LongVarint => "a number has more than 64 bits",
-            Reason::BadKey => "no field begins like this",
-            Reason::StrayEndGroup => "a group ends that did not start",
-            Reason::TooDeep => "more than 100 messages are nested",
+            Reason::Truncated => "a field is longer than its message",
+            Reason::LongVarint => "a varint has more than 64 bits",
+            Reason::BadKey => "invalid field tag",
+            Reason::StrayEndGroup => "end of a group without a start",
+            Reason::TooDeep => "messages are nested more than 100 levels deep",
         })
     }
 }

@@ -427,7 +427,7 @@ mod tests {
         let error = findings(&model, &MODEL_PROTO).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "malformed protobuf at byte 9, in `graph.node[0]`: a value is longer than the message that holds it"
+            "malformed protobuf at byte 9, in `graph.node[0]`: a field is longer than its message"
         );
         assert_eq!(findings(&model[..3], &MODEL_PROTO).unwrap_err().offset, 2);
     }

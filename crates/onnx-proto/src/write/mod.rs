@@ -29,7 +29,7 @@ pub struct TooLarge {
 
 impl std::fmt::Display for TooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the file would have {} bytes, and protobuf ends at 2147483647", self.size)
+        write!(f, "the file would have {} bytes, but protobuf is limited to 2147483647", self.size)
     }
 }
 

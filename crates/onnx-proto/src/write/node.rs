@@ -38,7 +38,7 @@ impl GraphWriter<'_> {
         }
     }
 
-    /// The name of an operand; empty for one that is left out.
+    /// The name of an operand; empty for one that is omitted.
     fn value(&self, value: Option<ValueId>) -> &[u8] {
         value.map(|value| self.model.names.bytes(self.body.values[value].name)).unwrap_or_default()
     }

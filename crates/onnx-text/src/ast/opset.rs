@@ -73,7 +73,7 @@ pub struct Signature {
 pub struct AttrParam {
     /// The name, the type and the default.
     pub attr: Attr,
-    /// The question mark: it may be left out.
+    /// The question mark: it may be omitted.
     pub optional: Option<Span>,
 }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A code is said by its id, name or rule; what follows the parenthesis is for people. Errors stay: a model with one is
-//! wrong whatever its author says. What is said and means nothing, or allows what is not there, is told of on the level
+//! wrong whatever its author says. What is said and means nothing, or allows what is not there, is reported on the level
 //! `strict`.
 
 use crate::ast::{self, Node, ValueInfo};
@@ -86,7 +86,7 @@ pub(super) fn allow(
 }
 
 fn unknown(word: &Word<'_>) -> Diagnostic {
-    let message = format!("there is no code `{}`", word.text);
+    let message = format!("unknown code `{}`", word.text);
     let diagnostic = Diagnostic::new(&code::ALLOW_UNKNOWN, word.span, message);
     let codes = diag::ALL.iter().filter(|code| code.severity == Severity::Warning);
     match did_you_mean(word.text, codes.flat_map(|code| [code.name, code.id])) {
@@ -100,7 +100,7 @@ fn unknown(word: &Word<'_>) -> Diagnostic {
 }
 
 fn unused(source: &str, allow: &Allow<'_>, word: &Word<'_>) -> Diagnostic {
-    let message = format!("nothing here is `{}`", word.text);
+    let message = format!("there is no `{}` warning to allow", word.text);
     let diagnostic = Diagnostic::new(&code::ALLOW_UNUSED, word.span, message);
     if allow.words.len() > 1 {
         return diagnostic;
@@ -136,7 +136,7 @@ fn read<'s>(source: &'s str, parsed: &Parsed<ast::File>, told: &mut Vec<Diagnost
         let statements = statements.get_or_insert_with(|| statements_of(&parsed.tree));
         let (list, regions) = if let Some(list) = list("allow-file") {
             if statements.first().is_some_and(|first| first.start < comment.start) {
-                let message = "`allow-file` comes before the first statement of a file";
+                let message = "`allow-file` must come before the first statement of the file";
                 told.push(Diagnostic::new(&code::ALLOW_UNKNOWN, comment, message));
                 continue;
             }
@@ -144,7 +144,7 @@ fn read<'s>(source: &'s str, parsed: &Parsed<ast::File>, told: &mut Vec<Diagnost
         } else if let Some(list) = list("allow") {
             (list, Some(regions(source, comment, statements)))
         } else {
-            let message = "this comment begins as an instruction and is none";
+            let message = "unknown `# onnxtxt:` comment";
             let help = "write `# onnxtxt: allow(unused)`, or `allow-file` for the whole file";
             told.push(Diagnostic::new(&code::ALLOW_UNKNOWN, comment, message).help(help));
             continue;

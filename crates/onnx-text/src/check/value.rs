@@ -108,8 +108,8 @@ mod tests {
             })
             .collect();
         let expected = [
-            ("seq(seq) a", "`a` is a sequence of `seq` and has a `tensor`"),
-            ("map(float) m", "`m` has keys of type `float`, neither integers nor strings"),
+            ("seq(seq) a", "`a` is a sequence of `seq`, but holds a `tensor`"),
+            ("map(float) m", "`m` has the key type `float`: expected an integer type or string"),
         ];
         assert_eq!(told, expected);
         let tree = checked.parsed.tree.expect("a tree");

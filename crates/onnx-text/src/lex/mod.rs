@@ -201,12 +201,8 @@ impl Driver<'_> {
         let marked = start + ANNOTATED_BEFORE_VERSION.len() + version;
         if rest[..version] != ANNOTATED[ANNOTATED_BEFORE_VERSION.len()..] {
             self.report(
-                Diagnostic::new(
-                    &code::UNKNOWN_VERSION,
-                    span(start, marked),
-                    "annotations of an unknown version",
-                )
-                .label("this program knows version 1"),
+                Diagnostic::new(&code::UNKNOWN_VERSION, span(start, marked), "unknown annotation version")
+                    .label("expected version 1"),
             );
         }
         self.out.annotated = Some(span(start, marked));
@@ -242,7 +238,7 @@ impl Driver<'_> {
                 if self.depth > MAX_NESTING {
                     self.report(
                         Diagnostic::new(&code::NESTING_TOO_DEEP, place, "brackets nest too deep")
-                            .label(format!("more than {MAX_NESTING} brackets are open here")),
+                            .label(format!("more than {MAX_NESTING} brackets are open")),
                     );
                     self.out.tokens.clear();
                     self.out.comments.clear();

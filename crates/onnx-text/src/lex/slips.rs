@@ -1,4 +1,4 @@
-//! Spellings of other languages that are recognised, so that each is one mistake with the right spelling as its help.
+//! Spellings of other languages that are recognized, so that each is one mistake with the right spelling as its help.
 //!
 //! Strings in single, curly or back quotes, comments of other languages, `->`, `→`, `;` for `,`, and numbers such as
 //! `.5`, `+1`, `0x10`, `1_000` or `1.5f`.
@@ -90,7 +90,7 @@ impl Driver<'_> {
                 let place = span(start, start + 2);
                 self.report(
                     Diagnostic::new(&code::FOREIGN_SPELLING, place, "`<-` is not an equals sign")
-                        .label("results and operator have `=` between them")
+                        .label("expected `=` between results and operator")
                         .help("write `=`")
                         .fix("write `=`", edit(place, "="), false),
                 );
@@ -160,7 +160,7 @@ impl Driver<'_> {
             place,
             format!("`{}` is in single quotes", shown(&self.source[place.range()])),
         )
-        .label("strings and names have double quotes");
+        .label("strings and names are written in double quotes");
         let d = if is_certain {
             d.help(format!("write `{}`", shown(&right)))
         } else {
@@ -189,7 +189,7 @@ impl Driver<'_> {
         let kind = if open == '`' { "back quotes" } else { "curly quotes" };
         let message = format!("`{}` is in {kind}", shown(&self.source[place.range()]));
         let d = Diagnostic::new(&code::FOREIGN_SPELLING, place, message)
-            .label("strings and names have straight double quotes");
+            .label("strings and names are written in straight double quotes");
         let right = format!("\"{inner}\"");
         let is_certain = !inner.contains('\\') && is_words(inner);
         let help = format!("write `{}`", shown(&right));
@@ -277,7 +277,7 @@ impl Driver<'_> {
         self.separator = Some((at, self.out.diagnostics.len()));
         self.report(
             Diagnostic::new(&code::FOREIGN_SPELLING, place, "`;` does not separate items")
-                .label("items have `,` between them")
+                .label("expected `,` between items")
                 .help("write `,`")
                 .fix("write `,`", vec![replace()], false),
         );
@@ -334,9 +334,9 @@ impl Driver<'_> {
         } else if text.starts_with('+') {
             "a positive number has no sign"
         } else if body.starts_with('.') {
-            "a digit must precede the point"
+            "expected a digit before the decimal point"
         } else if body.contains(|c: char| !c.is_ascii_alphanumeric() && !".+-".contains(c)) {
-            "a number has digits, a point and an exponent only"
+            "a number consists of digits, a decimal point and an exponent"
         } else if body.ends_with(['e', '+', '-']) {
             "the exponent has no digits"
         } else if number(text).is_some() {
@@ -352,7 +352,7 @@ impl Driver<'_> {
                 d.help(help.clone()).fix(help, edit(place, &meant), false)
             }
             None if body.ends_with("e") || body.ends_with("e-") || body.ends_with("e+") => {
-                d.help(format!("write `{}0` or leave the `e` out", shown(text)))
+                d.help(format!("write `{}0` or remove the `e`", shown(text)))
             }
             None => d,
         });

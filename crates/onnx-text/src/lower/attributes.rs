@@ -39,9 +39,9 @@ impl Cx<'_> {
                     let d = Diagnostic::new(
                         &code::UNTYPED_REFERENCE,
                         attr.span,
-                        "a reference does not say its type",
+                        "attribute reference without a type",
                     )
-                    .label("the attribute gets no type")
+                    .label("the attribute has no type")
                     .help("write the type, as in `alpha: float = @alpha`");
                     self.report(d);
                 }
@@ -51,9 +51,9 @@ impl Cx<'_> {
                     let d = Diagnostic::new(
                         &code::ATTRIBUTE_MISMATCH,
                         ty,
-                        "a record of fields states its own type",
+                        "a record of fields has a `type` field of its own",
                     );
-                    self.report(d.label("not looked at").help("remove it"));
+                    self.report(d.label("this type is ignored").help("remove it"));
                     out.ty = None;
                 }
                 self.attr_record(b, parts, owner, &mut out);
@@ -152,7 +152,7 @@ impl Cx<'_> {
             span,
             format!("expected a value of type `{name}`, found {found}"),
         );
-        self.report(d.label(format!("the attribute is stated to be `{name}`")));
+        self.report(d.label(format!("the attribute is declared as `{name}`")));
     }
 
     /// The value of an attribute. The inner `None` is an empty list.
@@ -172,7 +172,7 @@ impl Cx<'_> {
             }
             ast::AttrValue::Type(ty) if word(self, ty).is_some_and(|text| truth(text).is_some()) => {
                 let number = word(self, ty).and_then(truth).unwrap_or_default();
-                self.word_for_number(value.span(), number, "attributes that are true or false are 1 or 0");
+                self.word_for_number(value.span(), number, "boolean attributes are written 1 or 0");
                 AttrValue::Int(i64::from(number == "1"))
             }
             ast::AttrValue::Type(ty) if word(self, ty).is_some_and(|text| !is_type(text)) => {
@@ -229,7 +229,7 @@ impl Cx<'_> {
         }
         if ["None", "null", "nil"].contains(&text) {
             let d = Diagnostic::new(&code::FOREIGN_SPELLING, span, format!("`{text}` is not a value"));
-            self.report(d.label("an attribute without a value is left out").help("remove the attribute"));
+            self.report(d.label("an attribute without a value is omitted").help("remove the attribute"));
             return;
         }
         let near = did_you_mean(text, ElemType::ALL.iter().filter_map(|e| e.name()));
@@ -240,7 +240,7 @@ impl Cx<'_> {
             ),
         };
         let d = Diagnostic::new(&code::UNKNOWN_TYPE, span, format!("unknown type `{}`", shown(text)))
-            .label("strings have quotes")
+            .label("strings are quoted")
             .help(help)
             .fix("quote the string", vec![Edit { span, text: format!("\"{text}\"") }], false);
         self.report(d);
@@ -268,7 +268,7 @@ impl Cx<'_> {
             (ScalarKind::Int, Some(AttrType::FLOAT)) | (ScalarKind::Float | ScalarKind::Special, _) => {
                 match float32(text) {
                     Some(value) if value.is_infinite() && kind != ScalarKind::Special => {
-                        let message = format!("`{}` is beyond the largest float", shown(text));
+                        let message = format!("`{}` is greater than the largest float", shown(text));
                         let d = Diagnostic::new(&code::NUMBER_OUT_OF_RANGE, span, message);
                         self.report(
                             d.label("the largest float is about 3.4e38").help("write `inf` for infinity"),
@@ -299,13 +299,9 @@ impl Cx<'_> {
             if let Some(stated) = stated.filter(|s| !s.is_list()) {
                 self.mismatch(list.span, stated, "an empty list");
             } else if stated.is_none() {
-                let d = Diagnostic::new(
-                    &code::ATTRIBUTE_MISMATCH,
-                    list.span,
-                    "an empty list does not say its type",
-                );
+                let d = Diagnostic::new(&code::ATTRIBUTE_MISMATCH, list.span, "an empty list needs a type");
                 self.report(
-                    d.label("elements of which type?").help("write the type, as in `axes: ints = []`"),
+                    d.label("the element type is unknown").help("write the type, as in `axes: ints = []`"),
                 );
             }
             return Some(None);
@@ -412,7 +408,7 @@ impl Cx<'_> {
                 ast::AttrValue::Graph(graph) => graphs.push(self.graph(b, graph, owner)),
                 ast::AttrValue::Type(ty) if word(self, ty).is_some_and(|text| truth(text).is_some()) => {
                     let number = word(self, ty).and_then(truth).unwrap_or_default();
-                    let label = "attributes that are true or false are 1 or 0";
+                    let label = "boolean attributes are written 1 or 0";
                     self.word_for_number(element.value.span(), number, label);
                 }
                 ast::AttrValue::Type(ty) if word(self, ty).is_some_and(|text| !is_type(text)) => {
@@ -440,7 +436,7 @@ impl Cx<'_> {
                     sparse.push(self.sparse(b, &literal.dims.items, &literal.parts, None))
                 }
                 other => {
-                    self.wrong_kind(other.span(), "an element of the kind of the first");
+                    self.wrong_kind(other.span(), "an element of the same kind as the first");
                     return None;
                 }
             }

@@ -47,7 +47,7 @@ impl Fields {
                 let message = format!("expected an integer, found `{}`", cx.text(*span));
                 cx.report(
                     Diagnostic::new(&code::WRONG_KIND, *span, message)
-                        .label("a number has no quotes")
+                        .label("a number is not quoted")
                         .help(format!("write `{number}`"))
                         .fix("remove the quotes", vec![Edit { span: *span, text: number.to_string() }], true),
                 );
@@ -67,7 +67,7 @@ impl Fields {
             let d = Diagnostic::new(
                 &code::NUMBER_OUT_OF_RANGE,
                 value.span(),
-                format!("`{wide}` does not fit 32 bits"),
+                format!("`{wide}` does not fit in 32 bits"),
             );
             cx.report(d.label("this field has 32 bits"));
             None
@@ -157,7 +157,7 @@ fn split_pair(cx: &mut Cx<'_>, key: Span, value: Span) {
     let right = format!("{}: {}", cx.text(key), cx.text(value));
     let message = format!("expected a `\"key\": \"value\"` pair, found `{pair}`");
     let d = Diagnostic::new(&code::WRONG_KIND, key.to(value), message)
-        .label("a pair has `:` between key and value")
+        .label("expected `:` between key and value")
         .help(format!("write `{}`", crate::lex::shown(&right)));
     cx.report(d.fix("write `:`", vec![Edit { span: between, text: ": ".into() }], false));
 }
@@ -185,9 +185,9 @@ fn shared(cx: &mut Cx<'_>, span: Span) -> Option<Name> {
         let d = Diagnostic::new(
             &code::UNKNOWN_SHARED_STRING,
             span,
-            format!("the file has no string `${number}`"),
+            format!("undefined shared string `${number}`"),
         );
-        cx.report(d.label("not in the table of `#@ strings`"));
+        cx.report(d.label("not defined in `#@ strings`"));
     }
     name
 }

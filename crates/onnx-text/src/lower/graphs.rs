@@ -43,10 +43,10 @@ impl Cx<'_> {
 
     pub(super) fn no_data(&mut self, value: &ast::ValueInfo, what: &str) {
         if let Some(data) = &value.data {
-            let message = format!("an {what} has no elements");
+            let message = format!("an {what} cannot have elements");
             self.report(
                 Diagnostic::new(&code::WRONG_KIND, data.span(), message)
-                    .label("only inputs and initializers do"),
+                    .label("only inputs and initializers can have elements"),
             );
         }
     }
@@ -88,9 +88,9 @@ impl Cx<'_> {
             let d = Diagnostic::new(
                 &code::ODD_SPELLING,
                 place,
-                "an operator with a `.` in front of it is one of ai.onnx",
+                "an operator with a leading `.` is one of ai.onnx",
             );
-            self.report(d.help("leave the `.` out, or write the domain"));
+            self.report(d.help("remove the `.`, or write the domain"));
         }
         let domain = match node.domain {
             Some(domain) => Some(self.dotted(b.names, domain)),

@@ -28,7 +28,7 @@ impl Cx<'_> {
             let first = if key == "training_info" { None } else { seen.get(key).copied() };
             if let Some(first) = first {
                 let d = Diagnostic::new(&code::REPEATED_KEY, field.key, format!("`{key}` is given twice"));
-                self.report(d.label("given again here").related(first, "given first here"));
+                self.report(d.label("the second one").related(first, "the first one"));
             } else {
                 seen.insert(key, field.key);
             }

@@ -45,7 +45,7 @@ impl Cx<'_> {
     /// The number that `true` or `false` stands for among elements of `bool`; reports the word.
     fn truth(&mut self, text: &str, elem: ElemType, span: Span) -> Option<&'static str> {
         let number = truth(text).filter(|_| elem == ElemType::BOOL)?;
-        self.word_for_number(span, number, "elements of `bool` are 0 and 1");
+        self.word_for_number(span, number, "elements of `bool` must be 0 or 1");
         Some(number)
     }
 
@@ -161,7 +161,7 @@ impl Cx<'_> {
 
     fn out_of_range(&mut self, span: Span, name: &str) {
         let text = shown(self.text(span));
-        let message = format!("`{text}` is not a number of `{name}`");
+        let message = format!("`{text}` is not a number of type `{name}`");
         let d = Diagnostic::new(&code::ELEMENT_OUT_OF_RANGE, span, message);
         self.report(d.label(format!("expected a number that fits `{name}`")));
     }
@@ -175,9 +175,9 @@ impl Cx<'_> {
         let mut d = Diagnostic::new(
             &code::BIT_PATTERNS_LIKE_VALUES,
             data.span(),
-            format!("integers of `{name}` are bit patterns: `{first}` stands for {value}"),
+            format!("integers in a `{name}` tensor are bit patterns: `{first}` is {value}"),
         )
-        .label("all of these are small integers, which look like values")
+        .label("all of these are small integers and look like values")
         .help(format!("write `{first}.0` for the number {first}, or `{first:0digits$}` for the bit pattern"));
         if bits.len() <= MOST_MENDED {
             let list: Vec<String> = bits.iter().map(|bits| format!("{bits}.0")).collect();

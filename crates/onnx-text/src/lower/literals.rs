@@ -71,9 +71,9 @@ pub(crate) fn check_escapes(spelling: &str, place: Span) -> Option<Diagnostic> {
             let mut d = Diagnostic::new(
                 &code::ESCAPE_IS_LITERAL,
                 Span::new(start, start + 2),
-                format!("`\\{c}` is the letter `{c}` here"),
+                format!("`\\{c}` stands for the letter `{c}`"),
             )
-            .label("in ONNX text a backslash only protects the next character");
+            .label("in ONNX text, a backslash only quotes the next character");
             if c != 'u' {
                 d = d.help("write a byte string, `b\"…\"`, in which escapes have their usual meaning").fix(
                     "make it a byte string",

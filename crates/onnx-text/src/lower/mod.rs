@@ -190,7 +190,7 @@ impl<'s> Cx<'s> {
         let text = self.text(key);
         let near = did_you_mean(text, known.iter().copied());
         let label = match known {
-            [] => "nothing here can be annotated".to_owned(),
+            [] => "this cannot be annotated".to_owned(),
             known => format!("expected {}", crate::lex::one_of(known)),
         };
         let mut d = Diagnostic::new(&code::UNKNOWN_KEY, key, format!("unknown key `{text}`"))

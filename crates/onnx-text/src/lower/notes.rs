@@ -274,7 +274,7 @@ impl Cx<'_> {
                     let d = Diagnostic::new(
                         &code::UNKNOWN_KEY,
                         value.span(),
-                        format!("the type has no part `{path}`"),
+                        format!("the type has no component `{path}`"),
                     );
                     self.report(
                         d.label("expected `\"\"`, the number of an axis, or a path such as `elem.0`"),
@@ -561,7 +561,7 @@ impl Cx<'_> {
                     &code::UNKNOWN_KEY,
                     span,
                     format!(
-                        "{} of `nan` name no element that is one",
+                        "{} of `nan` do not name a NaN element",
                         plural(count, "entry").replace("entrys", "entries")
                     ),
                 );

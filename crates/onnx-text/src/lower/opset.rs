@@ -127,7 +127,7 @@ impl Cx<'_> {
             }
             if let Some(&(_, first)) = seen.iter().find(|(k, _)| *k == key) {
                 let d = Diagnostic::new(&code::REPEATED_KEY, field.key, format!("`{key}` is given twice"));
-                self.report(d.label("given again here").related(first, "given first here"));
+                self.report(d.label("the second one").related(first, "the first one"));
             }
             seen.push((key, field.key));
             with(self, key, &field.value);
@@ -176,7 +176,7 @@ impl Cx<'_> {
         Some(self.function(&mut set.model, &function))
     }
 
-    /// Tells of fields that are about something that the operator does not have.
+    /// Reports fields that are about something that the operator does not have.
     fn needless(&mut self, tree: &ast::Operator, header: &List<Field>) {
         for field in &header.items {
             let key = self.text(field.key);
@@ -185,8 +185,8 @@ impl Cx<'_> {
                 key if is_of_signature(key) && tree.signature.is_none() => "a signature",
                 _ => continue,
             };
-            let message = format!("`{key}` belongs to {missing}, which the operator does not have");
-            self.report(Diagnostic::new(&code::UNKNOWN_KEY, field.key, message).label("says nothing here"));
+            let message = format!("`{key}` requires {missing}, which the operator does not have");
+            self.report(Diagnostic::new(&code::UNKNOWN_KEY, field.key, message).label("has no effect"));
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) fn is_of_signature(key: &str) -> bool {
     matches!(key, TRAITS | INPUT_COUNTS | OUTPUT_COUNTS)
 }
 
-/// The signature that the tree of an operator says, if the operator has this name and the tree says nothing else. `None`
+/// The signature that the tree of an operator says, if the operator has this name and the tree has no effect else. `None`
 /// also if anything is wrong with it.
 pub(crate) fn lower_signature(
     source: &str,
@@ -114,9 +114,9 @@ impl Cx<'_> {
                     return None; // which has been told
                 }
                 if let Some(mark) = tree.optional {
-                    let message = "an attribute with a default need not be given anyway";
+                    let message = "an attribute with a default is already optional";
                     self.report(
-                        Diagnostic::new(&code::STRAY_PUNCTUATION, mark, message).label("says nothing"),
+                        Diagnostic::new(&code::STRAY_PUNCTUATION, mark, message).label("has no effect"),
                     );
                 }
                 return Some(FormalAttr { attr, presence: Presence::Default });
@@ -144,8 +144,8 @@ impl Cx<'_> {
             }
         };
         if let (Some(each), FormalKind::Single | FormalKind::Optional) = (tree.each, kind) {
-            let d = Diagnostic::new(&code::WRONG_KIND, each, "one value has one type");
-            self.report(d.label("`each` stands before a type with `...`"));
+            let d = Diagnostic::new(&code::WRONG_KIND, each, "a single value has only one type");
+            self.report(d.label("write `each` only before a type with `...`"));
         }
         let name = tree.name.map(|name| self.name(names, name));
         let ty = self.formal_type(names, types, &tree.ty)?;
@@ -179,8 +179,8 @@ impl Cx<'_> {
             return None;
         }
         if let Some(dims) = shape_in(ty) {
-            let d = Diagnostic::new(&code::WRONG_KIND, dims, "types of signatures have no shape");
-            self.report(d.label("any shape is meant").fix(
+            let d = Diagnostic::new(&code::WRONG_KIND, dims, "types in signatures have no shape");
+            self.report(d.label("every shape is accepted").fix(
                 "remove the shape",
                 vec![onnx_ir::diag::Edit { span: dims, text: String::new() }],
                 true,

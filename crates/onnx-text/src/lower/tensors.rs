@@ -113,15 +113,15 @@ impl Cx<'_> {
         let what = if per_element == 2 { "number" } else { "element" };
         let shape = shown(self.text(ty));
         let message = format!(
-            "`{shape}` has {} and {} given",
+            "`{shape}` has {}, but {} given",
             plural(usize::try_from(wanted.saturating_mul(per_element)).unwrap_or(usize::MAX), what),
             if found == 1 { "1 is".to_owned() } else { format!("{found} are") }
         );
         // The reference takes one number for each element, too.
         let is_odd = per_element == 2 && u64::try_from(found) == Ok(wanted);
         let code = if is_odd { &code::ODD_SPELLING } else { &code::ELEMENT_COUNT };
-        let d = Diagnostic::new(code, place, message).label(format!("{} here", plural(found, what)));
-        self.report(d.related(ty, "the shape asks for them"));
+        let d = Diagnostic::new(code, place, message).label(format!("found {}", plural(found, what)));
+        self.report(d.related(ty, "the shape"));
     }
 
     /// Reads a list of elements into the payload. Returns how many literals there were.
@@ -201,8 +201,8 @@ impl Cx<'_> {
             open,
             format!("the reference parser misreads elements of `{name}`"),
         )
-        .label("several elements share a byte; the reference stores one to an entry")
-        .help("write them in double braces, which the reference refuses")
+        .label("elements are packed into bytes, but the reference stores one per entry")
+        .help("write them in double braces, which the reference rejects")
         .fix("double the braces", fixed, true);
         self.report(d);
     }
@@ -290,7 +290,7 @@ impl Cx<'_> {
             Why::Separator if text == "," => {
                 // The number of elements says whether one is missing.
                 let d = Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
-                    .label("a number is missing here");
+                    .label("expected a number");
                 let rest = self.source[place.end as usize..].trim_start();
                 match rest.starts_with('}') {
                     true => {

@@ -104,7 +104,7 @@ impl Cx<'_> {
         let open = Span::new(args.start, args.start + 1);
         let close = Span::new(args.end.saturating_sub(1), args.end);
         let d = Diagnostic::new(&code::FOREIGN_SPELLING, open, "expected `[`, found `(`")
-            .label("the shape of a tensor stands in `[…]`")
+            .label("the shape of a tensor is written in `[…]`")
             .help("write it between `[` and `]`");
         let edits = vec![Edit { span: open, text: "[".into() }, Edit { span: close, text: "]".into() }];
         self.report(match self.text(close) {
@@ -118,7 +118,7 @@ impl Cx<'_> {
         let message = format!("unknown type `{}`", crate::lex::shown(self.text(span)));
         self.report(
             Diagnostic::new(&code::UNKNOWN_TYPE, span, message)
-                .label("the type of a tensor is its element type and its shape")
+                .label("a tensor type is written as element type and shape")
                 .help(format!("write `{inner}[]`, or `{inner}` for a scalar")),
         );
         TypeKind::Tensor(TensorType { elem: ElemType::from_name(inner), shape: None })
@@ -154,8 +154,10 @@ impl Cx<'_> {
         count: std::ops::RangeInclusive<usize>,
     ) -> &'a [ast::TypeArg] {
         if let Some(extra) = args.items.get(*count.end()) {
-            let text = format!("`{}` takes {} at most", self.text(head), plural(*count.end(), "argument"));
-            self.report(Diagnostic::new(&code::WRONG_KIND, arg_span(extra), text).label("one too many"));
+            let text = format!("`{}` accepts at most {}", self.text(head), plural(*count.end(), "argument"));
+            self.report(
+                Diagnostic::new(&code::WRONG_KIND, arg_span(extra), text).label("one argument too many"),
+            );
         }
         &args.items[..args.items.len().min(*count.end())]
     }
@@ -198,7 +200,7 @@ impl Cx<'_> {
             let fix = vec![Edit { span, text: inner.trim().into() }];
             self.report(
                 Diagnostic::new(&code::UNKNOWN_TYPE, span, message)
-                    .label("the type of a tensor is its element type and its shape")
+                    .label("a tensor type is written as element type and shape")
                     .help(format!("write `{}`", inner.trim()))
                     .fix(format!("write `{}`", inner.trim()), fix, true),
             );

@@ -84,7 +84,7 @@ impl Cx<'_> {
 
     fn no_docs(&mut self, notes: &ast::Notes) {
         if let Some(&line) = notes.docs().first() {
-            let d = Diagnostic::new(&code::UNKNOWN_KEY, line, "only tensors have documentation");
+            let d = Diagnostic::new(&code::UNKNOWN_KEY, line, "only tensors can have documentation");
             self.report(d.label("write `#` for a plain comment"));
         }
     }
@@ -146,7 +146,7 @@ impl Cx<'_> {
             onnx_ir::ElemType::from_name(text.split('[').next().unwrap_or("")).map(|_| "tensor")
         });
         let mut d =
-            Diagnostic::new(&code::UNKNOWN_TYPE, span, format!("unknown kind of value `{}`", shown(text)))
+            Diagnostic::new(&code::UNKNOWN_TYPE, span, format!("unknown value kind `{}`", shown(text)))
                 .label("expected `tensor`, `sparse_tensor`, `seq`, `map` or `optional`")
                 .maybe_help(near.map(|n| format!("did you mean `{n}`?")));
         if let Some(near) = near {
@@ -164,7 +164,7 @@ impl Cx<'_> {
             let key = self.text(part.key);
             if let Some(&(_, first)) = seen.iter().find(|(k, _)| *k == key) {
                 let d = Diagnostic::new(&code::REPEATED_KEY, part.key, format!("`{key}` is given twice"));
-                self.report(d.label("given again here").related(first, "given first here"));
+                self.report(d.label("the second one").related(first, "the first one"));
                 continue;
             }
             seen.push((key, part.key));
@@ -210,7 +210,7 @@ impl Cx<'_> {
             let data = self.element(names, value);
             if !optional.set(data) {
                 let d = Diagnostic::new(&code::WRONG_KIND, value.span, "a second value of the same kind");
-                self.report(d.label("an optional has one of each kind at most"));
+                self.report(d.label("an optional can have only one of each kind"));
             }
         }
         optional

@@ -152,13 +152,13 @@ pub(super) enum Problem {
     WrongBracket,
     /// `= >`
     SplitArrow,
-    /// `=>` is left out.
+    /// `=>` is omitted.
     MissingArrow,
     /// Something else stands where `=>` belongs.
     WrongArrow,
-    /// `=` is left out.
+    /// `=` is omitted.
     MissingEquals,
-    /// `:` is left out.
+    /// `:` is omitted.
     MissingColon,
     /// `=` where `:` belongs.
     EqualsForColon,
@@ -310,9 +310,8 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             let is_operand = failure.expected.has(W::Name) && is(opened, &[Kind::LParen]);
             let is_constant = is(tokens.get(at), &[Kind::Int, Kind::Float, Kind::Numbers, Kind::Ints]);
             match is_operand && is_constant && !failure.expected.has(W::Type) {
-                true => unexpected().help(
-                    "operands are names: declare a constant as an initializer, as in `<float c = {1}>`",
-                ),
+                true => unexpected()
+                    .help("operands are names: declare constants as initializers, as in `<float c = {1}>`"),
                 false => unexpected(),
             }
         }
@@ -322,7 +321,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .fix("insert the comma", insert(behind, ","), failure.is_certain)
         }
         Problem::StrayComma => Diagnostic::new(&code::STRAY_PUNCTUATION, place, "unexpected `,`")
-            .label("nothing stands between this comma and its neighbour")
+            .label("there is no item between this comma and the next")
             .fix("remove the comma", remove(place), failure.is_certain),
         Problem::NotClosed => Diagnostic::new(&code::UNCLOSED_BRACKET, behind, format!("missing {expected}"))
             .label(format!("expected {expected}")),
@@ -343,7 +342,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 .fix("insert the arrow", insert(behind, " =>"), true)
         }
         Problem::TooDeep => Diagnostic::new(&code::NESTING_TOO_DEEP, place, "values nest too deep")
-            .label(format!("more than {MAX_NESTING} values hold this one")),
+            .label(format!("more than {MAX_NESTING} levels of values")),
         Problem::MissingColon => {
             Diagnostic::new(&code::MISSING_PUNCTUATION, behind, format!("missing `:` before {found}"))
                 .label("expected `:`")
@@ -411,9 +410,9 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             let d = Diagnostic::new(
                 &code::FOREIGN_SPELLING,
                 covered,
-                "elements of a tensor do not stand in lists of lists",
+                "elements of a tensor cannot be nested lists",
             )
-            .label("one list has all elements, row by row");
+            .label("write all elements in one list, row by row");
             return match flat {
                 Some(flat) => d.help(format!("write `{}`", shown(&flat))).fix(
                     "write one list",
@@ -432,7 +431,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 format!("expected the name of a value, found the call `{call}`"),
             )
             .label("a call cannot be an operand")
-            .help(format!("give its result a name in a line before, as in `t = {call}`"));
+            .help(format!("assign its result to a name first, as in `t = {call}`"));
         }
         Problem::KeywordArgument => {
             let attribute = shown(&source[place.to(last).range()]);
@@ -441,7 +440,7 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
                 place.to(last),
                 format!("expected the name of a value, found the attribute `{attribute}`"),
             )
-            .label("attributes stand in `<…>`, before the operands or behind them")
+            .label("attributes are written in `<…>`, before or after the operands")
             .help(format!("write `<{attribute}>` before the `(`"));
         }
         Problem::NotACall => {
@@ -459,9 +458,9 @@ pub(super) fn diagnose(failure: Failure, tokens: &[Token], source: &str) -> Diag
             return Diagnostic::new(
                 &code::MISSING_PUNCTUATION,
                 place,
-                format!("`{}` has no results", shown(name)),
+                format!("call of `{}` without results", shown(name)),
             )
-            .label("expected the names of the results and `=`")
+            .label("expected result names and `=`")
             .help(format!("write `result = {}(…)`", shown(name)));
         }
         Problem::MissingEquals => {

@@ -210,7 +210,7 @@ pub(super) fn list<'t, O>(open: Kind, item: impl P<'t, O>) -> impl P<'t, List<O>
     })
 }
 
-/// A list in which items may be left out; `gap` makes one. A final empty item is dropped: `(x,)` has one item.
+/// A list in which items may be omitted; `gap` makes one. A final empty item is dropped: `(x,)` has one item.
 pub(super) fn gappy<'t, O, C: Items<O>>(
     open: Kind,
     item: impl P<'t, O>,

@@ -194,10 +194,7 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 
 #[test]
 fn annotations_of_another_version_are_not_guessed_at() {
-    assert_eq!(
-        findings("#@ onnxtxt 2\ng (x) => (y) { y = Abs(x) }"),
-        ["1:1: annotations of an unknown version"]
-    );
+    assert_eq!(findings("#@ onnxtxt 2\ng (x) => (y) { y = Abs(x) }"), ["1:1: unknown annotation version"]);
 }
 
 #[test]

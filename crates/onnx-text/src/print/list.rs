@@ -109,7 +109,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Names that may be left out: a final gap needs a comma behind it, because a final comma is dropped.
+    /// Names that may be omitted: a final gap needs a comma behind it, because a final comma is dropped.
     pub(super) fn operands(&mut self, names: &[Name], span: Span) {
         let count = names.len();
         let mut i = 0;

@@ -1,7 +1,7 @@
 //! Single constructs as text: what [`print_model`] does for a model, for a part of one.
 //!
 //! A text begins with the line `#@ onnxtxt 1` if it needs annotations, and reads back as the same construct. What
-//! [`Profile::Reference`](crate::Profile::Reference) cannot say is left out; [`raise`] lists such losses of a model.
+//! [`Profile::Reference`](crate::Profile::Reference) cannot say is omitted; [`raise`] lists such losses of a model.
 
 use super::defaults::Defaults;
 use super::{Raiser, raise};

@@ -94,7 +94,7 @@ pub fn raise(model: &Model, options: &RaiseOptions) -> Raised {
     raise_with(model, options, &Comments::default())
 }
 
-/// Raises a model, with the comments of the text that it was read from. Comments of what the model no longer has are left out.
+/// Raises a model, with the comments of the text that it was read from. Comments of what the model no longer has are omitted.
 pub fn raise_with(model: &Model, options: &RaiseOptions, comments: &Comments) -> Raised {
     let defaults = Defaults::of(model, options);
     let mut raiser = Raiser::new(model, options, defaults);

@@ -12,7 +12,9 @@ impl Raiser<'_> {
         if !self.defaults.is_annotated {
             match self.options.profile {
                 Profile::Onnx | Profile::Extended => self.notes_missed = true,
-                Profile::Reference => self.lose(format!("`{key}` has no place in the reference's grammar")),
+                Profile::Reference => {
+                    self.lose(format!("the grammar of the reference cannot express `{key}`"))
+                }
             }
             return;
         }

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 /// How a finding is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// Whether to colour it with the escape sequences of ANSI terminals.
+    /// Whether to color it with the escape sequences of ANSI terminals.
     pub color: bool,
     /// Columns of the terminal.
     pub width: usize,

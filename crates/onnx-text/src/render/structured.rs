@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// The finding as one JSON object without a line break.
 ///
 /// `start` and `end` are bytes of the file, or of the printed text where `printed` is true; `place` has only `byte`
-/// for a finding about a place in a binary file. What a finding does not have (a rule, a place, help) is left out.
+/// for a finding about a place in a binary file. What a finding does not have (a rule, a place, help) is omitted.
 pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let code = diagnostic.code;
     let labels: Vec<Value> = std::iter::once(&diagnostic.primary)

@@ -111,15 +111,7 @@ pub fn extract_nodes(model: &mut Model, registry: &Registry, nodes: &[NodeId]) -
 
 /// A node with all nodes nested in it.
 fn inside(body: &Body, node: NodeId) -> Vec<NodeId> {
-    let mut all = vec![node];
-    let mut seen: HashSet<GraphId> = HashSet::new();
-    let mut at = 0;
-    while let Some(&node) = all.get(at) {
-        at += 1;
-        let inner = body.subgraphs(node).filter(|graph| seen.insert(*graph));
-        all.extend(inner.flat_map(|graph| body.graphs[graph].nodes.iter().copied()));
-    }
-    all
+    body.walk_nodes(&[node]).nodes().collect()
 }
 
 fn distinct(values: &[ValueId]) -> Vec<ValueId> {

@@ -1,6 +1,6 @@
 //! Snapshots: `NAME.WHAT.snap` beside the test, or `NAME.PART.WHAT.snap`.
 //!
-//! A snapshot may begin with a head between lines `---`, as insta writes it; only what follows is compared.
+//! A snapshot may begin with a header between lines `---`, as insta writes it; only what follows is compared.
 
 use crate::Error;
 use crate::files::{Guard, Reads, write};
@@ -17,14 +17,14 @@ pub(super) struct Store {
     base: PathBuf,
     /// Whether differences are accepted.
     blesses: bool,
-    /// What is to be written.
+    /// The snapshots to write.
     changes: Mutex<Vec<(PathBuf, String)>>,
 }
 
 impl Store {
     pub(super) fn new(mut base: PathBuf, part: Option<&str>, blesses: bool) -> Store {
         if let Some(part) = part {
-            // A part of a file is no path.
+            // A part of a file is not a path.
             let part: String =
                 part.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
             base.as_mut_os_string().push(format!(".{part}"));
@@ -32,7 +32,7 @@ impl Store {
         Store { base, blesses, changes: Mutex::default() }
     }
 
-    /// Compares an output with its snapshot, or notes it if it is to be written.
+    /// Compares an output with its snapshot, or records it to be written.
     pub(super) fn compare(&self, what: &str, content: &str) -> Result<(), String> {
         let mut path = self.base.clone();
         path.as_mut_os_string().push(format!(".{what}.snap"));
@@ -54,7 +54,7 @@ impl Store {
             return Ok(());
         }
         let Some(body) = body else {
-            return Err(format!("there is no snapshot {}: `--bless` writes it", path.display()));
+            return Err(format!("missing snapshot {}: `--bless` writes it", path.display()));
         };
         let (old, new) = (format!("{}\n", body.trim_end()), format!("{}\n", content.trim_end()));
         let diff = TextDiff::from_lines(&old, &new);
@@ -81,7 +81,7 @@ impl Store {
     }
 }
 
-/// The head and the content of a snapshot.
+/// The header and the content of a snapshot.
 fn split(text: &str) -> (&str, &str) {
     let end = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n"));
     end.map_or(("", text), |end| text.split_at("---\n".len() + end + "\n---\n".len()))

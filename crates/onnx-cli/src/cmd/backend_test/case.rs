@@ -1,4 +1,4 @@
-//! One case: a model, inputs, and what has to come out.
+//! One backend test case: a model, inputs, and expected outputs.
 
 use crate::close::{Tolerance, difference};
 use crate::feed::files;
@@ -14,21 +14,21 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// A folder of a test.
+/// The folder of a case.
 pub(super) struct Case {
     pub(super) folder: PathBuf,
     pub(super) model: PathBuf,
     pub(super) sets: Vec<PathBuf>,
 }
 
-/// How a case went.
+/// The outcome of a case.
 pub(super) enum Verdict {
     Passed,
     Failed(String),
 }
 
 impl Case {
-    /// Runs the case, which has to end in time.
+    /// Runs the case with a time limit.
     pub(super) fn run(&self, tolerance: &Tolerance, limit: Duration) -> Verdict {
         let end = Arc::new(AtomicBool::new(false));
         let (done, is_done) = mpsc::channel::<()>();
@@ -58,7 +58,7 @@ impl Case {
             bail!("{}", told(error));
         }
         let registry = registry_of(&loaded.model);
-        // The expected results are those of operators that round one by one.
+        // Expected results are computed with rounding after every operator.
         let options = CompileOptions { exact: true, ..CompileOptions::default() };
         let executable = compile(&loaded.model, registry, &options).map_err(|found| {
             let all: Vec<String> = found.iter().map(told).collect();
@@ -81,7 +81,7 @@ impl Case {
     }
 }
 
-/// A finding on one line.
+/// A finding as one line.
 fn told(finding: &Diagnostic) -> String {
     format!("{}: {}", finding.code.id, finding.message)
 }

@@ -1,4 +1,4 @@
-//! How long each kernel of a run takes, how much of what the processor can do that is, and all kernels as a trace.
+//! Times of the kernels of a run, compared with the peak of the processor, and a trace of all kernels.
 
 use super::shown;
 use crate::feed::tensor_type;
@@ -12,18 +12,18 @@ use std::time::{Duration, Instant};
 /// The kernels of the main graph, timed in several runs.
 pub(super) struct Kernels {
     profile: Profile,
-    /// What they are held against, if they are to be shown and not only a trace of them.
+    /// The peaks to compare with; `None` if only a trace is wanted.
     machine: Option<Machine>,
 }
 
-/// How long kernels are timed, and in how many runs at most.
+/// Time limit for timing kernels, and the maximum number of runs.
 const ENOUGH: Duration = Duration::from_secs(1);
 const MOST_RUNS: usize = 1000;
-/// So many kernels are lines of the table.
+/// Maximum number of lines of the table.
 const MOST_LINES: usize = 40;
 
 impl Kernels {
-    /// Those of runs with these inputs.
+    /// The kernels of runs with these inputs.
     pub(super) fn of(
         executable: &Executable<'_>,
         inputs: &[Option<Value>],
@@ -45,7 +45,7 @@ impl Kernels {
         machine.limit(&kernel.work, self.profile.constants())
     }
 
-    /// Operators with the number of their kernels and their time together, the longest first.
+    /// Operators with the number of their kernels and their total time, longest first.
     fn by_operator(&self) -> Vec<(&str, usize, Duration)> {
         let mut all: HashMap<&str, (usize, Duration)> = HashMap::new();
         for kernel in &self.profile.kernels {
@@ -58,14 +58,14 @@ impl Kernels {
         all
     }
 
-    /// The kernels, the longest first.
+    /// The kernels, longest first.
     fn longest(&self) -> Vec<&KernelProfile> {
         let mut all: Vec<&KernelProfile> = self.profile.kernels.iter().collect();
         all.sort_by_key(|kernel| std::cmp::Reverse(kernel.median()));
         all
     }
 
-    /// The machine, the kernels, and the operators, if they are to be shown.
+    /// The table of the machine, the kernels and the operators, if it is wanted.
     pub(super) fn text(&self) -> String {
         match &self.machine {
             Some(machine) => {
@@ -115,7 +115,7 @@ impl Kernels {
         aligned(&lines)
     }
 
-    /// What the figures of kernels are called among those of the model.
+    /// Adds the figures of kernels to those of the model.
     pub(super) fn add_to(&self, object: &mut serde_json::Value) {
         if let Some(machine) = &self.machine {
             object["kernels"] =
@@ -192,7 +192,7 @@ fn results(kernel: &KernelProfile) -> Vec<String> {
     kernel.results.iter().map(|(elem, dims)| tensor_type(*elem, dims)).collect()
 }
 
-/// The end of a text that is longer.
+/// The end of a text that is longer than `most`.
 fn cut(text: &str, most: usize) -> String {
     let length = text.chars().count();
     match length > most {
@@ -201,7 +201,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Cells below one another; the numbers, from the third cell of a wide line and the second of a narrow one on, end below one another.
+/// Aligns the cells of a table; numbers, from the third cell of a wide line and the second of a narrow one on, are right-aligned.
 fn aligned<const N: usize>(lines: &[[String; N]]) -> String {
     let names = if N > 4 { 2 } else { 1 };
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);

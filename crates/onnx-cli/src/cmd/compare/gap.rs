@@ -1,12 +1,12 @@
-//! How far apart two numbers are.
+//! The difference of two numbers.
 
 use crate::close::Tolerance;
 use onnx_exec::{Tensor, Value};
 use onnx_ir::ElemType;
 use onnx_text::number_text;
 
-/// How two tensors of numbers differ in the first element that is too far off. `None` for other values, and where types or shapes
-/// differ.
+/// Describes the first element that differs too much between two tensors of numbers. `None` for other values, and if types or
+/// shapes differ.
 pub(in crate::cmd) fn gap(result: &Value, other: &Value, tolerance: &Tolerance) -> Option<String> {
     let (a, b) = (result.tensor().ok()?, other.tensor().ok()?);
     if (a.elem(), a.dims()) != (b.elem(), b.dims()) {
@@ -53,7 +53,7 @@ fn units(elem: ElemType, x: f64, y: f64) -> Option<u64> {
     if !(x.is_finite() && y.is_finite()) {
         return None;
     }
-    // The exponent as it is stored: a logarithm may be rounded up.
+    // Uses the stored exponent: a logarithm may be rounded up.
     let exponent = if y == 0.0 { least } else { ((y.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least) };
     let unit = 2f64.powi(exponent) / 2f64.powi(digits);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]

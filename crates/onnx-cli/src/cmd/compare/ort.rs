@@ -1,4 +1,4 @@
-//! The same model in ONNX Runtime, by way of Python.
+//! Runs a model in ONNX Runtime, by way of Python.
 
 use crate::feed::npy;
 use crate::results::{self, Results};
@@ -6,12 +6,12 @@ use anyhow::{Context as _, ensure};
 use onnx_ir::Model;
 use std::process::{Command, Stdio};
 
-/// Takes the model, the inputs and where the results go.
+/// Its arguments are the model, the inputs and the output file.
 const SCRIPT: &str = include_str!("ort.py");
 
-/// All results of the main graph that are arrays, and what computed them.
+/// All results of the main graph that are arrays, and the name of the runtime.
 pub(in crate::cmd) fn run(model: &Model, inputs: &Results) -> anyhow::Result<(Results, String)> {
-    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let place = |name: &str| folder.path().join(name);
     let encoded =
         onnx_proto::write(model).context("the model is too large for ONNX Runtime with its weights in it")?;
@@ -27,7 +27,7 @@ pub(in crate::cmd) fn run(model: &Model, inputs: &Results) -> anyhow::Result<(Re
     let said = String::from_utf8_lossy(&done.stderr);
     let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     ensure!(done.status.success(), "ONNX Runtime cannot run the model: {last}");
-    let bytes = std::fs::read(place("results.npz")).context("ONNX Runtime gave no results")?;
+    let bytes = std::fs::read(place("results.npz")).context("ONNX Runtime returned no results")?;
     let arrays = npy::read_all(&bytes, |_| None).context("the results of ONNX Runtime cannot be read")?;
     let version = String::from_utf8_lossy(&done.stdout).trim().to_owned();
     let results = arrays.into_iter().map(|(name, tensor)| (name, tensor.into())).collect();

@@ -1,4 +1,4 @@
-//! `infer --json`: what is known of each value.
+//! `infer --json`: the inferred facts of each value.
 
 use onnx_ir::diag::Entity;
 use onnx_ir::{BodyId, Model, ValueDef, ValueId};
@@ -7,7 +7,7 @@ use onnx_ops::infer::{Facts, Source as From};
 use onnx_text::render::Source;
 use serde_json::{Value, json};
 
-/// One object for each value, in the order in which a body has them: main graph, trainings, functions.
+/// One object per value, in the order of the body: main graph, trainings, functions.
 pub(super) fn json(model: &Model, facts: &mut Facts, source: &Source<'_>) -> String {
     let mut bodies: Vec<(BodyId, Value)> = model.main.into_iter().map(|body| (body, Value::Null)).collect();
     bodies.extend(model.functions.values().map(|f| {

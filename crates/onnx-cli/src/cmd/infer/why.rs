@@ -19,14 +19,14 @@ use onnx_text::render::Source;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// A value that someone asks for.
+/// The value to explain.
 pub(super) struct Asked {
     pub(super) body: BodyId,
     pub(super) value: ValueId,
 }
 
-/// The value of a name: of the main graph and what is nested in it, then of functions; else the first result of the node that a
-/// selection means.
+/// The value of a name: of the main graph and its nested graphs, then of functions; otherwise the first result of the node that
+/// a selection matches.
 pub(super) fn find(model: &Model, text: &str) -> anyhow::Result<Asked> {
     let bodies = || model.main.into_iter().chain(model.functions.values().map(|f| f.body));
     for body in bodies() {
@@ -44,8 +44,8 @@ pub(super) fn find(model: &Model, text: &str) -> anyhow::Result<Asked> {
     }
     let names = bodies().flat_map(|body| model.bodies[body].values.values()).map(|v| &model.names[v.name]);
     match did_you_mean(text, names) {
-        Some(like) => bail!("there is no value `{text}`: did you mean `{like}`?"),
-        None => bail!("there is no value `{text}`"),
+        Some(like) => bail!("unknown value `{text}`: did you mean `{like}`?"),
+        None => bail!("unknown value `{text}`"),
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) fn text(why: &Why, source: &Source<'_>) -> String {
     }
     if why.left_out > 0 {
         let values = crate::session::count(why.left_out, "more value");
-        _ = writeln!(out, "\n… and what {values} are computed from: `--most N` shows more");
+        _ = writeln!(out, "\n… and the derivations of {values}: `--most N` shows more");
     }
     out
 }
@@ -71,14 +71,14 @@ fn step(step: &Step, source: &Source<'_>, out: &mut String) {
     let what = match &step.how {
         How::Input => "an input".to_owned(),
         How::Parameter { function } => {
-            format!("an input of the function {function}, as far as all calls agree")
+            format!("an input of the function {function}, the common type of all calls")
         }
         How::NestedInput { op } => format!("an input of a graph that `{op}` runs"),
         How::Stored => "a stored tensor".to_owned(),
         How::Undefined => "nothing defines it".to_owned(),
         How::Operator { op, since, .. } => format!("computed by {op}, version {since}"),
         How::Function { name } => format!("the result of a call of the function {name}"),
-        How::UnknownOperator { op } => format!("computed by {op}, of which nothing is known"),
+        How::UnknownOperator { op } => format!("computed by the unknown operator {op}"),
     };
     _ = writeln!(out, "  {place}{what}");
     if let How::Operator { elem, looked, .. } = &step.how {
@@ -91,7 +91,7 @@ fn step(step: &Step, source: &Source<'_>, out: &mut String) {
     }
     for Declared { place, ty, agrees, only_where } in &step.declared {
         let verdict = match only_where {
-            Some(equation) => &format!("which agrees only where {equation}"),
+            Some(equation) => &format!("which agrees only if {equation}"),
             None if *agrees => "which agrees",
             None => "which does not agree",
         };
@@ -145,9 +145,9 @@ fn symbol(symbol: &Symbol, source: &Source<'_>) -> String {
     let Symbol { name, of, place, is_declared } = symbol;
     let place = place.map_or(String::new(), |place| format!(", {}", at(place, source)));
     if *is_declared {
-        format!("`{name}` is an extent of the input `{of}`{place}")
+        format!("`{name}` is a dimension of the input `{of}`{place}")
     } else {
-        format!("`{name}` comes with `{of}`{place}: it depends on data")
+        format!("`{name}` is introduced by `{of}`{place}: it depends on data")
     }
 }
 
@@ -162,7 +162,7 @@ fn at(place: Entity, source: &Source<'_>) -> String {
     }
 }
 
-/// The derivation for programs.
+/// The derivation as JSON.
 pub(super) fn json(why: &Why, source: &Source<'_>) -> String {
     let value = |value: &Used| json!({ "name": value.name, "type": value.ty, "elements": value.elements });
     let place = |place: Option<Entity>| {

@@ -1,4 +1,4 @@
-//! `info --format json`: the same as one JSON object.
+//! `info --format json`: the summary as one JSON object.
 
 use super::{Problems, stored};
 use crate::document::Document;

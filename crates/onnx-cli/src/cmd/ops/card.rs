@@ -1,4 +1,4 @@
-//! One operator on a screen: what it is for, its signature, what each version changed, an example.
+//! The description of one operator: purpose, signature, changes of each version, an example.
 //!
 //! ```text
 //! ai.onnx.Relu, version 14 of 1, 6, 13, 14
@@ -17,7 +17,7 @@ use onnx_ops::schema::{
 };
 use std::fmt::Write as _;
 
-/// The operator at the version that was asked for; without one, at the newest, with its history.
+/// The operator at the requested version; without one, at the newest, with its history.
 pub(crate) fn card(registry: &Registry, operator: &Operator<'_>, color: bool) -> String {
     let Operator { domain, name, asked } = *operator;
     let paint = |style: &str, text: &str| {
@@ -71,7 +71,7 @@ fn remarks(schema: &Schema) -> Vec<String> {
     remarks
 }
 
-/// A row of a section: what is aligned, and the rest.
+/// A row of a section: the aligned cell, and the rest.
 type Row = (String, String);
 
 fn signature(schema: &Schema, out: &mut String) {
@@ -95,10 +95,10 @@ fn section(title: &str, rows: Vec<Row>, out: &mut String) {
     }
 }
 
-/// Columns of a card.
+/// Width of a description.
 const WIDTH: usize = 100;
 
-/// A list with commas, in lines of at most `width` characters where that can be.
+/// A comma-separated list in lines of at most `width` characters, if possible.
 fn wrapped(list: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for item in list.split_inclusive(", ") {
@@ -146,7 +146,7 @@ fn variable(variable: &TypeVariable) -> Row {
     (variable.name.to_string(), variable.types.text())
 }
 
-/// The newest version first, with what it changed.
+/// The history of an operator, newest version first.
 fn history(versions: &[&Schema], out: &mut String) {
     for pair in versions.windows(2).rev() {
         let changes = differences(pair[0], pair[1]);

@@ -1,4 +1,4 @@
-//! `onnxtxt ops --export`: operators that the program knows, as operator-set documents.
+//! `onnxtxt ops --export`: writes the built-in operators as operator-set documents.
 
 use super::{Args, domain_text};
 use crate::input::Form;
@@ -38,10 +38,10 @@ pub(super) fn export(
         let Some(form) =
             args.to.or_else(|| Form::of_name(&path)).or((target == Target::Stdout).then_some(Form::Text))
         else {
-            bail!("the name of {} does not say which form to write: use --to", target.name())
+            bail!("output format of {} unknown: add `--to FORMAT`", target.name())
         };
         let is_shown = target == Target::Stdout && form == Form::Binary && output::is_terminal();
-        ensure!(!is_shown, "binary data is not written to a terminal: use a file");
+        ensure!(!is_shown, "refusing to write binary data to a terminal: name a file");
         let version = args.version.map(u32::try_from).transpose()?;
         let file = SetFile { set: document(registry, domain, version), diagnostics: Vec::new() };
         let content = match file.write(form, &RaiseOptions::default())? {

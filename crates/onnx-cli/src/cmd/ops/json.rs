@@ -1,4 +1,4 @@
-//! `ops --json`: signatures for programs, with every type spelled out.
+//! `ops --json`: signatures as JSON, with every type spelled out.
 
 use super::spec::Operator;
 use super::{Listed, domain_text};
@@ -8,7 +8,7 @@ use onnx_ops::schema::{
 };
 use serde_json::{Value, json};
 
-/// The document that is written.
+/// The text of the document.
 pub(super) fn document(value: &Value) -> String {
     format!("{value:#}\n")
 }
@@ -32,7 +32,7 @@ pub(super) fn operators(registry: &Registry, operators: &[Listed<'_>]) -> Value 
     operators.iter().map(one).collect()
 }
 
-/// One operator, with the signature that was asked for or all of them.
+/// One operator, with the requested signature or all of them.
 pub(in crate::cmd) fn operator(registry: &Registry, operator: &Operator<'_>) -> Value {
     let Operator { domain, name, asked } = *operator;
     let versions = registry.versions(domain, name).iter();
@@ -119,7 +119,7 @@ fn number(x: f32) -> Value {
     x.to_string().parse().map_or_else(|_| json!(x.to_string()), |x: f64| json!(x))
 }
 
-/// The types as signatures spell them.
+/// The types, as spelled in signatures.
 fn types(set: &TypeSet) -> Vec<String> {
     let mut out = Vec::new();
     let mut add = |elems: ElemSet, before: &str, after: &str| {

@@ -1,4 +1,4 @@
-//! Operators as the command line names them: `Conv`, `Conv@11`, `ai.onnx.ml.Scaler`.
+//! Operators on the command line: `Conv`, `Conv@11`, `ai.onnx.ml.Scaler`.
 
 use super::domain_text;
 use anyhow::{Context as _, bail};
@@ -6,7 +6,7 @@ use onnx_ir::diag::did_you_mean;
 use onnx_ir::normalize_domain;
 use onnx_ops::schema::{Lookup, Registry, SchemaId};
 
-/// What the user wrote.
+/// A parsed operator name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Spec<'a> {
     /// `None`: any, ai.onnx first.
@@ -21,7 +21,7 @@ pub(crate) struct Spec<'a> {
 pub(crate) struct Operator<'r> {
     pub(super) domain: &'r str,
     pub(super) name: &'r str,
-    /// The version that was asked for.
+    /// The requested version.
     pub(super) asked: Option<SchemaId>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Spec<'a> {
             None => (text, None),
             Some((path, version)) => {
                 let number = version.parse().ok();
-                let number = number.with_context(|| format!("`{version}` is no version of a domain"))?;
+                let number = number.with_context(|| format!("invalid version `{version}` of a domain"))?;
                 (path, Some(number))
             }
         };
@@ -41,17 +41,17 @@ impl<'a> Spec<'a> {
         })
     }
 
-    /// The operator, or what is known instead.
+    /// Finds the operator, or fails with a suggestion.
     pub(crate) fn find<'r>(&self, registry: &'r Registry) -> anyhow::Result<Operator<'r>> {
         let found = self.lookup(registry);
         let Some((domain, name)) = found else {
             let near = did_you_mean(self.name, self.domains(registry).flat_map(|d| registry.operators(d)));
-            let help = near.map_or("; `onnxtxt ops` has them all".to_owned(), |near| {
+            let help = near.map_or("; `onnxtxt ops` lists all operators".to_owned(), |near| {
                 format!("; did you mean `{near}`?")
             });
             match self.domain.filter(|domain| registry.newest_version(domain).is_none()) {
-                Some(domain) => bail!("nothing is known of a domain `{domain}`"),
-                None => bail!("there is no operator `{}`{help}", self.name),
+                Some(domain) => bail!("unknown domain `{domain}`"),
+                None => bail!("unknown operator `{}`{help}", self.name),
             }
         };
         if let Some(version) = self.version {
@@ -62,14 +62,14 @@ impl<'a> Spec<'a> {
             Some((_, Lookup::Found(id))) => Some(id),
             Some((version, Lookup::TooNew { since })) => {
                 let domain = domain_text(domain);
-                bail!("`{name}` is in {domain} from version {since} on, and not in version {version}")
+                bail!("`{name}` exists since version {since} of {domain}, not in version {version}")
             }
             Some((_, Lookup::UnknownOperator | Lookup::UnknownDomain)) => None,
         };
         Ok(Operator { domain, name, asked })
     }
 
-    /// Whether there is such an operator, in whatever version.
+    /// Whether there is such an operator, in any version.
     pub(crate) fn is_operator(&self, registry: &Registry) -> bool {
         self.lookup(registry).is_some()
     }
@@ -87,7 +87,7 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// Fails for a version of a domain that is not known: none is lower than 1, or newer than the newest.
+/// Fails for an unknown version of a domain: less than 1, or newer than the newest.
 pub(super) fn is_released(registry: &Registry, domain: &str, version: i64) -> anyhow::Result<()> {
     let newest = registry.newest_version(domain).map(i64::from);
     match newest.filter(|newest| !(1..=*newest).contains(&version)) {
@@ -118,9 +118,9 @@ mod tests {
         let find = |text| Spec::parse(text).unwrap().find(registry).map_err(|error| error.to_string());
         let operator = find("Scaler@1").unwrap();
         assert_eq!((operator.domain, operator.name), ("ai.onnx.ml", "Scaler"));
-        assert_eq!(find("Convv"), Err("there is no operator `Convv`; did you mean `Conv`?".to_owned()));
-        assert_eq!(find("nowhere.Conv"), Err("nothing is known of a domain `nowhere`".to_owned()));
-        let too_new = "`Gelu` is in ai.onnx from version 20 on, and not in version 19";
+        assert_eq!(find("Convv"), Err("unknown operator `Convv`; did you mean `Conv`?".to_owned()));
+        assert_eq!(find("nowhere.Conv"), Err("unknown domain `nowhere`".to_owned()));
+        let too_new = "`Gelu` exists since version 20 of ai.onnx, not in version 19";
         assert_eq!(find("Gelu@19"), Err(too_new.to_owned()));
         for (text, version) in [("Conv@99", "99"), ("Conv@0", "0"), ("Conv@-1", "-1")] {
             let unknown = format!("ai.onnx has no version {version}: its versions are 1 to 28");

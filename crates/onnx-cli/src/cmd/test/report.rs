@@ -1,4 +1,4 @@
-//! How tests went: as text, as annotations of a GitHub workflow, as objects, and as JUnit's XML.
+//! Reports of test runs: text, annotations of a GitHub workflow, JSON, and JUnit XML.
 
 use crate::session::Session;
 use onnx_text::visible;
@@ -6,16 +6,16 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// How a test went.
+/// The outcome of a test.
 pub(super) struct Outcome {
     pub(super) name: String,
     pub(super) file: String,
-    /// Why it failed.
+    /// The reason of the failure.
     pub(super) failure: Option<String>,
     pub(super) time: Duration,
 }
 
-/// What is written to stdout; the last line counts.
+/// The report on stdout; its last line is the summary.
 pub(super) fn text(outcomes: &[Outcome], session: &Session) -> String {
     let mut out = String::new();
     for Outcome { name, file, failure, time } in outcomes {
@@ -45,7 +45,7 @@ pub(super) fn text(outcomes: &[Outcome], session: &Session) -> String {
     out
 }
 
-/// A word for a shell.
+/// A word, quoted for a shell.
 fn quoted(word: &str) -> String {
     let word = visible(word);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:@".contains(c);
@@ -60,7 +60,7 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// A report in the format of JUnit, which CI systems show.
+/// A report in JUnit format, which CI systems display.
 pub(super) fn junit(outcomes: &[Outcome]) -> String {
     let failed = outcomes.iter().filter(|outcome| outcome.failure.is_some()).count();
     let seconds: f64 = outcomes.iter().map(|outcome| outcome.time.as_secs_f64()).sum();
@@ -86,7 +86,7 @@ pub(super) fn junit(outcomes: &[Outcome]) -> String {
     out + "  </testsuite>\n</testsuites>\n"
 }
 
-/// Text in XML, which has no control characters.
+/// Text escaped for XML, which does not allow control characters.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

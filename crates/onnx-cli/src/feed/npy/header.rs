@@ -9,19 +9,19 @@
 use super::Header;
 use anyhow::{Context as _, bail, ensure};
 
-/// What the text of a header says.
+/// Parses the text of a header.
 pub(super) fn parse(text: &str) -> anyhow::Result<Header> {
     let mut literal = Literal { rest: text.trim_matches(is_blank) };
     let (mut descr, mut is_fortran, mut dims) = (None, None, None);
     literal.expect('{')?;
     while !literal.accept('}') {
-        let key = literal.string().context("the header is not a dictionary of Python")?;
+        let key = literal.string().context("the header is not a Python dictionary")?;
         literal.expect(':')?;
         let is_twice = match key {
             "descr" => descr.replace(literal.descr()?).is_some(),
             "fortran_order" => is_fortran.replace(literal.boolean()?).is_some(),
             "shape" => dims.replace(literal.tuple()?).is_some(),
-            other => bail!("the header has an entry `{other}`, which is unknown"),
+            other => bail!("the header has the unknown entry `{other}`"),
         };
         ensure!(!is_twice, "the header has `{key}` twice");
         if !literal.accept(',') {
@@ -29,24 +29,27 @@ pub(super) fn parse(text: &str) -> anyhow::Result<Header> {
             break;
         }
     }
-    ensure!(literal.rest.is_empty(), "the header has something behind its dictionary");
+    ensure!(literal.rest.is_empty(), "unexpected text after the dictionary of the header");
     let descr = descr.context("the header has no `descr`")?;
     let mut chars = descr.chars();
     let (order, kind) = (chars.next(), chars.next());
     let (Some(order @ ('<' | '>' | '|' | '=')), Some(kind)) = (order, kind) else {
-        bail!("`{descr}` is not a type of elements");
+        bail!("unknown element type `{descr}`");
     };
-    ensure!(kind != 'O', "the array holds Python objects, which are not read: save strings as dtype=str");
+    ensure!(
+        kind != 'O',
+        "the array holds Python objects, which are not supported: save strings as dtype=str"
+    );
     Ok(Header {
         is_big: order == '>',
         kind,
-        size: number(chars.as_str()).with_context(|| format!("`{descr}` is not a type of elements"))?,
+        size: number(chars.as_str()).with_context(|| format!("unknown element type `{descr}`"))?,
         is_fortran: is_fortran.context("the header has no `fortran_order`")?,
         dims: dims.context("the header has no `shape`")?,
     })
 }
 
-/// What is left of a header.
+/// The rest of a header.
 struct Literal<'t> {
     rest: &'t str,
 }
@@ -55,7 +58,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\n' | '\r' | '\t')
 }
 
-/// Digits alone: `parse` would accept a sign.
+/// Digits only: `parse` would accept a sign.
 fn number(text: &str) -> Option<usize> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -69,11 +72,11 @@ impl<'t> Literal<'t> {
     }
 
     fn expect(&mut self, c: char) -> anyhow::Result<()> {
-        ensure!(self.accept(c), "the header is not a dictionary of Python: `{c}` is missing");
+        ensure!(self.accept(c), "the header is not a Python dictionary: expected `{c}`");
         Ok(())
     }
 
-    /// A string without escapes, which the names of types and entries never have.
+    /// A string without escapes, which names of types and entries never have.
     fn string(&mut self) -> Option<&'t str> {
         let quote = ['\'', '"'].into_iter().find(|quote| self.accept(*quote))?;
         let (text, rest) = self.rest.split_once(quote)?;
@@ -82,7 +85,10 @@ impl<'t> Literal<'t> {
     }
 
     fn descr(&mut self) -> anyhow::Result<&'t str> {
-        ensure!(!self.rest.trim_start_matches(is_blank).starts_with('['), "arrays of records are not read");
+        ensure!(
+            !self.rest.trim_start_matches(is_blank).starts_with('['),
+            "arrays of records are not supported"
+        );
         self.string().context("`descr` is not a string")
     }
 
@@ -96,10 +102,10 @@ impl<'t> Literal<'t> {
                 return Ok(value);
             }
         }
-        bail!("`fortran_order` is neither True nor False")
+        bail!("`fortran_order` must be True or False")
     }
 
-    /// Extents; a single one has a comma behind it. Python 2 wrote `2L`.
+    /// The dimensions; a single one is followed by a comma. Python 2 wrote `2L`.
     fn tuple(&mut self) -> anyhow::Result<Vec<usize>> {
         let wrong = "`shape` is not a tuple of integers";
         ensure!(self.accept('('), wrong);

@@ -3,8 +3,8 @@
 super::codes! { ATTRIBUTES, Spec:
     /// An attribute has no name, or no type.
     ///
-    /// Without the type a reader has to guess which value is meant, and a reference to a parameter of a
-    /// function has no type at all. From IR version 2 on it is stated. Source: IR.md, Attributes.
+    /// Without the type, a reader has to guess the kind of the value, and a reference to a parameter of a
+    /// function has no type at all. The type is required from IR version 2 on. Source: IR.md, Attributes.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
@@ -16,9 +16,9 @@ super::codes! { ATTRIBUTES, Spec:
     /// ```
     Error ATTR_NAME_TYPE = "E0401", "attr-name-type", "A01";
 
-    /// An attribute has a value of another type than it states, or two values.
+    /// The value of an attribute does not have the attribute's type, or there are two values.
     ///
-    /// The stated type selects the one field that holds the value; readers that look elsewhere see another
+    /// The `type` field selects the one field that holds the value; readers that use another field see another
     /// value. Clear the other field. Source: IR.md, Attributes.
     ///
     /// ```text
@@ -62,7 +62,7 @@ super::codes! { ATTRIBUTES, Spec:
 
     /// An attribute is both a reference and a value.
     ///
-    /// The call of the function gives the value, so a second one contradicts it. Remove one of them. Source:
+    /// The call of the function provides the value, so a second one contradicts it. Remove one of them. Source:
     /// IR.md, Attributes.
     ///
     /// ```text
@@ -77,7 +77,7 @@ super::codes! { ATTRIBUTES, Spec:
 
     /// An attribute refers to a parameter that its function does not declare, or with another type.
     ///
-    /// No call can give it a value. Declare the parameter in `<…>` after the name of the function, or correct
+    /// No call can pass a value for it. Declare the parameter in `<…>` after the name of the function, or correct
     /// the reference. Source: IR.md, Functions.
     ///
     /// ```text
@@ -92,7 +92,7 @@ super::codes! { ATTRIBUTES, Spec:
 
     /// A string attribute is not UTF-8.
     ///
-    /// String attributes are declared to be UTF-8 text. Custom operators are known to keep binary data in
+    /// String attributes must be UTF-8 text. Some custom operators store binary data in
     /// them, which some tools cannot print or convert; a tensor of uint8 holds it safely. Source: IR.md,
     /// Attributes.
     ///
@@ -108,7 +108,7 @@ super::codes! { ATTRIBUTES, Spec:
 
     /// A node has an attribute twice.
     ///
-    /// Which of the two counts is up to the reader. Remove one. Source: IR.md, Attributes.
+    /// Readers disagree on which of the two counts. Remove one. Source: IR.md, Attributes.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = LeakyRelu <alpha = 0.1, alpha = 0.2> (x) }
@@ -118,10 +118,10 @@ super::codes! { ATTRIBUTES, Spec:
     /// ```
     Error ATTRIBUTE_REPEATED = "E0408", "attribute-repeated", "S09";
 
-    /// An attribute of a type with a zero has no value.
+    /// An attribute of a number or string type has no value.
     ///
-    /// A float, integer or string without a value is read as 0 or the empty string, since the format leaves zeros
-    /// out. Write the value. Source: onnx.proto, AttributeProto.
+    /// A float, integer or string without a value is read as 0 or the empty string, because the format omits zero
+    /// values. Write the value. Source: onnx.proto, AttributeProto.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21, "l": 1]>

@@ -1,9 +1,9 @@
 //! Codes of tensors whose data is in another file (E06..).
 
 super::codes! { EXTERNAL, Spec:
-    /// An external tensor does not say in which file it is.
+    /// An external tensor has no `location`.
     ///
-    /// Give it a `location`, relative to the model's folder. Source: ExternalData.md.
+    /// Add the path of its file, relative to the model's folder. Source: ExternalData.md.
     ///
     /// ```text
     /// g (float[2] x) => (float[2] y) <float[2] w = ["offset": "0"]> { y = Add(x, w) }
@@ -13,10 +13,10 @@ super::codes! { EXTERNAL, Spec:
     /// ```
     Error LOCATION_MISSING = "E0601", "location-missing", "X01";
 
-    /// External data lies outside of the model's folder.
+    /// External data is outside of the model's folder.
     ///
-    /// A model that names `/etc/passwd` or `../x` could make a program read any file of its user. `location`
-    /// is a relative path without `..`. Move the file beside the model. Source: ExternalDataSecurity.md.
+    /// A model that refers to `/etc/passwd` or `../x` could make a program read any file of its user. `location`
+    /// must be a relative path without `..`. Move the file beside the model. Source: ExternalDataSecurity.md.
     ///
     /// ```text
     /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "../w.bin"]> { y = Add(x, w) }
@@ -26,20 +26,20 @@ super::codes! { EXTERNAL, Spec:
     /// ```
     Error LOCATION_OUTSIDE = "E0602", "location-outside", "X02";
 
-    /// The file of external data does not exist, or is no regular file.
+    /// The file of external data does not exist or is not a regular file.
     ///
-    /// Put it beside the model under the name that `location` gives. Source: ExternalData.md.
+    /// Move it to the path in `location`, relative to the model. Source: ExternalData.md.
     Error LOCATION_NOT_A_FILE = "E0603", "location-not-a-file", "X03";
 
     /// The path of external data goes through a link.
     ///
-    /// A symbolic or hard link can lead out of the model's folder without showing it. Copy the file instead.
+    /// A symbolic or hard link can point outside of the model's folder. Copy the file instead.
     /// Source: ExternalDataSecurity.md.
     Error LOCATION_LINK = "E0604", "location-link", "X04";
 
     /// An external tensor has values inside the model as well.
     ///
-    /// Which of the two counts is up to the reader. Remove the inner ones, or make the tensor internal.
+    /// Readers disagree on which of the two counts. Remove the inline values, or store the tensor in the model.
     /// Source: IR.md, External Tensor Data.
     ///
     /// ```text
@@ -50,9 +50,9 @@ super::codes! { EXTERNAL, Spec:
     /// ```
     Error EXTERNAL_WITH_INLINE = "E0605", "external-with-inline", "X05";
 
-    /// `offset` or `length` of external data is no number of bytes.
+    /// `offset` or `length` of external data is not a number of bytes.
     ///
-    /// Both are decimal, not negative, and fit 64 bits. Source: ExternalData.md.
+    /// Both must be non-negative decimal numbers that fit in 64 bits. Source: ExternalData.md.
     ///
     /// ```text
     /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "offset": "-4"]> { y = Add(x, w) }
@@ -62,21 +62,21 @@ super::codes! { EXTERNAL, Spec:
     /// ```
     Error OFFSET_LENGTH_SYNTAX = "E0606", "offset-length-syntax", "X06";
 
-    /// External data ends beyond the end of its file.
+    /// External data ends after the end of its file.
     ///
-    /// `offset` plus `length` lies within the file. The file is cut short, or belongs to another model.
+    /// `offset` plus `length` must be within the file. The file is truncated, or belongs to another model.
     /// Source: ExternalDataSecurity.md.
     Error RANGE_BEYOND_FILE = "E0607", "range-beyond-file", "X07";
 
     /// External data has another size than the tensor.
     ///
-    /// `length`, or the rest of the file where it is not given, is the number of bytes that shape and element
-    /// type ask for. Source: ExternalData.md.
+    /// `length`, or the rest of the file if it is missing, must be the number of bytes that shape and element
+    /// type need. Source: ExternalData.md.
     Error LENGTH_VS_SHAPE = "E0608", "length-vs-shape", "X08";
 
-    /// External data does not begin at a page.
+    /// External data is not aligned to a page.
     ///
-    /// At multiples of 4096 a file can be mapped into memory tensor by tensor (65536 on Windows). Source:
+    /// Tensors at multiples of 4096 (65536 on Windows) can be mapped into memory separately. Source:
     /// ExternalData.md.
     ///
     /// ```text
@@ -95,7 +95,7 @@ super::codes! { EXTERNAL, Spec:
 
     /// An entry of `external_data` is unknown, repeated, or on a tensor that is not external.
     ///
-    /// Keys are `location`, `offset`, `length` and `checksum`, each once. Other entries are overlooked by
+    /// Keys are `location`, `offset`, `length` and `checksum`, each once. Other entries are ignored by
     /// readers. Source: ExternalData.md.
     ///
     /// ```text
@@ -121,8 +121,8 @@ super::codes! { EXTERNAL, Spec:
 
     /// The path of external data is not portable.
     ///
-    /// Backslashes and drive letters mean something on one system only, and a leading `#` makes the reference
-    /// take the path for a place in memory and skip its checks. Use a plain path with `/`. Source:
+    /// Backslashes and drive letters have a meaning on one system only, and a leading `#` makes the reference
+    /// read the path as a memory address and skip its checks. Use a plain path with `/`. Source:
     /// onnx.proto, external_data.
     ///
     /// ```text
@@ -133,10 +133,10 @@ super::codes! { EXTERNAL, Spec:
     /// ```
     Warning LOCATION_PORTABILITY = "W0613", "location-portability", "X13";
 
-    /// An entry of external data is given twice, with two values.
+    /// An entry of external data occurs twice, with different values.
     ///
-    /// Some readers take the first one and some the last one, so that a model could show one file and use another.
-    /// Keep the one that is right. Source: ExternalData.md.
+    /// Some readers use the first one and some the last one, so a model could show one file and use another.
+    /// Keep the correct one. Source: ExternalData.md.
     ///
     /// ```text
     /// g (float[2] x) => (float[2] y) <float[2] w = ["location": "w.bin", "location": "v.bin"]> { y = Add(x, w) }

@@ -3,7 +3,7 @@
 super::codes! { FUNCTIONS, Spec:
     /// A function has no name, or no domain.
     ///
-    /// Calls find it by both. A function of the default domain would pass for a standard operator. Source:
+    /// Calls refer to it by both. A function in the default domain would look like a standard operator. Source:
     /// onnx.proto, FunctionProto.
     ///
     /// ```text
@@ -18,7 +18,7 @@ super::codes! { FUNCTIONS, Spec:
 
     /// Two functions have the same domain, name and overload.
     ///
-    /// Which of them a call means is up to the reader. Remove one, or give it an `overload`. Source: IR.md,
+    /// Readers disagree on which of them a call means. Remove one, or give it an `overload`. Source: IR.md,
     /// Functions.
     ///
     /// ```text
@@ -35,7 +35,7 @@ super::codes! { FUNCTIONS, Spec:
 
     /// A function calls itself, directly or through others.
     ///
-    /// Functions are shorthand for their bodies, and such a body would have no end. Calls in nested graphs
+    /// Functions are expanded to their bodies, and such a body would be infinite. Calls in nested graphs
     /// count too. Use Loop or Scan. Each group of functions that call each other is reported once. Source:
     /// onnx.proto, ModelProto.functions.
     ///
@@ -51,13 +51,13 @@ super::codes! { FUNCTIONS, Spec:
 
     /// Functions call each other in too long a chain, or there are too many of them.
     ///
-    /// The limits are those of the reference, 100 calls and 10000 functions: a short model could otherwise
-    /// stand for a body of any size. Source: the reference checker.
+    /// The limits are those of the reference, 100 calls and 10000 functions: otherwise, a small model could
+    /// expand to any size. Source: the reference checker.
     Error FUNCTION_LIMITS = "E0804", "function-limits", "F04";
 
     /// An input, output or attribute of a function is listed twice.
     ///
-    /// Arguments could not be told apart. `attribute` and `attribute_proto` share one set of names. Source:
+    /// Arguments would be ambiguous. `attribute` and `attribute_proto` share one set of names. Source:
     /// IR.md, Functions.
     ///
     /// ```text
@@ -72,7 +72,7 @@ super::codes! { FUNCTIONS, Spec:
 
     /// The nodes of a function are out of order, or define a name twice.
     ///
-    /// Bodies of functions obey the rules of graphs: see E0202 and E0204. Source: IR.md, Functions.
+    /// Function bodies follow the rules of graphs: see E0202 and E0204. Source: IR.md, Functions.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
@@ -84,9 +84,9 @@ super::codes! { FUNCTIONS, Spec:
     /// ```
     Error FUNCTION_BODY = "E0806", "function-body", "F06";
 
-    /// An output of a function is defined nowhere in it.
+    /// An output of a function is not defined in it.
     ///
-    /// An output is an input of the function or the output of one of its nodes. Source: IR.md, Functions.
+    /// An output must be an input of the function or an output of one of its nodes. Source: IR.md, Functions.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
@@ -100,7 +100,7 @@ super::codes! { FUNCTIONS, Spec:
 
     /// A function does not import a domain that its nodes use, or imports one twice.
     ///
-    /// The imports of the model do not count in functions. The first node of each domain is reported. Source:
+    /// The imports of the model do not apply to functions. The first node of each domain is reported. Source:
     /// onnx.proto, FunctionProto.opset_import.
     ///
     /// ```text
@@ -113,9 +113,9 @@ super::codes! { FUNCTIONS, Spec:
     /// ```
     Error FUNCTION_IMPORTS = "E0808", "function-imports", "F08";
 
-    /// A call does not fit the function.
+    /// A call does not match the signature of the function.
     ///
-    /// A call has at most as many inputs and outputs as the function, and only attributes that the function
+    /// A call can have at most as many inputs and outputs as the function, and only attributes that the function
     /// declares. Source: IR.md, Nodes.
     ///
     /// ```text
@@ -143,10 +143,10 @@ super::codes! { FUNCTIONS, Spec:
     /// ```
     Error CALL_UNRESOLVED = "E0811", "call-unresolved", "F11";
 
-    /// An entry of a function's `value_info` names nothing that occurs in it, or the same value as another
+    /// An entry of a function's `value_info` describes a value that does not occur in it, or the same value as another
     /// entry.
     ///
-    /// It is left over from an edit. Remove it. Source: onnx.proto, FunctionProto.value_info.
+    /// It may be left over from an edit. Remove it. Source: onnx.proto, FunctionProto.value_info.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
@@ -158,9 +158,9 @@ super::codes! { FUNCTIONS, Spec:
     /// ```
     Error FUNCTION_VALUE_INFO = "E0813", "function-value-info", "F13";
 
-    /// The default of a function's attribute is not sound.
+    /// The default of a function's attribute is invalid.
     ///
-    /// It has a name, a type and a value of that type, and is no reference. Source: onnx.proto,
+    /// It must have a name, a type and a value of that type, and must not be a reference. Source: onnx.proto,
     /// FunctionProto.attribute_proto.
     ///
     /// ```text

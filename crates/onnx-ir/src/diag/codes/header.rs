@@ -1,17 +1,17 @@
 //! Codes of the header: operator sets, metadata, and what each IR version allows (E03..).
 
 super::codes! { HEADER, Spec:
-    /// The bytes are no complete model.
+    /// The bytes are not a complete model.
     ///
-    /// A binary model is one ModelProto in protobuf wire format of less than 2 GiB. The file is damaged, cut
-    /// short, or of another kind. Get it again; weights beyond 2 GiB go into external data. Source: the
+    /// A binary model is one ModelProto in protobuf wire format of less than 2 GiB. The file is corrupt,
+    /// truncated, or of another format. Download or export it again; store weights beyond 2 GiB as external data. Source: the
     /// protobuf encoding.
     Error(Syntax) MODEL_UNDECODABLE = "E0301", "model-undecodable", "M01";
 
-    /// `ir_version` is missing or not one that is known.
+    /// `ir_version` is missing or unknown.
     ///
-    /// It says by which rules the rest is read: at least 1, at most the newest that is known (14). State the
-    /// version that the model was written for; a version from the future needs a newer program. Source:
+    /// It determines the rules for the rest of the model: at least 1, at most the newest known version (14). Write the
+    /// version that the model was exported for; a newer version needs a newer program. Source:
     /// IR.md, Models.
     ///
     /// ```text
@@ -24,7 +24,7 @@ super::codes! { HEADER, Spec:
 
     /// The model has no graph.
     ///
-    /// Without a graph there is nothing to run. The file may be cut short, or hold functions only. Source:
+    /// Without a graph there is nothing to run. The file may be truncated, or contain only functions. Source:
     /// IR.md, Models.
     ///
     /// ```text
@@ -37,9 +37,9 @@ super::codes! { HEADER, Spec:
     /// ```
     Error GRAPH_MISSING = "E0303", "graph-missing", "M03";
 
-    /// The header does not say where the model comes from.
+    /// The header does not identify the producer of the model.
     ///
-    /// A model that is to be shared names its producer, the producer's version, and a reverse-DNS domain, so
+    /// A model that is to be shared should have its producer, the producer's version, and a reverse-DNS domain, so
     /// that a problem can be traced. Add `producer_name`, `producer_version` and `domain`. Source: IR.md,
     /// Models.
     ///
@@ -54,8 +54,8 @@ super::codes! { HEADER, Spec:
 
     /// A name or text is not UTF-8.
     ///
-    /// Fields of protobuf's type `string` hold UTF-8. Some readers refuse the model, others replace the bytes
-    /// and then mistake two names for one. Write the string in UTF-8. Source: the protobuf language guide,
+    /// Protobuf fields of type `string` must be UTF-8. Some readers reject the model, others replace the bytes
+    /// and may then merge two names into one. Encode the string in UTF-8. Source: the protobuf language guide,
     /// `string`.
     ///
     /// ```text
@@ -68,15 +68,15 @@ super::codes! { HEADER, Spec:
     /// ```
     Error STRING_NOT_UTF8 = "E0305", "string-not-utf8", "M05";
 
-    /// The file holds a field that the format does not know.
+    /// The file contains a field that the format does not define.
     ///
-    /// It comes from a newer version of the format, or from damage; many tools drop it when they write the
-    /// model. We keep it. Source: Versioning.md, IR versioning.
+    /// It comes from a newer version of the format, or from corruption; many tools drop it when they write the
+    /// model. This program keeps it. Source: Versioning.md, IR versioning.
     Warning UNKNOWN_FIELD = "W0306", "unknown-field", "M06";
 
-    /// The model imports no operator set.
+    /// The model does not import an operator set.
     ///
-    /// What an operator means depends on the version of its set, so from IR version 3 on a model states at
+    /// The semantics of an operator depend on the version of its set, so from IR version 3 on a model must import at
     /// least one. Add `opset_import`. Source: IR.md, Operator Sets.
     ///
     /// ```text
@@ -89,7 +89,7 @@ super::codes! { HEADER, Spec:
 
     /// A model below IR version 3 imports operator sets.
     ///
-    /// The field came with IR version 3; before it, version 1 of the default set is implied. Raise
+    /// The field was added in IR version 3; before, version 1 of the default set is implied. Raise
     /// `ir_version`. Source: onnx.proto, Version.
     ///
     /// ```text
@@ -116,7 +116,7 @@ super::codes! { HEADER, Spec:
     /// An operator set is imported in a version that does not exist.
     ///
     /// Versions begin at 1, fit 32 bits, and those of the built-in domains end at the newest that is
-    /// published; an operator of a later one cannot be understood. Import a version that exists. Source:
+    /// published; operators of later versions are unknown. Import a version that exists. Source:
     /// IR.md, Models.
     ///
     /// ```text
@@ -129,8 +129,8 @@ super::codes! { HEADER, Spec:
 
     /// A node uses a domain that the model does not import.
     ///
-    /// The import says which version of the operator is meant. Add the domain to `opset_import`, or correct
-    /// it. The first node of each domain is reported. In a function the same mistake is E0808. Source: IR.md,
+    /// The import determines the version of the operator. Add the domain to `opset_import`, or correct
+    /// it. The first node of each domain is reported. In a function, the same error is E0808. Source: IR.md,
     /// Operator Sets.
     ///
     /// ```text
@@ -143,7 +143,7 @@ super::codes! { HEADER, Spec:
 
     /// The IR version is older than the imported operator set.
     ///
-    /// Each operator set was released with an IR version; readers that know the stated IR version only may
+    /// Each operator set was released with an IR version; readers that know only the IR version of the model may
     /// not know the operators. Raise `ir_version`. Source: Versioning.md, Released Versions.
     ///
     /// ```text
@@ -156,7 +156,7 @@ super::codes! { HEADER, Spec:
 
     /// A metadata key occurs twice in one list.
     ///
-    /// `metadata_props` is a map: which of two values counts is up to the reader. Remove one. Source: IR.md,
+    /// `metadata_props` is a map: readers disagree on which of two values counts. Remove one. Source: IR.md,
     /// Models.
     ///
     /// ```text
@@ -171,7 +171,7 @@ super::codes! { HEADER, Spec:
 
     /// A metadata key of the model has no prefix.
     ///
-    /// Keys other than the standard ones begin with a reverse-DNS name, so that two tools never write one
+    /// Keys other than the standard ones should begin with a reverse-DNS name, so that two tools never write the same
     /// key. Source: IR.md, Other Metadata.
     ///
     /// ```text
@@ -186,8 +186,8 @@ super::codes! { HEADER, Spec:
 
     /// Image metadata has a value that is not defined, or is missing.
     ///
-    /// `Image.BitmapPixelFormat`, `Image.ColorSpaceGamma` and `Image.NominalPixelRange` take listed values,
-    /// in any case, and are given when an input or output is denoted `IMAGE`. Source: MetadataProps.md.
+    /// `Image.BitmapPixelFormat`, `Image.ColorSpaceGamma` and `Image.NominalPixelRange` have listed values,
+    /// in any case, and are required if an input or output is denoted `IMAGE`. Source: MetadataProps.md.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21], metadata_props: ["Image.BitmapPixelFormat": "Purple"]>
@@ -201,7 +201,7 @@ super::codes! { HEADER, Spec:
 
     /// `model_version` is negative.
     ///
-    /// It counts up; a value above 4294967295 is read as MAJOR.MINOR.PATCH in 16, 16 and 32 bits. Source:
+    /// It counts up from 0; a value above 4294967295 is read as MAJOR.MINOR.PATCH in 16, 16 and 32 bits. Source:
     /// Versioning.md, Serializing SemVer.
     ///
     /// ```text
@@ -212,9 +212,9 @@ super::codes! { HEADER, Spec:
     /// ```
     Warning MODEL_VERSION = "W0324", "model-version", "D04";
 
-    /// An initializer is no graph input, in IR version 3 or below.
+    /// An initializer is not a graph input, in IR version 3 or below.
     ///
-    /// Up to IR version 3 an initializer is the default of an input of its name. Declare the input, or raise
+    /// Up to IR version 3, an initializer is the default of the input of the same name. Declare the input, or raise
     /// `ir_version` to 4. Source: IR.md, Nodes.
     ///
     /// ```text
@@ -228,7 +228,7 @@ super::codes! { HEADER, Spec:
 
     /// An input of a nested graph follows one that is an initializer, in IR version 3 or below.
     ///
-    /// The node passes values by position, so inputs that have an initializer come last. Reorder the inputs.
+    /// The node passes values by position, so inputs with an initializer must come last. Reorder the inputs.
     /// Source: IR.md, Nodes.
     ///
     /// ```text
@@ -245,9 +245,9 @@ super::codes! { HEADER, Spec:
 
     /// An element type is newer than the IR version.
     ///
-    /// A reader of the stated IR version does not know the type. Raise `ir_version`: bfloat16 came with 4,
-    /// the four float8 types with 9, int4 and uint4 with 10, float4e2m1 with 11, float8e8m0 with 12, int2 and
-    /// uint2 with 13, the float6 types with 14. The first use of each type is reported. Source: onnx.proto,
+    /// A reader of this IR version does not know the type. Raise `ir_version`: bfloat16 was added in 4,
+    /// the four float8 types in 9, int4 and uint4 in 10, float4e2m1 in 11, float8e8m0 in 12, int2 and
+    /// uint2 in 13, the float6 types in 14. The first use of each type is reported. Source: onnx.proto,
     /// Version.
     ///
     /// ```text
@@ -260,8 +260,8 @@ super::codes! { HEADER, Spec:
 
     /// A kind of type is newer than the IR version.
     ///
-    /// Sequences and maps came with IR version 6 (with ai.onnx.ml they are older), optionals and sparse
-    /// tensors with 8, opaque types outside ai.onnx.ml with 14. Raise `ir_version`. Source: IR.md, Standard
+    /// Sequences and maps were added in IR version 6 (earlier in ai.onnx.ml), optionals and sparse
+    /// tensors in 8, opaque types outside of ai.onnx.ml in 14. Raise `ir_version`. Source: IR.md, Standard
     /// data types.
     ///
     /// ```text
@@ -274,8 +274,8 @@ super::codes! { HEADER, Spec:
 
     /// Functions, or a part of them, are newer than the IR version.
     ///
-    /// Functions came with IR version 8, defaults of their attributes with 9, `overload` and their
-    /// `value_info` with 10. Older readers overlook them. Raise `ir_version`. Source: onnx.proto, Version.
+    /// Functions were added in IR version 8, defaults of their attributes in 9, `overload` and their
+    /// `value_info` in 10. Older readers ignore them. Raise `ir_version`. Source: onnx.proto, Version.
     ///
     /// ```text
     /// <ir_version: 7, opset_import: ["": 12, "l": 1]> g (float[N] x) => (float[N] y) { y = l.f(x) }
@@ -289,9 +289,9 @@ super::codes! { HEADER, Spec:
 
     /// A field is newer than the IR version.
     ///
-    /// Domains of nodes came with IR version 3, quantization annotations with 5, sparse initializers and
-    /// attributes with 6, `training_info` with 7, `metadata_props` outside the model with 10, device
-    /// configurations with 11. Raise `ir_version`. Source: onnx.proto, Version.
+    /// Domains of nodes were added in IR version 3, quantization annotations in 5, sparse initializers and
+    /// attributes in 6, `training_info` in 7, `metadata_props` outside of the model in 10, device
+    /// configurations in 11. Raise `ir_version`. Source: onnx.proto, Version.
     ///
     /// ```text
     /// #@ onnxtxt 1

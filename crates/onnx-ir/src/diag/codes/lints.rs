@@ -1,10 +1,10 @@
 //! Codes of lints: what is legal and still not what one would write (W12..), on the level `strict`.
 
 super::codes! { LINTS, Strict:
-    /// A node gives what it takes.
+    /// A node returns its input unchanged.
     ///
-    /// An Identity that names nothing, a Transpose that moves no axis, a Reshape to the shape that there is, an Add of 0, a
-    /// Dropout outside training: runtimes spend time or a pass on it, and readers wonder what it is for. Read its input
+    /// An Identity without a purpose, a Transpose that moves no axis, a Reshape to the same shape, an Add of 0, a
+    /// Dropout outside of training: it costs runtimes time or a pass, and readers wonder what it is for. Use its input
     /// instead. Not reported: an Identity that a graph returns, which only names the output.
     ///
     /// ```text
@@ -15,9 +15,9 @@ super::codes! { LINTS, Strict:
     /// ```
     Warning NO_OP = "W1201", "no-op";
 
-    /// A value is cast twice, and the first cast loses nothing.
+    /// A value is cast twice, and the first cast is exact.
     ///
-    /// Every value of the first type is one of the second, so casting to the last type at once gives the same. Source: the
+    /// Every value of the first type is a value of the second, so a direct cast to the last type has the same result. Source: the
     /// tables of Cast in Operators.md.
     ///
     /// ```text
@@ -28,9 +28,9 @@ super::codes! { LINTS, Strict:
     /// ```
     Warning CAST_CHAIN = "W1202", "cast-chain";
 
-    /// A constant is stored in double precision, and cast to less where it is read.
+    /// A constant is stored in double precision, but cast to lower precision wherever it is used.
     ///
-    /// It takes twice the space, and a cast at each run unless the runtime folds it. Python numbers become such constants
+    /// It needs twice the space, and a cast in each run unless the runtime folds it. Python numbers become such constants
     /// in some exporters. Store it in the type in which it is used.
     ///
     /// ```text
@@ -41,10 +41,10 @@ super::codes! { LINTS, Strict:
     /// ```
     Warning DOUBLE_CONSTANT = "W1203", "double-constant";
 
-    /// A Reshape has a target without a free extent, though the input has a symbolic one.
+    /// The target shape of a Reshape is fixed, but the input has a symbolic dimension.
     ///
-    /// The declared symbol promises that any extent will do, and only one does: usually the batch of the example that the
-    /// exporter was given. Write -1 for the extent that may vary, or 0 to keep it.
+    /// The declared symbol promises that any size works, but only one does: usually the batch size of the example that the
+    /// exporter was given. Write -1 for the dimension that may vary, or 0 to copy it from the input.
     ///
     /// ```text
     /// g (float[N,2,3] x) => (float[A,B] y) <int64[2] s = {1, 6}> { y = Reshape(x, s) }
@@ -54,16 +54,16 @@ super::codes! { LINTS, Strict:
     /// ```
     Warning RESHAPE_BATCH = "W1204", "reshape-batch";
 
-    /// A tensor of the size of a shape is in a file beside the model.
+    /// A small tensor, such as a shape, is stored as external data.
     ///
-    /// Shapes, axes and indices are read to infer shapes, often by tools that do not open external data. Source:
+    /// Shape inference needs shapes, axes and indices, often in tools that do not read external data. Source:
     /// `onnx.external_data_helper`, which leaves tensors below 1024 bytes in the model.
     Warning EXTERNAL_SHAPE = "W1205", "external-shape";
 
     /// A Dropout or BatchNormalization is in training mode, in a model without a training step.
     ///
-    /// It would drop values at random, or normalize by the batch that it is given. Most likely the model was exported while
-    /// it was trained. Source: Operators.md, Dropout and BatchNormalization, `training_mode`.
+    /// It would drop values at random, or normalize by the statistics of the batch. Most likely, the model was exported while
+    /// in training mode. Source: Operators.md, Dropout and BatchNormalization, `training_mode`.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) <float r = {0.5}, bool t = {1}> { y = Dropout(x, r, t) }
@@ -75,13 +75,13 @@ super::codes! { LINTS, Strict:
 
     /// Two initializers of a graph have the same elements.
     ///
-    /// Weights that layers share are stored once for each in some exports. Tensors below 1024 bytes are not reported.
+    /// Some exporters store shared weights once for each layer. Tensors below 1024 bytes are not reported.
     Warning INITIALIZERS_EQUAL = "W1207", "initializers-equal";
 
-    /// Integers are divided by 0, or the remainder is taken by a negative number.
+    /// Integers are divided by 0, or the divisor of a remainder is negative.
     ///
-    /// The quotient by 0 is not defined; runtimes stop or give anything. `Mod` gives results with the sign of the divisor,
-    /// as in Python, and with `fmod = 1` those of C. Source: Operators.md, Div and Mod.
+    /// Division by 0 is undefined; runtimes stop or return arbitrary results. Results of `Mod` have the sign of the divisor,
+    /// as in Python, and with `fmod = 1` that of the dividend, as in C. Source: Operators.md, Div and Mod.
     ///
     /// ```text
     /// g (int64[N] x) => (int64[N] y) <int64 d = {0}> { y = Div(x, d) }
@@ -93,8 +93,8 @@ super::codes! { LINTS, Strict:
 
     /// The condition of an If is constant, or a Loop runs at most once.
     ///
-    /// One branch is never taken, so the other could stand in the place of the node: often the rest of a check of ranks
-    /// that the exporter could have made.
+    /// One branch is never taken, so the other could replace the node: often a check of ranks
+    /// that the exporter could have evaluated.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) <bool c = {1}> { y = If(c)
@@ -108,8 +108,8 @@ super::codes! { LINTS, Strict:
 
     /// A Softmax, LogSoftmax or Hardmax before version 13 is over several axes together.
     ///
-    /// Until then the input was flattened to two axes at `axis`, so that results add up to 1 over all that is behind it.
-    /// Frameworks mean a single axis; a converter that only raises the version changes the results. Source: Changelog.md,
+    /// Until then, the input was flattened to two axes at `axis`, so that results add up to 1 over all axes from there on.
+    /// Frameworks use a single axis; a converter that only raises the version changes the results. Source: Changelog.md,
     /// Softmax-13.
     ///
     /// ```text
@@ -122,7 +122,7 @@ super::codes! { LINTS, Strict:
     /// ```
     Warning SOFTMAX_COERCION = "W1210", "softmax-coercion";
 
-    /// A Resize has a mode that later versions do not have.
+    /// A Resize has a mode that was removed in a later version.
     ///
     /// Source: Changelog.md, Resize-13.
     ///
@@ -150,9 +150,9 @@ super::codes! { LINTS, Strict:
     /// ```
     Warning CLIP_BOUNDS = "W1212", "clip-bounds";
 
-    /// A Pad takes elements away.
+    /// A Pad removes elements.
     ///
-    /// Negative pads are allowed and cut; few readers expect it, and some runtimes refuse it. Source: Operators.md, Pad.
+    /// Negative pads are legal and crop; few readers expect it, and some runtimes do not support it. Source: Operators.md, Pad.
     ///
     /// ```text
     /// g (float[4] x) => (float[3] y) <int64[2] p = {0, -1}> { y = Pad(x, p) }
@@ -162,14 +162,14 @@ super::codes! { LINTS, Strict:
     /// ```
     Warning PAD_NEGATIVE = "W1213", "pad-negative";
 
-    /// The weights in the model come close to the largest message of protobuf.
+    /// The weights in the model approach the size limit of protobuf.
     ///
-    /// Above 2 GiB no tool can read the file. Weights in files beside it do not count. Source: the limits of protobuf.
+    /// Above 2 GiB no tool can read the file. External weights do not count. Source: the limits of protobuf.
     Warning NEAR_SIZE_LIMIT = "W1214", "near-size-limit";
 
-    /// Two symbols differ in case only.
+    /// Two symbols of dimensions differ only in case.
     ///
-    /// `N` and `n` are two extents that have nothing to do with each other; most likely one was meant.
+    /// `N` and `n` are two unrelated dimensions; most likely they should be the same.
     ///
     /// ```text
     /// g (float[N] x, float[n] z) => (float[N] y) { t = Relu(z) y = Add(x, t) }
@@ -179,10 +179,10 @@ super::codes! { LINTS, Strict:
     /// ```
     Warning SYMBOL_CASE = "W1215", "symbol-case";
 
-    /// An extent is declared by a formula that is not the computed one.
+    /// A dimension is declared by a formula that differs from the inferred one.
     ///
-    /// Outputs and entries of `value_info` may say how an extent follows from others (`grammar/dimensions.md`), and the operators
-    /// say it too. The two are equal at most for some values of the symbols. A single symbol is only a name, and never reported.
+    /// Outputs and entries of `value_info` may declare a dimension as a formula of others (`grammar/dimensions.md`), and inference
+    /// computes it. The two agree at most for some values of the symbols. A single symbol is only a name, and never reported.
     ///
     /// ```text
     /// g (float[H] x) => (float["H*4"] y) { y = Concat <axis = 0> (x, x, x) }

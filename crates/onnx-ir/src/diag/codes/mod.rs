@@ -2,35 +2,35 @@
 //!
 //! Numbering: E01.. text, E02.. names and order, E03.. header, operator sets and IR versions, E04.. attributes,
 //! E05.. tensors, E06.. external data, E07.. types, E08.. functions, E09.. training and devices, E10.. nodes against the
-//! signatures of operators, inferred types and shapes, E11.. operator sets in files of their own, W12.. lints, E15.. what passes leave
-//! undone, E16.. running models; W.. the same parts as warnings.
+//! signatures of operators, inferred types and shapes, E11.. operator-set files, W12.. lints, E15.. passes,
+//! E16.. running models; W.. the same parts as warnings.
 //!
 //! A row reads `Error NAME = "E0203", "value-undefined", "G03";`: severity, constant, id, name, and the rule of the
 //! specification that it enforces. `Warning(Strict)` puts a row on another level than the rest of its file.
 //!
-//! In the examples a graph without a header stands for one with `<ir_version: 10, opset_import: ["": 21]>`; the first
-//! is wrong, the second right. What plain text cannot say is shown in the extended forms of `grammar/`.
+//! In the examples, a graph without a header stands for one with `<ir_version: 10, opset_import: ["": 21]>`; the first
+//! is wrong, the second right. What plain text cannot express is shown in the extended syntax of `grammar/`.
 
 use super::Severity;
 
 /// One row of the table.
 #[derive(Debug)]
 pub struct Code {
-    /// `E0101`; the letter says how bad, the hundreds say which part.
+    /// `E0101`; the letter is the severity, the hundreds are the part.
     pub id: &'static str,
     /// `unexpected-token`
     pub name: &'static str,
-    /// The rule of the specification that it enforces (`G03`), if it does.
+    /// The rule of the specification that it enforces (`G03`), if any.
     pub rule: Option<&'static str>,
-    /// How bad it is unless warnings are denied.
+    /// The severity, unless warnings are denied.
     pub severity: Severity,
     /// The lowest level of `check` that reports it.
     pub level: Level,
-    /// What it means, why it is wrong, and what to do, in Markdown.
+    /// The page in Markdown: the meaning, why it is wrong, and what to do.
     pub explain: &'static str,
 }
 
-/// How much `check` looks at. Levels are nested: each reports what those before it report, and more.
+/// The levels of `check`. Levels are nested: each reports what those before it report, and more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
 pub enum Level {
     /// Whether the input can be read at all.
@@ -40,7 +40,7 @@ pub enum Level {
     /// Operator signatures, types and shapes.
     #[default]
     Types,
-    /// What is legal and still not good style, or only recommended.
+    /// What is legal but not good style, or only recommended.
     Strict,
 }
 

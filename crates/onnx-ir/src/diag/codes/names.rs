@@ -3,7 +3,7 @@
 super::codes! { NAMES, Spec:
     /// A graph has no name.
     ///
-    /// Every graph, nested ones too, is named: tools address graphs, and report on them, by name. Name it.
+    /// Every graph, nested ones too, must have a name: tools refer to graphs by name. Add a name.
     /// Source: IR.md, Graphs.
     ///
     /// ```text
@@ -17,8 +17,8 @@ super::codes! { NAMES, Spec:
     /// A node reads a value that a later node produces.
     ///
     /// Nodes are listed in the order in which they can run: a producer before its readers. Runtimes that
-    /// trust the order would read a value that is not there yet, and a cycle could never run. Move the
-    /// producer up. In a function the same mistake is E0806. Source: IR.md, Nodes.
+    /// rely on the order would read a value that is not computed yet, and a cycle could never run. Move the
+    /// producer up. In a function, the same error is E0806. Source: IR.md, Nodes.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Relu(t) t = Abs(x) }
@@ -30,9 +30,9 @@ super::codes! { NAMES, Spec:
 
     /// A node reads a name that nothing defines.
     ///
-    /// An operand is a graph input, an initializer, the output of a node, or such a value of an enclosing
+    /// An operand must be a graph input, an initializer, the output of a node, or such a value of an enclosing
     /// graph. Only the first use of an undefined name is reported. Correct the name, or define the value; an
-    /// optional operand that is left out is written `""`. Source: IR.md, Nodes.
+    /// omitted optional operand is written `""`. Source: IR.md, Nodes.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Add(x, nowhere) }
@@ -46,7 +46,7 @@ super::codes! { NAMES, Spec:
     ///
     /// Graphs are in single-assignment form: a name stands for one value, so that reading it is never
     /// ambiguous. Give one of the two values another name. An initializer may repeat a graph input (it is its
-    /// default value). In a function the same mistake is E0806. Source: IR.md, Names Within a Graph.
+    /// default value). In a function, the same error is E0806. Source: IR.md, Names Within a Graph.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Relu(x) y = Abs(x) }
@@ -56,7 +56,7 @@ super::codes! { NAMES, Spec:
     /// ```
     Error VALUE_REDEFINED = "E0204", "value-redefined", "G04";
 
-    /// A graph output names no value of its graph.
+    /// A graph output is not a value of its graph.
     ///
     /// What a graph returns must be one of its inputs, initializers or node outputs. Correct the name, or
     /// produce the value. Source: IR.md, Graphs.
@@ -69,9 +69,9 @@ super::codes! { NAMES, Spec:
     /// ```
     Error GRAPH_OUTPUT = "E0205", "graph-output", "G05";
 
-    /// An entry of `value_info` names nothing that it could describe, or the same value as another entry.
+    /// An entry of `value_info` does not describe an inner value of the graph, or the same value as another entry.
     ///
-    /// Such entries are left over from edits; readers keep either of two, or neither. Remove the entry. Names
+    /// Such entries may be left over from edits; readers keep either of two, or neither. Remove the entry. Names
     /// of entries must be distinct, and each describes a value of the graph that is neither input nor output
     /// (those carry their own type). Source: onnx.proto, GraphProto.value_info.
     ///
@@ -85,7 +85,7 @@ super::codes! { NAMES, Spec:
 
     /// An input, output or initializer has no name.
     ///
-    /// The empty name marks an operand that is left out, so nothing can read such a value. Name it, or remove
+    /// The empty name marks an omitted operand, so nothing can read such a value. Name it, or remove
     /// it. Source: IR.md, Names Within a Graph.
     ///
     /// ```text
@@ -98,7 +98,7 @@ super::codes! { NAMES, Spec:
 
     /// Two initializers of a graph have one name.
     ///
-    /// Names are distinct over dense and sparse initializers together; which of two wins would be up to the
+    /// Names must be distinct over dense and sparse initializers together; which of two counts would depend on the
     /// reader. Rename or remove one. Source: onnx.proto, GraphProto.initializer.
     ///
     /// ```text
@@ -109,10 +109,10 @@ super::codes! { NAMES, Spec:
     /// ```
     Error INITIALIZER_REPEATED = "E0208", "initializer-repeated", "G08";
 
-    /// An initializer does not fit the declaration of its name.
+    /// An initializer does not match the declaration of its name.
     ///
-    /// The initializer of a graph input is its default value, so it has the element type of the input and a
-    /// shape that the declared one allows. Correct whichever is wrong. Source: IR.md, Graphs.
+    /// The initializer of a graph input is its default value, so it must have the element type of the input and a
+    /// shape that matches the declared one. Correct whichever is wrong. Source: IR.md, Graphs.
     ///
     /// ```text
     /// g (float[3] w) => (float[3] y) <float[2] w = {1, 2}> { y = Relu(w) }
@@ -124,7 +124,7 @@ super::codes! { NAMES, Spec:
 
     /// A node has no outputs.
     ///
-    /// Operators are free of side effects, so a node without outputs computes nothing. Remove it, or name an
+    /// Operators have no side effects, so a node without outputs computes nothing. Remove it, or name an
     /// output. Source: IR.md, Nodes.
     ///
     /// ```text
@@ -135,10 +135,10 @@ super::codes! { NAMES, Spec:
     /// ```
     Error NODE_WITHOUT_OUTPUT = "E0210", "node-without-output", "G10";
 
-    /// Something is defined and never used.
+    /// A definition is never used.
     ///
-    /// Nodes whose outputs nobody reads, initializers, graph inputs, imports and functions that nothing uses
-    /// cost space and time, and are often the trace of a mistake. A graph without outputs computes nothing.
+    /// Unused nodes, initializers, graph inputs, imports and functions
+    /// cost space and time, and often indicate a mistake. A graph without outputs computes nothing.
     /// Remove what is unused. This is a lint: the specification allows it.
     ///
     /// ```text
@@ -149,16 +149,16 @@ super::codes! { NAMES, Spec:
     /// ```
     Warning(Strict) UNUSED = "W0211", "unused", "G11";
 
-    /// Graphs nest too deep.
+    /// Graphs are nested too deep.
     ///
-    /// Protobuf decoders give up at 100 nested messages, which is 32 levels of graphs: other tools could not
-    /// read the model at all. What is deeper is not looked at. Move inner graphs into functions. Source: the
+    /// Protobuf decoders stop at 100 nested messages, which is 32 levels of graphs: other tools could not
+    /// read the model at all. Deeper levels are not checked. Move inner graphs into functions. Source: the
     /// recursion limit of protobuf.
     Error NESTING_DEPTH = "E0212", "nesting-depth", "G12";
 
-    /// A node in a nested graph defines a name that the enclosing graph has already.
+    /// A node in a nested graph defines a name of the enclosing graph.
     ///
-    /// Nested graphs read the values around them by name, so an inner definition would hide an outer one.
+    /// Nested graphs read values of the enclosing graphs by name, so an inner definition would hide an outer one.
     /// Rename the inner value. Source: IR.md, Nodes.
     ///
     /// ```text
@@ -171,10 +171,10 @@ super::codes! { NAMES, Spec:
     /// ```
     Error SHADOW_BY_NODE = "E0221", "shadow-by-node", "N01";
 
-    /// An input or initializer of a nested graph has a name that the enclosing graph has already.
+    /// An input or initializer of a nested graph has a name of the enclosing graph.
     ///
-    /// The inner value hides the outer one. The specification forbids it, yet models in use do it and
-    /// runtimes read them as meant, so it is a warning. Rename the inner value. Source: IR.md, Nodes.
+    /// The inner value hides the outer one. The specification forbids it, but models in use do it and
+    /// runtimes use the inner value, so it is a warning. Rename the inner value. Source: IR.md, Nodes.
     ///
     /// ```text
     /// g (bool c, float[1] x) => (float[1] y) { y = If(c)
@@ -188,7 +188,7 @@ super::codes! { NAMES, Spec:
 
     /// A nested graph returns a value of an enclosing graph.
     ///
-    /// A nested graph returns values that it defines itself. Pass an outer value through an `Identity` node.
+    /// A nested graph must return values that it defines itself. Pass an outer value through an `Identity` node.
     /// Source: IR.md, Graphs.
     ///
     /// ```text
@@ -218,7 +218,7 @@ super::codes! { NAMES, Spec:
 
     /// A function reads a value of the graph that calls it.
     ///
-    /// A function is a scope of its own: it reads its inputs and what its nodes produce, so that every call
+    /// A function has its own scope: it reads only its inputs and the values of its nodes, so that every call
     /// of it means the same. Make the value an input of the function. Source: IR.md, Functions.
     ///
     /// ```text
@@ -233,11 +233,11 @@ super::codes! { NAMES, Spec:
     /// ```
     Error FUNCTION_SCOPE_CLOSED = "E0225", "function-scope-closed", "N05";
 
-    /// A name is no C identifier, or a node or graph name is taken.
+    /// A name is not a C identifier, or the name of a node or graph is not unique.
     ///
     /// Names should consist of letters, digits and underscores and not begin with a digit; names of nodes are
-    /// distinct in a graph and names of graphs in a model, for tools that address them. Most producers break
-    /// it and readers do not mind. Of names that are no identifiers the first of each graph is reported.
+    /// distinct in a graph and names of graphs in a model, for tools that refer to them. Most producers violate
+    /// this, and readers accept it. Of names that are not identifiers, the first of each graph is reported.
     /// Source: IR.md, Names Within a Graph.
     ///
     /// ```text
@@ -248,9 +248,9 @@ super::codes! { NAMES, Spec:
     /// ```
     Warning(Strict) NAME_HYGIENE = "W0226", "name-hygiene", "N06";
 
-    /// A quantization annotation names a tensor that the graph does not have, or something twice.
+    /// A quantization annotation refers to a tensor that the graph does not have, or repeats a tensor or key.
     ///
-    /// The annotated tensor and the tensors of its parameters are values of the graph; a tensor is annotated
+    /// The annotated tensor and the tensors of its parameters must be values of the graph; a tensor is annotated
     /// once, with each key once. Source: onnx.proto, TensorAnnotation.
     ///
     /// ```text
@@ -267,7 +267,7 @@ super::codes! { NAMES, Spec:
 
     /// A graph lists an output twice.
     ///
-    /// It then returns one value under one name in two places, which runtimes treat differently. Remove one, or copy
+    /// It then returns the same value twice under one name, which runtimes treat differently. Remove one, or copy
     /// the value with `Identity`. Source: IR.md, Graphs.
     ///
     /// ```text

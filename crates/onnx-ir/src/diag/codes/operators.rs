@@ -1,9 +1,9 @@
 //! Codes of nodes against the signatures of their operators, and of inferred types and shapes (E10..).
 
 super::codes! { OPERATORS, Types:
-    /// A node names an operator that its domain does not have, or not in the imported version.
+    /// A node uses an operator that its domain does not have in the imported version.
     ///
-    /// The version of the operator set decides: an operator that a later version brought does not exist in an
+    /// The version of the operator set decides: an operator that was added in a later version does not exist in an
     /// earlier one. Either the name is misspelt or the import is too old. Source: IR.md, Operators.
     ///
     /// ```text
@@ -16,8 +16,8 @@ super::codes! { OPERATORS, Types:
 
     /// The operator is deprecated in the imported version.
     ///
-    /// From the version that deprecates it on, an operator may not be used; runtimes drop it. Import an older
-    /// version, or use what replaced it. Source: Versioning.md.
+    /// From the version that deprecates it on, an operator must not be used; runtimes drop it. Import an older
+    /// version, or use the operator that replaces it. Source: Versioning.md.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 11]>
@@ -32,8 +32,8 @@ super::codes! { OPERATORS, Types:
     /// The operator is one of the experimental ones that were removed long ago.
     ///
     /// ATen, Affine, ConstantFill, Crop, DynamicSlice, GRUUnit, GivenTensorFill, ImageScaler, ParametricSoftplus,
-    /// Scale and ScaledTanh never had a version of their own. Few runtimes know them, and nothing is known of
-    /// their signatures here. Source: the reference checker's list.
+    /// Scale and ScaledTanh never had a released version. Few runtimes support them, and their signatures are
+    /// unknown. Source: the reference checker's list.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Scale<scale = 2.0>(x) }
@@ -45,7 +45,7 @@ super::codes! { OPERATORS, Types:
 
     /// A node has more or fewer inputs or outputs than its operator.
     ///
-    /// Trailing optional parameters may be left out, a variadic one stands for any number of values from its
+    /// Trailing optional parameters may be omitted; a variadic one accepts any number of values from its
     /// minimum on. Source: IR.md, Nodes.
     ///
     /// ```text
@@ -56,10 +56,10 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error ARITY = "E1004", "arity", "S04";
 
-    /// The empty name stands for a parameter that is not optional.
+    /// A required parameter is omitted.
     ///
-    /// Only optional inputs and outputs can be left out, and no place of a variadic one can; nor may the call of a function
-    /// leave out what an operator in it needs. Source: IR.md, Static Optional.
+    /// Only optional inputs and outputs can be omitted (written as the empty name), not variadic ones; nor may the call of a function
+    /// omit an input that an operator in it requires. Source: IR.md, Static Optional.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) { y = Add("", x) }
@@ -69,7 +69,7 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error PARAMETER_EMPTY = "E1005", "parameter-empty", "S05";
 
-    /// An attribute that the operator does not have in this version.
+    /// The operator does not have this attribute in this version.
     ///
     /// Attributes whose names begin with two underscores are exempt. Source: the signatures of the operators.
     ///
@@ -81,7 +81,7 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error ATTR_UNKNOWN = "E1006", "attr-unknown", "S06";
 
-    /// An attribute has another type than the operator says.
+    /// The type of an attribute does not match the operator.
     ///
     /// In text, `1` is an integer and `1.0` a float; a list of one element is written `[1]`. Source: the
     /// signatures of the operators.
@@ -94,7 +94,7 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error ATTR_WRONG_TYPE = "E1007", "attr-wrong-type", "S07";
 
-    /// An attribute that the operator requires is not there.
+    /// A required attribute is missing.
     ///
     /// ```text
     /// g (float[N] x) => (int64[N] y) { y = Cast(x) }
@@ -104,9 +104,9 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error ATTR_REQUIRED = "E1008", "attr-required", "S08";
 
-    /// An attribute's value is not one that the operator takes.
+    /// The value of an attribute is not valid for the operator.
     ///
-    /// Some attributes name one of a few modes, some are axes of an input, some must be positive; some exclude
+    /// Some attributes are one of a few modes, some are axes of an input, some must be positive; some exclude
     /// each other. Source: the documentation of each operator.
     ///
     /// ```text
@@ -117,10 +117,10 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error ATTR_VALUE = "E1010", "attr-value", "S10";
 
-    /// A value has a type that the operator does not take there.
+    /// The operator does not accept the type of an operand.
     ///
-    /// A parameter allows a set of types, which grows with the versions of the operator: a newer operator set may
-    /// take what this one does not; else insert a `Cast`. Source: the signatures of the operators.
+    /// A parameter accepts a set of types, which grows with the versions of the operator: a newer operator set may
+    /// accept the type; otherwise insert a `Cast`. Source: the signatures of the operators.
     ///
     /// ```text
     /// g (bool[N] x) => (bool[N] y) { y = Add(x, x) }
@@ -130,9 +130,9 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error TYPE_NOT_ALLOWED = "E1011", "type-not-allowed", "S11";
 
-    /// Two values that must have one type have two.
+    /// Two operands that must have the same type do not.
     ///
-    /// Parameters that share a type variable have the same type; ONNX converts nothing by itself. Insert a `Cast`.
+    /// Parameters that share a type variable must have the same type; ONNX has no implicit conversions. Insert a `Cast`.
     /// Source: IR.md, Operators.
     ///
     /// ```text
@@ -143,9 +143,9 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error TYPE_CONFLICT = "E1012", "type-conflict", "S12";
 
-    /// A declared type is not the one that the node gives.
+    /// A declared type is not the type of the value.
     ///
-    /// Outputs and entries of `value_info` say what a value is; the operators say it too, and win. Source: IR.md,
+    /// Outputs and entries of `value_info` declare types, which must agree with the inferred ones. Source: IR.md,
     /// Graphs.
     ///
     /// ```text
@@ -156,9 +156,9 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error DECLARED_TYPE = "E1013", "declared-type-conflict", "S13";
 
-    /// A declared shape is not the one that the node gives.
+    /// A declared shape is not the shape of the value.
     ///
-    /// Ranks agree, and so does every dimension that is a number in both. A symbol says nothing that could be
+    /// Ranks must agree, and so must every dimension that is a number in both. A symbol cannot be
     /// wrong. Source: ShapeInference.md.
     ///
     /// ```text
@@ -169,10 +169,10 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error DECLARED_SHAPE = "E1014", "declared-shape-conflict", "S14";
 
-    /// Shapes do not fit the operator or one another.
+    /// Shapes do not match the operator or one another.
     ///
-    /// Dimensions that meet are equal, or one of them is 1 where the operator broadcasts; ranks are those that the
-    /// operator takes. Source: Broadcasting.md and the documentation of each operator.
+    /// Corresponding dimensions must be equal, or one of them 1 if the operator broadcasts; ranks must be those that the
+    /// operator accepts. Source: Broadcasting.md and the documentation of each operator.
     ///
     /// ```text
     /// g (float[2,3] x, float[4] z) => (float[A,B] y) { y = Add(x, z) }
@@ -182,10 +182,10 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error SHAPE_PRECONDITION = "E1015", "op-shape-precondition", "S15";
 
-    /// A constant that is an input of an operator is not a value that it takes.
+    /// A constant input has a value that is not valid for the operator.
     ///
-    /// The target of a `Reshape` has as many elements as its input, axes lie within the rank, the sizes of a
-    /// `Split` add up. Source: the documentation of each operator.
+    /// The target of a `Reshape` must have as many elements as its input, axes must be within the rank, the sizes of a
+    /// `Split` must add up to the axis. Source: the documentation of each operator.
     ///
     /// ```text
     /// g (float[2,3] x) => (float[A] y) <int64[1] s = {5}> { y = Reshape(x, s) }
@@ -195,10 +195,10 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error CONSTANT_INPUT = "E1016", "constant-input-value", "S16";
 
-    /// A nested graph does not take or give what its node passes or wants.
+    /// The inputs or outputs of a nested graph do not match its node.
     ///
-    /// The branches of an `If` have no inputs and as many outputs as the node; the body of a `Loop` takes the
-    /// number of the iteration, the condition and the carried values. Source: the documentation of each operator.
+    /// The branches of an `If` have no inputs and as many outputs as the node; the inputs of the body of a `Loop` are the
+    /// iteration number, the condition and the carried values. Source: the documentation of each operator.
     ///
     /// ```text
     /// g (bool c, float[N] x) => (float[N] y) {
@@ -212,9 +212,9 @@ super::codes! { OPERATORS, Types:
     /// ```
     Error SUBGRAPH_SIGNATURE = "E1017", "subgraph-signature", "S17";
 
-    /// Nothing is known of an imported domain, so its nodes go unchecked.
+    /// An imported domain is unknown, so its nodes are not checked.
     ///
-    /// Types and shapes are not known behind such a node. Give the signatures of the domain in an operator-set
+    /// The types and shapes of the results of such a node are unknown. Declare the signatures of the domain in an operator-set
     /// document (`--opset FILE`), or define its operators as functions of the model.
     ///
     /// ```text
@@ -229,7 +229,7 @@ super::codes! { OPERATORS, Types:
     /// A function imports another version of a domain than the model, and an operator that it uses differs.
     ///
     /// Runtimes load one version of a domain. Where each operator of the body is the same in both versions, that
-    /// is no problem. Source: onnx.proto, ModelProto.functions.
+    /// is not a problem. Source: onnx.proto, ModelProto.functions.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21, "l": 1]>
@@ -247,7 +247,7 @@ super::codes! { OPERATORS, Types:
 
     /// A function has the domain and name of a standard operator.
     ///
-    /// Which of the two runs is left to the runtime. Give the function a domain of its own. Source: onnx.proto,
+    /// Runtimes disagree on which of the two runs. Give the function a domain of its own. Source: onnx.proto,
     /// ModelProto.functions.
     ///
     /// ```text
@@ -266,15 +266,15 @@ super::codes! { OPERATORS, Types:
 
     /// Inference stopped before the end of the model.
     ///
-    /// Functions that call functions can stand for more nodes than anybody could look at: thirty that each call
-    /// the next one twice are a billion. What lies behind the limit (`onnxtxt limits`) has no types here.
+    /// Functions that call functions can expand to too many nodes to analyze: thirty that each call
+    /// the next one twice are a billion. Values beyond the limit (`onnxtxt limits`) have no inferred types.
     Warning INFERENCE_LIMIT = "W1021", "inference-limit";
 
-    /// A runtime that was asked for (`check --target`) does not take an operator, a version of it, or its types.
+    /// A requested runtime (`check --target`) does not support an operator, a version of it, or its types.
     ///
-    /// The tables of runtimes say what they know by name, and where that is known for which versions and element types. That
-    /// a node is not told of does not promise that it runs. `onnxtxt inline --schema` expands operators that a function
-    /// defines, and `onnxtxt pass convert-opset=N` brings a model to another version. Source: the heads of the tables in
+    /// The tables of runtimes list the supported operators and, if known, versions and element types. That
+    /// a node is not reported does not guarantee that it runs. `onnxtxt inline --schema` expands operators that a function
+    /// defines, and `onnxtxt pass convert-opset=N` converts a model to another version. Source: the headers of the tables in
     /// `crates/onnx-ops/targets`.
     Error TARGET_UNSUPPORTED = "E1022", "target-unsupported";
 }

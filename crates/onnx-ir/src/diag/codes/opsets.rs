@@ -1,9 +1,9 @@
 //! Codes of operator sets in files of their own (E11..).
 
 super::codes! { OPSETS, Spec:
-    /// The header of an operator set lacks something, or says what cannot be.
+    /// The header of an operator set is incomplete or invalid.
     ///
-    /// A set begins with the magic `ONNXOPSET`, and states the IR version of the file and its own version, both of
+    /// A set begins with the magic `ONNXOPSET`, and has the IR version of the file and its own version, both of
     /// which count from 1. Source: IR.md, Operator Sets.
     ///
     /// ```text
@@ -18,7 +18,7 @@ super::codes! { OPSETS, Spec:
 
     /// An operator of a set has no name, no version, or a status that does not exist.
     ///
-    /// The version is that of the set from which on the operator is as the file says; the first is 1. The status is
+    /// The version is that of the set in which the operator got this definition; the first is 1. The status is
     /// `stable` or `experimental`. Source: IR.md, Operator Sets.
     ///
     /// ```text
@@ -33,7 +33,7 @@ super::codes! { OPSETS, Spec:
 
     /// Two operators of a set have the same name and the same version.
     ///
-    /// Which of them a node means is up to the reader. Remove one, or correct its version.
+    /// Readers disagree on which of them a node means. Remove one, or correct its version.
     ///
     /// ```text
     /// operator_set <ir_version: 10, domain: "com.acme", opset_version: 2>
@@ -47,7 +47,7 @@ super::codes! { OPSETS, Spec:
     /// ```
     Error OPERATOR_REPEATED = "E1103", "operator-repeated";
 
-    /// An operator is newer than the set that has it.
+    /// An operator is newer than its operator set.
     ///
     /// No model that imports this version of the set could use it. Raise `opset_version`, or correct `since_version`.
     ///
@@ -61,11 +61,11 @@ super::codes! { OPSETS, Spec:
     /// ```
     Error OPERATOR_TOO_NEW = "E1104", "operator-too-new";
 
-    /// The signature of an operator does not make sense.
+    /// The signature of an operator is invalid.
     ///
-    /// Inputs, outputs, attributes and type variables have distinct names; a word that is no type is a variable of the
-    /// `where` below; what takes several values comes last; the numbers of inputs that a header allows are among those
-    /// that the inputs allow.
+    /// Inputs, outputs, attributes and type variables must have distinct names; a name that is not a type must be a variable of the
+    /// `where` clause; a variadic parameter must come last; the numbers of inputs in a header must be among those
+    /// that the signature allows.
     ///
     /// ```text
     /// operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
@@ -77,9 +77,9 @@ super::codes! { OPSETS, Spec:
     /// ```
     Error OPERATOR_SIGNATURE = "E1105", "operator-signature";
 
-    /// A function of a set does not fit the operator that it defines, or defines none.
+    /// A function of a set does not match the operator that it defines.
     ///
-    /// Its inputs, outputs and attributes are those of the operator of its name, in the same order. A function that
+    /// Its inputs, outputs and attributes must be those of the operator of the same name, in the same order. A function that
     /// defines an operator can be written as the body of it, where they cannot differ.
     ///
     /// ```text
@@ -95,8 +95,8 @@ super::codes! { OPSETS, Spec:
 
     /// A set has an operator in several versions.
     ///
-    /// By the specification a set is what one version of it has, and the name of an operator stands in it once. This
-    /// program takes sets with a history, too; others may not. Source: IR.md, Operator Sets.
+    /// According to the specification, a set has one version, and the name of an operator occurs in it once. This
+    /// program accepts sets with several versions, too; others may not. Source: IR.md, Operator Sets.
     ///
     /// ```text
     /// operator_set <ir_version: 10, domain: "com.acme", opset_version: 2>
@@ -111,7 +111,7 @@ super::codes! { OPSETS, Spec:
 
     /// An operator of a set has no signature.
     ///
-    /// Nodes that use it cannot be checked, and nothing is known of the types of their results.
+    /// Nodes that use it cannot be checked, and the types of their results are unknown.
     ///
     /// ```text
     /// operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>
@@ -123,16 +123,16 @@ super::codes! { OPSETS, Spec:
     /// ```
     Warning(Strict) OPERATOR_UNSIGNED = "W1111", "operator-unsigned";
 
-    /// The documentation of an operator begins with a signature that cannot be read.
+    /// The documentation of an operator begins with an unreadable signature.
     ///
-    /// A file in the wire format has the signature of an operator at the head of its documentation, as a block of code
-    /// in the language `onnxtxt` (see `grammar/opsets.md`). This one has mistakes, has the name of another operator, or
-    /// says more than a signature does. It is kept as documentation, and the operator has no signature.
+    /// A file in the wire format has the signature of an operator at the start of its documentation, as a code block
+    /// in the language `onnxtxt` (see `grammar/opsets.md`). This one has errors, has the name of another operator, or
+    /// contains more than a signature. It is kept as documentation, and the operator has no signature.
     Warning SIGNATURE_UNREADABLE = "W1112", "signature-unreadable";
 
-    /// A function in the file of an operator set defines no operator of it.
+    /// A function in the file of an operator set does not define an operator of the set.
     ///
-    /// No node can reach it: a set offers its operators. Add the operator, or remove the function.
+    /// No node can use it: a set exports only operators. Add the operator, or remove the function.
     ///
     /// ```text
     /// operator_set <ir_version: 10, domain: "com.acme", opset_version: 1>

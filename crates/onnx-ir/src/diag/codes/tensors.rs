@@ -3,7 +3,7 @@
 super::codes! { TENSORS, Spec:
     /// A tensor has no element type, or one that does not exist.
     ///
-    /// Without it the stored bytes mean nothing. Set `data_type` to a type of the enumeration other than
+    /// Without it, the stored bytes have no meaning. Set `data_type` to a type of the enumeration other than
     /// UNDEFINED. Source: onnx.proto, TensorProto.data_type.
     ///
     /// ```text
@@ -16,7 +16,7 @@ super::codes! { TENSORS, Spec:
 
     /// A tensor has a negative dimension, or more elements than 64 bits can count.
     ///
-    /// A stored tensor has a known size. Correct its shape. Source: IR.md, Tensor Definition.
+    /// A stored tensor must have a known size. Correct its shape. Source: IR.md, Tensor Definition.
     ///
     /// ```text
     /// g (float[1] x) => (float[1] y) <float[-1] w = {1}> { y = Add(x, w) }
@@ -28,8 +28,8 @@ super::codes! { TENSORS, Spec:
 
     /// A tensor has no values, or values in two fields.
     ///
-    /// A tensor with elements keeps them in exactly one field, and a tensor of zero elements in none;
-    /// otherwise readers disagree on what it holds. Source: onnx.proto, TensorProto.
+    /// A tensor with elements stores them in exactly one field, and a tensor of zero elements in none;
+    /// otherwise, readers disagree on its content. Source: onnx.proto, TensorProto.
     ///
     /// ```text
     /// g (float[1] x) => (float[1] y) <float[1] w = {float_data: [1], int32_data: [1]}> { y = Add(x, w) }
@@ -39,9 +39,9 @@ super::codes! { TENSORS, Spec:
     /// ```
     Error ONE_VALUE_FIELD = "E0503", "one-value-field", "T03";
 
-    /// A tensor keeps its values in a field that is not for its type.
+    /// A tensor stores its values in a field for another type.
     ///
-    /// Each element type has one typed field, and `raw_data` is for all but strings: readers look there only.
+    /// Each element type has one typed field, and `raw_data` is for all but strings: readers use only these.
     /// Move the values. Source: onnx.proto, TensorProto.
     ///
     /// ```text
@@ -52,10 +52,10 @@ super::codes! { TENSORS, Spec:
     /// ```
     Error VALUE_FIELD_FOR_TYPE = "E0504", "value-field-for-type", "T04";
 
-    /// A tensor has fewer values than its shape asks for.
+    /// A tensor has fewer values than its shape needs.
     ///
-    /// Readers would go beyond the end of the data. Correct the shape, or add the missing values. Complex
-    /// elements take two entries each. Source: onnx.proto, TensorProto.
+    /// Readers would read beyond the end of the data. Correct the shape, or add the missing values. Complex
+    /// elements need two entries each. Source: onnx.proto, TensorProto.
     ///
     /// ```text
     /// g (float[3] x) => (float[3] y) <float[3] w = {float_data: [1, 2]}> { y = Add(x, w) }
@@ -65,9 +65,9 @@ super::codes! { TENSORS, Spec:
     /// ```
     Error PAYLOAD_SHORT = "E0505", "payload-short", "T05";
 
-    /// A tensor has more values than its shape asks for.
+    /// A tensor has more values than its shape needs.
     ///
-    /// Some readers ignore the rest and others refuse the tensor; either the shape or the data is wrong.
+    /// Some readers ignore the rest and others reject the tensor; either the shape or the data is wrong.
     /// Source: IR.md, Tensor Definition.
     ///
     /// ```text
@@ -80,8 +80,8 @@ super::codes! { TENSORS, Spec:
 
     /// A tensor of 4-bit or 2-bit elements has the wrong number of entries.
     ///
-    /// In `int32_data`, one entry holds two elements of 4 bits, or four of 2 bits. One entry to an element
-    /// reads back as other values. Pack the elements. Source: onnx.proto, TensorProto.int32_data.
+    /// In `int32_data`, one entry holds two elements of 4 bits, or four of 2 bits. One entry per element
+    /// would be read as other values. Pack the elements. Source: onnx.proto, TensorProto.int32_data.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) <int4[3] w = {int32_data: [1, 2, 3]}> { y = Relu(x) }
@@ -106,9 +106,9 @@ super::codes! { TENSORS, Spec:
     /// ```
     Error FLOAT6_PACKING = "E0508", "float6-packing", "T08";
 
-    /// A stored entry does not fit the element type.
+    /// A stored entry is out of range for the element type.
     ///
-    /// Narrow types are stored in wider entries; what does not fit is cut off by some readers and refused by
+    /// Narrow types are stored in wider entries; values out of range are truncated by some readers and rejected by
     /// others. Booleans are 0 or 1. The first such entry of a tensor is reported. Source: onnx.proto,
     /// TensorProto.int32_data.
     ///
@@ -122,8 +122,8 @@ super::codes! { TENSORS, Spec:
 
     /// An element of a string tensor is not plain UTF-8.
     ///
-    /// Elements are UTF-8 without byte-order mark or trailing NUL; comparisons would see the difference and
-    /// readers would not. Source: onnx.proto, TensorProto.string_data.
+    /// Elements must be UTF-8 without byte-order mark or trailing NUL: comparisons would see the difference, but
+    /// people would not. Source: onnx.proto, TensorProto.string_data.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) <string[1] w = {b"\xff"}> { y = Relu(x) }
@@ -135,7 +135,7 @@ super::codes! { TENSORS, Spec:
 
     /// A tensor is one chunk of a larger one.
     ///
-    /// The format has `segment` for it, but no reader puts the chunks together. Store the whole tensor.
+    /// The format has `segment` for it, but no reader joins the chunks. Store the whole tensor.
     /// Source: onnx.proto, TensorProto.Segment.
     ///
     /// ```text
@@ -152,7 +152,7 @@ super::codes! { TENSORS, Spec:
 
     /// A sparse tensor has no list of values.
     ///
-    /// `values` is present, of rank 1, and itself a sound tensor. Source: onnx.proto, SparseTensorProto.
+    /// `values` must be a valid tensor of rank 1. Source: onnx.proto, SparseTensorProto.
     ///
     /// ```text
     /// g (float[N] x) => (float[N] y) <sparse[4] w = {values = float[1,1] {1}, indices = int64[1] {0}}> { y = Relu(x) }
@@ -162,9 +162,9 @@ super::codes! { TENSORS, Spec:
     /// ```
     Error SPARSE_VALUES = "E0521", "sparse-values", "P01";
 
-    /// The dense shape of a sparse tensor is not sound.
+    /// The dense shape of a sparse tensor is invalid.
     ///
-    /// It has at least one dimension, all are positive, and the number of elements fits 64 bits. Source:
+    /// It must have at least one dimension, all positive, and the number of elements must fit in 64 bits. Source:
     /// onnx.proto, SparseTensorProto.
     ///
     /// ```text
@@ -188,9 +188,9 @@ super::codes! { TENSORS, Spec:
     /// ```
     Error SPARSE_INDICES_FORM = "E0523", "sparse-indices-form", "P03";
 
-    /// An index of a sparse tensor lies outside of it, or is not above the one before.
+    /// An index of a sparse tensor is out of range, or not greater than the one before.
     ///
-    /// Indices ascend strictly, tuples in lexicographic order, so that none repeats and readers can merge
+    /// Indices must ascend strictly, tuples in lexicographic order, so that none repeats and readers can merge
     /// them. Sort them. Source: onnx.proto, SparseTensorProto.
     ///
     /// ```text

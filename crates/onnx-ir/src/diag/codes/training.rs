@@ -1,10 +1,10 @@
 //! Codes of training and of execution on several devices (E09..).
 
 super::codes! { TRAINING, Spec:
-    /// A training binding names something that does not exist, or assigns twice.
+    /// A training binding refers to something that does not exist, or assigns twice.
     ///
     /// A binding assigns an output of its graph (for updates, of the main graph too) to an initializer of the
-    /// main or the training graph. Each initializer is assigned once. Source: onnx.proto, TrainingInfoProto.
+    /// main or the training graph. Each initializer is assigned at most once. Source: onnx.proto, TrainingInfoProto.
     ///
     /// ```text
     /// <ir_version: 10, opset_import: ["": 21],
@@ -18,9 +18,9 @@ super::codes! { TRAINING, Spec:
     /// ```
     Error TRAINING_BINDINGS = "E0901", "training-bindings", "R01";
 
-    /// The graph that initializes a training has inputs, or is missing.
+    /// The initialization graph of a training has inputs, or is missing.
     ///
-    /// It makes the first values from nothing, and there is one when there are bindings for it. Source:
+    /// It computes the initial values without inputs, and is required if there are initialization bindings. Source:
     /// onnx.proto, TrainingInfoProto.initialization.
     ///
     /// ```text
@@ -35,10 +35,10 @@ super::codes! { TRAINING, Spec:
     /// ```
     Error TRAINING_INITIALIZATION = "E0902", "training-initialization", "R02";
 
-    /// The main graph and the graph of a training step do not fit together.
+    /// The main graph and the graph of a training step conflict.
     ///
-    /// The step runs as one graph, the main one followed by its own: it reads values of the main graph and
-    /// defines none of their names again, and the main graph reads nothing of it. Source: onnx.proto,
+    /// The step runs as one graph, the main one followed by its own: it may read values of the main graph but
+    /// must not redefine them, and the main graph must not read its values. Source: onnx.proto,
     /// TrainingInfoProto.algorithm.
     ///
     /// ```text
@@ -55,7 +55,7 @@ super::codes! { TRAINING, Spec:
 
     /// A training binding assigns a value of another type.
     ///
-    /// What is assigned has the element type and shape of the initializer. Source: IR.md, Training Related
+    /// The value must have the element type and shape of the initializer. Source: IR.md, Training Related
     /// Information.
     ///
     /// ```text
@@ -70,9 +70,9 @@ super::codes! { TRAINING, Spec:
     /// ```
     Error TRAINING_BINDING_TYPE = "E0904", "training-binding-type", "R04";
 
-    /// A device configuration is not sound.
+    /// A device configuration is invalid.
     ///
-    /// It has a name of its own, at least one device, and as many names of devices as there are devices, or
+    /// It must have a unique name, at least one device, and as many names of devices as there are devices, or
     /// none. Source: IR.md, Device Configurations.
     ///
     /// ```text
@@ -95,7 +95,7 @@ super::codes! { TRAINING, Spec:
 
     /// A node refers to a device configuration that does not exist, or twice to one.
     ///
-    /// `configuration_id` is the name of a configuration of the model. Source: IR.md, Node Device
+    /// `configuration_id` must be the name of a configuration of the model. Source: IR.md, Node Device
     /// Configuration.
     ///
     /// ```text
@@ -116,9 +116,9 @@ super::codes! { TRAINING, Spec:
     /// ```
     Error NODE_CONFIGURATION_ID = "E0922", "node-configuration-id", "C02";
 
-    /// A sharding names no tensor of its node.
+    /// A sharding does not refer to a tensor of its node.
     ///
-    /// `tensor_name` is an input or output of the node. Source: IR.md, Sharding Specification.
+    /// `tensor_name` must be an input or output of the node. Source: IR.md, Sharding Specification.
     ///
     /// ```text
     /// #@ onnxtxt 1
@@ -138,10 +138,10 @@ super::codes! { TRAINING, Spec:
     /// ```
     Error SHARDING_TENSOR = "E0923", "sharding-tensor", "C03";
 
-    /// A sharding names a device that the configuration does not have.
+    /// A sharding refers to a device that the configuration does not have.
     ///
     /// Devices are numbered from 0, or are keys of the map of groups, whose members are such numbers; each
-    /// key is given once and used. Source: IR.md, Sharding Specification.
+    /// key is defined once and used. Source: IR.md, Sharding Specification.
     ///
     /// ```text
     /// #@ onnxtxt 1
@@ -183,9 +183,9 @@ super::codes! { TRAINING, Spec:
     /// ```
     Error SHARDING_AXIS = "E0925", "sharding-axis", "C05";
 
-    /// A sharding makes no shards.
+    /// The number of shards of an axis is not positive.
     ///
-    /// The number of shards of an axis is at least 1. Source: IR.md, Simple Sharded Dimension.
+    /// It must be at least 1. Source: IR.md, Simple Sharded Dimension.
     ///
     /// ```text
     /// #@ onnxtxt 1
@@ -205,7 +205,7 @@ super::codes! { TRAINING, Spec:
     /// ```
     Error SHARDING_SHARDS = "E0926", "sharding-shards", "C06";
 
-    /// A sharding does not make as many shards as there are devices.
+    /// The number of shards is not the number of devices.
     ///
     /// Over all axes the product of the numbers of shards should be the number of devices listed. Source: IR.md,
     /// Simple Sharded Dimension.

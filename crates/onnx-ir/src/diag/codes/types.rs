@@ -3,8 +3,8 @@
 super::codes! { TYPES, Spec:
     /// An input or output of the main graph has no type.
     ///
-    /// Callers need to know what to pass and what they get. Only nested graphs and functions may leave types
-    /// out. Source: IR.md, Graphs.
+    /// Callers need to know what to pass and what they get. Only nested graphs and functions may omit types.
+    /// Source: IR.md, Graphs.
     ///
     /// ```text
     /// g (x) => (float[N] y) { y = Relu(x) }
@@ -14,9 +14,9 @@ super::codes! { TYPES, Spec:
     /// ```
     Error IO_TYPE_MISSING = "E0701", "io-type-missing", "Y01";
 
-    /// A tensor that the main graph takes or returns has no element type, or no rank.
+    /// A tensor input or output of the main graph has no element type, or no rank.
     ///
-    /// Dimensions may be unknown (`?` or a name), but how many there are is stated. `float` is a scalar and
+    /// Dimensions may be unknown (`?` or a name), but the rank is required. `float` is a scalar and
     /// `float[]` a tensor of unknown rank. Source: IR.md, Static tensor shapes.
     ///
     /// ```text
@@ -41,9 +41,9 @@ super::codes! { TYPES, Spec:
     /// ```
     Error ELEM_TYPE_INVALID = "E0703", "elem-type-invalid", "Y03";
 
-    /// A type is not complete.
+    /// A type is incomplete.
     ///
-    /// It says what kind it is, and at every depth what the kind needs: the element type of a sequence or
+    /// It must have a kind and, at every level, what the kind needs: the element type of a sequence or
     /// optional, key and value type of a map, the name of an opaque type. Source: onnx.proto, TypeProto.
     ///
     /// ```text
@@ -66,9 +66,9 @@ super::codes! { TYPES, Spec:
     /// ```
     Error MAP_KEY_TYPE = "E0705", "map-key-type", "Y05";
 
-    /// An optional wraps what it cannot wrap.
+    /// An optional has an invalid element type.
     ///
-    /// It holds a tensor, sparse tensor, sequence or map, not another optional or an opaque type. Source:
+    /// It can hold a tensor, sparse tensor, sequence or map, but not another optional or an opaque type. Source:
     /// IR.md, Input / Output Data Types.
     ///
     /// ```text
@@ -81,7 +81,7 @@ super::codes! { TYPES, Spec:
 
     /// A dimension is negative.
     ///
-    /// Some producers write -1 for an unknown dimension, and readers take it for one. Write `?` or a name.
+    /// Some producers write -1 for an unknown dimension, and readers accept it. Write `?` or a name.
     /// The first of each graph is reported. Source: IR.md, Tensor Definition.
     ///
     /// ```text
@@ -94,8 +94,8 @@ super::codes! { TYPES, Spec:
 
     /// The name of a dimension is neither a C identifier nor a formula of such names.
     ///
-    /// Dimensions are named like variables, and not empty: leave an unknown one unset. `N*2` and the like, which exporters and
-    /// `infer` write, are read as formulas (`grammar/dimensions.md`); to readers that compute nothing they are names like others.
+    /// Dimensions are named like variables; the name is not empty: leave an unknown one unset. `N*2` and the like, which exporters and
+    /// `infer` write, are read as formulas (`grammar/dimensions.md`); other readers treat them as names.
     /// The first of each graph is reported. Source: IR.md, Static tensor shapes.
     ///
     /// ```text
@@ -106,9 +106,9 @@ super::codes! { TYPES, Spec:
     /// ```
     Warning(Strict) DIM_PARAM_NAME = "W0708", "dim-param-name", "Y08";
 
-    /// The name of a dimension stands for two different numbers.
+    /// The name of a dimension has two different sizes.
     ///
-    /// A name means one number wherever it occurs in the model, nested graphs included. Use another name for
+    /// A name has the same size wherever it occurs in the model, nested graphs included. Use another name for
     /// one of them. Source: IR.md, Static tensor shapes.
     ///
     /// ```text
@@ -122,8 +122,8 @@ super::codes! { TYPES, Spec:
     /// A denotation is not one of the standard ones.
     ///
     /// Types are denoted TENSOR, IMAGE, AUDIO or TEXT, and dimensions DATA_BATCH, DATA_CHANNEL, DATA_TIME,
-    /// DATA_FEATURE, FILTER_IN_CHANNEL, FILTER_OUT_CHANNEL or FILTER_SPATIAL. Others are understood by
-    /// nobody. Source: TypeDenotation.md, DimensionDenotation.md.
+    /// DATA_FEATURE, FILTER_IN_CHANNEL, FILTER_OUT_CHANNEL or FILTER_SPATIAL. Others have no defined
+    /// meaning. Source: TypeDenotation.md, DimensionDenotation.md.
     ///
     /// ```text
     /// #@ onnxtxt 1
@@ -141,9 +141,9 @@ super::codes! { TYPES, Spec:
     /// ```
     Warning DENOTATION = "W0710", "denotation", "Y10";
 
-    /// A stored sequence, map or optional does not fit what it says of itself.
+    /// A stored sequence, map or optional is inconsistent.
     ///
-    /// Its element kind is stated and is the kind of what is stored; a map has keys of an integer type or
+    /// Its element kind must be the kind of what is stored; a map has keys of an integer type or
     /// strings, in one field, and as many as values. Such files are inputs and outputs of a model, not
     /// models. Source: onnx-data.proto.
     ///
@@ -155,9 +155,9 @@ super::codes! { TYPES, Spec:
     /// ```
     Error VALUE_PROTOS = "E0711", "value-protos", "Y11";
 
-    /// A type is stated and says nothing where it may be left out.
+    /// A type without content is written where it could be omitted.
     ///
     /// The interface of a nested graph and the entries of `value_info` need no type. One without a kind or an element
-    /// type means the same as none, but some readers refuse it. Leave the type out. Source: onnx.proto, TypeProto.
+    /// type means the same as no type, but some readers reject it. Omit the type. Source: onnx.proto, TypeProto.
     Warning TYPE_UNSET = "W0712", "type-unset";
 }

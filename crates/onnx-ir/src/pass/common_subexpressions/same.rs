@@ -1,7 +1,8 @@
 //! Whether two nodes compute the same: by a hash first, then by comparison.
 
 use super::Map;
-use crate::body::{Attr, AttrValue, Body, Graph, GraphId, Node, NodeId, Port, ValueId};
+use crate::attr::{Attr, AttrValue};
+use crate::body::{Body, Graph, GraphId, Node, NodeId, Port, ValueId};
 use crate::entity::EntityId;
 use crate::names::Name;
 use crate::pass::calls::Imports;

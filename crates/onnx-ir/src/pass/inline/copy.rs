@@ -4,7 +4,6 @@ use super::fit::differs;
 use super::{Map, Set, Setting};
 use crate::body::{Body, Graph, GraphId, Node, NodeId, Origin, Port, ValueDef, ValueId};
 use crate::diag::{Diagnostic, Entity, code};
-use crate::edit::graphs;
 use crate::entity::EntityId;
 use crate::model::{BodyId, Function, FunctionId, Model, OpsetImport};
 use crate::names::{Name, Names};
@@ -60,7 +59,7 @@ impl<'e> Work<'e> {
         let mut pinned = if function.is_none() { setting.trained.clone() } else { Set::default() };
         let mut declared = Set::default();
         let body = &model.bodies[body];
-        for graph in graphs(body) {
+        for graph in body.walk().graphs() {
             let graph = &body.graphs[graph];
             for annotation in &graph.quantization {
                 pinned.extend(annotation.names());
@@ -312,7 +311,8 @@ impl<'e> Work<'e> {
         if self.became.is_empty() {
             return;
         }
-        for id in graphs(body) {
+        let graphs: Vec<GraphId> = body.walk().graphs().collect();
+        for id in graphs {
             let Body { graphs, nodes, values, .. } = &mut *body;
             let graph = &mut graphs[id];
             for &node in &graph.nodes {

@@ -4,7 +4,6 @@ use super::copy::{Callee, Work};
 use super::{Inline, Map, Set, Setting};
 use crate::body::{GraphId, Node, NodeId};
 use crate::diag::{Diagnostic, Entity, code};
-use crate::edit::graphs;
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
 use crate::pass::calls::{Imports, implies_opset, nodes};
@@ -213,7 +212,7 @@ impl<'e> Expander<'e> {
         }
         let Model { names, types, bodies, .. } = &mut *self.model;
         let body = &mut bodies[self.body];
-        let ranks = declared_ranks(types, body, graphs(body));
+        let ranks = declared_ranks(types, body, body.walk().graphs());
         for &(node, site) in &self.sharded {
             let Node { inputs, outputs, extra, .. } = &mut body.nodes[node];
             for device in extra.as_deref_mut().into_iter().flat_map(|e| &mut e.devices) {

@@ -1,9 +1,9 @@
 //! What inlining will do, before it does anything: which functions call themselves, and how large everything becomes.
 
 use super::{Inline, Map};
-use crate::body::{Attr, AttrValue, Body, GraphId, Node};
+use crate::attr::{Attr, AttrValue};
+use crate::body::{Body, Node};
 use crate::diag::{Diagnostic, Entity, Place, code};
-use crate::edit::graphs;
 use crate::entity::SecondaryMap;
 use crate::model::{FunctionId, Model};
 use crate::pass::calls::{Functions, bodies, function_text, nodes};
@@ -214,16 +214,9 @@ fn bytes(value: &AttrValue) -> usize {
 
 /// How many graphs nest in a body, the outermost included.
 pub(super) fn levels(body: &Body) -> usize {
-    let mut levels: SecondaryMap<GraphId, usize> = SecondaryMap::with_len(0, body.graphs.len());
-    let mut deepest = 0;
-    for graph in graphs(body) {
-        levels[graph] = levels[graph].max(1);
-        deepest = deepest.max(levels[graph]);
-        for inner in body.graphs[graph].nodes.iter().flat_map(|&n| body.subgraphs(n)) {
-            if levels[inner] == 0 {
-                levels[inner] = levels[graph] + 1;
-            }
-        }
+    let (mut walk, mut deepest) = (body.walk(), 0);
+    while walk.next().is_some() {
+        deepest = deepest.max(walk.depth());
     }
     deepest
 }

@@ -3,9 +3,10 @@
 use super::{Map, Set};
 use crate::body::{Body, GraphId, NodeId, ValueId};
 use crate::diag::{Diagnostic, Entity, Place, code};
-use crate::edit::{Use, Uses, graphs};
+use crate::edit::{Use, Uses};
 use crate::model::{BodyId, Model};
 use crate::names::Name;
+use crate::walk::WalkEvent;
 
 /// Some nodes of one graph, with all that is nested in them.
 pub(super) struct Region {
@@ -71,19 +72,19 @@ fn one_graph(
     let body = &model.bodies[id];
     let refused =
         |place: Place, message: String| Err(vec![Diagnostic::new(&code::OUTLINE_SELECTION, place, message)]);
-    let mut order: Vec<NodeId> = Vec::new();
-    let mut covered: Set<GraphId> = Set::default();
-    for graph in graphs(body) {
-        for &node in &body.graphs[graph].nodes {
-            let is_selected = selected.contains(&node);
-            if covered.contains(&graph) || is_selected {
-                covered.extend(body.subgraphs(node));
-            }
-            if is_selected && !covered.contains(&graph) {
-                order.push(node);
-            }
+    let mut order: Vec<(usize, NodeId)> = Vec::new();
+    let mut walk = body.walk();
+    while let Some(event) = walk.next() {
+        if let WalkEvent::EnterNode(node) = event
+            && selected.contains(&node)
+        {
+            order.push((walk.depth(), node));
+            walk.skip_graphs();
         }
     }
+    // Nodes of enclosing graphs come first, so that a message is about one that is nested deeper.
+    order.sort_by_key(|(depth, _)| *depth);
+    let order: Vec<NodeId> = order.into_iter().map(|(_, node)| node).collect();
     let Some(&first) = order.first() else {
         return refused(Place::Nowhere, "no node is selected".to_owned());
     };
@@ -109,52 +110,37 @@ struct Inside {
 impl Inside {
     fn of(body: &Body, nodes: &[NodeId]) -> Self {
         let mut inside = Inside { nodes: Set::default(), graphs: Set::default(), values: Set::default() };
-        let mut open: Vec<GraphId> = Vec::new();
-        let add = |inside: &mut Inside, node: NodeId, open: &mut Vec<GraphId>| {
-            inside.nodes.insert(node);
-            inside.values.extend(body.nodes[node].outputs.iter().flatten());
-            open.extend(body.subgraphs(node).filter(|&g| inside.graphs.insert(g)));
-        };
-        nodes.iter().for_each(|&node| add(&mut inside, node, &mut open));
-        while let Some(graph) = open.pop() {
-            let graph = &body.graphs[graph];
-            inside.values.extend(graph.inputs.iter().filter_map(|p| p.value));
-            inside.values.extend(graph.initializers.iter().map(|i| i.value));
-            inside.values.extend(graph.sparse_initializers.iter().map(|i| i.value));
-            graph.nodes.iter().for_each(|&node| add(&mut inside, node, &mut open));
+        for event in body.walk_nodes(nodes) {
+            match event {
+                WalkEvent::EnterNode(node) => {
+                    inside.nodes.insert(node);
+                    inside.values.extend(body.nodes[node].outputs.iter().flatten());
+                }
+                WalkEvent::EnterGraph(graph) => {
+                    inside.graphs.insert(graph);
+                    inside.values.extend(body.graphs[graph].values(body));
+                }
+                WalkEvent::LeaveNode(_) | WalkEvent::LeaveGraph(_) => {}
+            }
         }
         inside
     }
 
     /// What is read and not defined inside, in order.
     fn reads(&self, body: &Body, nodes: &[NodeId]) -> Vec<ValueId> {
-        enum Step {
-            Node(NodeId),
-            Read(ValueId),
-            Graph(GraphId),
-        }
-        let (mut reads, mut seen, mut done) = (Vec::new(), Set::default(), Set::default());
-        let mut steps: Vec<Step> = nodes.iter().rev().map(|&n| Step::Node(n)).collect();
-        while let Some(step) = steps.pop() {
-            match step {
-                Step::Read(value) => {
-                    if !self.values.contains(&value) && seen.insert(value) {
-                        reads.push(value);
-                    }
+        let (mut reads, mut seen) = (Vec::new(), Set::default());
+        let mut read = |value: ValueId| {
+            if !self.values.contains(&value) && seen.insert(value) {
+                reads.push(value);
+            }
+        };
+        for event in body.walk_nodes(nodes) {
+            match event {
+                WalkEvent::EnterNode(node) => body.nodes[node].inputs.iter().flatten().for_each(|&v| read(v)),
+                WalkEvent::LeaveGraph(graph) => {
+                    body.graphs[graph].outputs.iter().filter_map(|port| port.value).for_each(&mut read);
                 }
-                Step::Node(node) => {
-                    let first = steps.len();
-                    steps.extend(body.nodes[node].inputs.iter().flatten().map(|&v| Step::Read(v)));
-                    steps.extend(body.subgraphs(node).map(Step::Graph));
-                    steps[first..].reverse();
-                }
-                Step::Graph(graph) => {
-                    if done.insert(graph) {
-                        let outputs = body.graphs[graph].outputs.iter().rev();
-                        steps.extend(outputs.filter_map(|p| p.value).map(Step::Read));
-                        steps.extend(body.graphs[graph].nodes.iter().rev().map(|&n| Step::Node(n)));
-                    }
-                }
+                WalkEvent::EnterGraph(_) | WalkEvent::LeaveNode(_) => {}
             }
         }
         reads
@@ -164,12 +150,9 @@ impl Inside {
 /// For the nodes of a graph and those nested in them, the node of the graph.
 fn tops(body: &Body, graph: GraphId) -> Map<NodeId, NodeId> {
     let mut tops = Map::default();
-    let mut open: Vec<(NodeId, NodeId)> = body.graphs[graph].nodes.iter().map(|&n| (n, n)).collect();
-    while let Some((node, top)) = open.pop() {
-        if tops.insert(node, top).is_none() {
-            let inner = body.subgraphs(node).flat_map(|g| &body.graphs[g].nodes);
-            open.extend(inner.map(|&n| (n, top)));
-        }
+    for top in &body.graphs[graph].nodes {
+        let inside = body.walk_nodes(std::slice::from_ref(top)).nodes();
+        tops.extend(inside.map(|node| (node, *top)));
     }
     tops
 }

@@ -1,7 +1,8 @@
 //! Attributes of copies: values, nested graphs, and what stands for attribute parameters.
 
 use super::{Place, Source, Style, Target, Task, Transplant};
-use crate::body::{Attr, AttrValue, GraphId, Node, NodeId};
+use crate::attr::{Attr, AttrValue};
+use crate::body::{GraphId, Node, NodeId};
 use crate::names::Name;
 use crate::tensor::SparseTensor;
 

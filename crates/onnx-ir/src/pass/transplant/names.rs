@@ -5,24 +5,9 @@ use crate::body::{
     Graph, Node, NodeDeviceConfiguration, NodeExtra, Port, QuantizationAnnotation, ShardingSpec,
     SimpleSharding, ValueId,
 };
-use crate::names::{Name, Names};
+use crate::names::Name;
 use crate::tensor::Entry;
 use crate::types::{Dim, DimValue, TensorType, Type, TypeId, TypeKind};
-
-/// A name that nothing in a model has: `text`, or `text_1` and so on.
-pub(crate) fn fresh_name(names: &mut Names, text: &str) -> Name {
-    if names.find(text).is_none() {
-        return names.intern(text);
-    }
-    let mut number = 1u64;
-    loop {
-        let numbered = format!("{text}_{number}");
-        if names.find(&numbered).is_none() {
-            return names.intern(&numbered);
-        }
-        number += 1;
-    }
-}
 
 impl Transplant<'_> {
     /// A string in the target's model.
@@ -54,7 +39,7 @@ impl Transplant<'_> {
         }
         let names = self.source.other.map_or(&*self.target.names, |(names, _)| names);
         let text = format!("{prefix}{}", &names[name]);
-        let fresh = fresh_name(self.target.names, &text);
+        let fresh = self.target.names.fresh(&text);
         self.prefixed.insert(name, fresh);
         fresh
     }

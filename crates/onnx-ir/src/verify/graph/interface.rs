@@ -50,8 +50,7 @@ impl<'m> Walker<'_, 'm> {
                     false => (&code::VALUE_REDEFINED, "graph input"),
                 };
                 let message = format!("{what} `{text}` is listed twice");
-                self.found
-                    .push(Diagnostic::new(code, place, message).related(first.place, "first listed here"));
+                self.found.push(Diagnostic::new(code, place, message).related(first.place, "the first one"));
                 return;
             }
             Some(outer) => self.shadows(name, "input", place, outer),
@@ -102,7 +101,7 @@ impl<'m> Walker<'_, 'm> {
         }
         self.show(name, Def { graph, place, kind: Kind::Initializer, initializer: Some(place) });
         if self.scene.ir_version <= 3 && !self.view.role.is_function() {
-            let message = format!("initializer `{text}` is no graph input, which IR version 3 asks for");
+            let message = format!("initializer `{text}` is not a graph input, as IR version 3 requires");
             self.found.push(
                 Diagnostic::new(&code::IR3_INITIALIZERS, place, message)
                     .help("set `ir_version` to 4 or later, or declare the input"),
@@ -158,10 +157,11 @@ impl<'m> Walker<'_, 'm> {
     pub(super) fn joined(&mut self, name: Name, place: Entity) {
         let Role::Algorithm(_) = self.view.role else { return };
         if let Some(first) = self.main_names[name].filter(|_| self.is_root()) {
-            let message =
-                format!("the training step defines `{}` of the main graph again", self.scene.text(name));
-            self.found
-                .push(Diagnostic::new(&code::TRAINING_GRAPHS, place, message).related(first, "defined here"));
+            let message = format!("training step redefines `{}` of the main graph", self.scene.text(name));
+            self.found.push(
+                Diagnostic::new(&code::TRAINING_GRAPHS, place, message)
+                    .related(first, "defined in the main graph"),
+            );
         }
     }
 
@@ -193,7 +193,7 @@ impl<'m> Walker<'_, 'm> {
             };
             let message = format!("{what} output `{text}` is listed twice");
             let diagnostic = Diagnostic::new(code, place, message);
-            self.found.push(diagnostic.related(first, "first listed here"));
+            self.found.push(diagnostic.related(first, "the first one"));
             return;
         }
         let layout = &self.view.layout;
@@ -217,7 +217,7 @@ impl<'m> Walker<'_, 'm> {
             let mut diagnostic = Diagnostic::new(&code::SUBGRAPH_OUTPUT_FROM_OUTSIDE, place, message)
                 .help(format!("pass `{text}` through an `Identity` node"));
             if let Some(outer) = self.definition(name) {
-                diagnostic = diagnostic.related(outer.place, "defined outside");
+                diagnostic = diagnostic.related(outer.place, "defined in the enclosing graph");
             }
             self.found.push(diagnostic);
             return;

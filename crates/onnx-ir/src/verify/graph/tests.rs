@@ -127,10 +127,8 @@ fn a_training_step_continues_the_main_graph() {
         d.graph("step", &["z"], &["y"], |d| d.node("Sub", &["z", "nowhere"], &["y"]));
     });
     model.training[0].algorithm = Some(step);
-    let expected = [
-        "E0203 use of undefined value `nowhere`",
-        "E0903 the training step defines `y` of the main graph again",
-    ];
+    let expected =
+        ["E0203 use of undefined value `nowhere`", "E0903 training step redefines `y` of the main graph"];
     let mut list = findings(&model);
     list.sort();
     assert_eq!(list, expected);
@@ -150,5 +148,5 @@ fn a_value_of_a_graph_that_does_not_enclose_the_use_is_not_visible() {
     let nodes: Vec<_> = body.nodes.ids().collect();
     let inner = body.nodes[nodes[1]].outputs[0];
     body.nodes[nodes[2]].inputs[0] = inner;
-    assert_eq!(findings(&model), ["E0203 use of value `p`, which is not visible here"]);
+    assert_eq!(findings(&model), ["E0203 use of value `p`, which is not in scope"]);
 }

@@ -48,14 +48,14 @@ impl Judge<'_> {
                 let message = format!("type variable `{name}` is declared twice");
                 let first = Entity::OperatorVariable(self.operator, first);
                 let d = Diagnostic::new(&code::OPERATOR_SIGNATURE, place, message);
-                self.push(d.related(first, "first declared here"));
+                self.push(d.related(first, "the first declaration"));
                 continue;
             }
             self.variables.insert(variable.name, index(n));
             if ElemType::from_name(name).is_some() {
-                self.fail(place, format!("`{name}` is a type, so it cannot stand for others"));
+                self.fail(place, format!("type variable `{name}` has the name of a type"));
             } else if variable.types.is_empty() {
-                self.fail(place, format!("type variable `{name}` stands for no type"));
+                self.fail(place, format!("type variable `{name}` allows no type"));
             }
         }
     }
@@ -69,11 +69,11 @@ impl Judge<'_> {
                 if first != index(n) {
                     let message = format!("{what} `{}` is listed twice", &self.model.names[name]);
                     let d = Diagnostic::new(&code::OPERATOR_SIGNATURE, at, message);
-                    self.push(d.related(place(first), "first listed here"));
+                    self.push(d.related(place(first), "the first one"));
                 }
             }
             if matches!(formal.kind, FormalKind::Variadic { .. }) && n + 1 < formals.len() {
-                self.fail(at, format!("an {what} of several values is not the last one"));
+                self.fail(at, format!("variadic {what} is not the last one"));
             }
             if let FormalType::Variable(name) = formal.ty
                 && !self.variables.contains_key(&name)
@@ -105,7 +105,7 @@ impl Judge<'_> {
                 let place = |n| Entity::OperatorAttribute(self.operator, n);
                 let message = format!("attribute `{}` is listed twice", &self.model.names[name]);
                 let d = Diagnostic::new(&code::OPERATOR_SIGNATURE, place(index(n)), message);
-                let d = d.related(place(first), "first listed here");
+                let d = d.related(place(first), "the first one");
                 self.push(d);
             }
         }
@@ -120,9 +120,8 @@ impl Judge<'_> {
         };
         if let Some(number) = counts.iter().find(|number| !fits(number)) {
             let place = Entity::Operator(self.operator);
-            let is = if counts.len() == 1 { "is" } else { "may be" };
             let formals = count(formals.len() as u64, what);
-            self.fail(place, format!("the number of {what}s {is} {number}, which {formals} cannot be"));
+            self.fail(place, format!("{number} {what}s are allowed, but the operator has {formals}"));
         }
     }
 }
@@ -141,12 +140,12 @@ pub(super) fn difference(
     {
         if ports.len() != formals.len() {
             let (has, takes) = (count(ports.len() as u64, what), formals.len());
-            return Some(format!("has {has}, the operator has {takes}"));
+            return Some(format!("has {has}, but the operator has {takes}"));
         }
         for (port, formal) in ports.iter().zip(formals) {
             let (ours, theirs) = (model.text(port.name), of_signature.text(formal.name));
             if formal.name.is_some() && ours != theirs {
-                return Some(format!("has {what} `{ours}`, the operator has `{theirs}`"));
+                return Some(format!("has {what} `{ours}` where the operator has `{theirs}`"));
             }
         }
     }

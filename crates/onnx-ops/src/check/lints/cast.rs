@@ -24,15 +24,15 @@ pub(super) fn chain(site: &Site<'_>) -> Option<Diagnostic> {
         return None;
     }
     let [from, by, to] = [from, by, to].map(elem_text);
-    let message = format!("{from} is cast to {by} and then to {to}");
+    let message = format!("cast from {from} to {by} and then to {to}");
     let changes = vec![Change::Rename(site.at_input(0), site.name(origin).to_owned())];
     Some(
         site.finding(&code::CAST_CHAIN, message)
             .related(
                 Entity::NodeOp(site.body_id, id),
-                format!("every {from} is a {by}: nothing is lost here"),
+                format!("the first cast is exact: every {from} value is a {by} value"),
             )
-            .change(format!("cast `{}` itself", site.name(origin)), changes, true),
+            .change(format!("cast `{}` directly", site.name(origin)), changes, true),
     )
 }
 
@@ -65,7 +65,7 @@ pub(super) fn double_constant(site: &Site<'_>) -> Option<Diagnostic> {
         return None;
     }
     let to = elem_text(to);
-    let message = format!("constant `{}` is stored as double, and read as {to} only", site.name(value));
+    let message = format!("constant `{}` is stored as double, but used only as {to}", site.name(value));
     let finding = Diagnostic::new(&code::DOUBLE_CONSTANT, site.at_input(0), message);
     Some(finding.help(format!("store it as {to}")))
 }

@@ -9,7 +9,7 @@ pub(super) fn condition(site: &Site<'_>) -> Option<Diagnostic> {
     let message = format!("the condition of this `If` is always {word}: only `{branch}` runs");
     Some(
         Diagnostic::new(&code::CONSTANT_CONDITION, site.at_input(0), message)
-            .help("put the nodes of the branch in the place of the `If`"),
+            .help("replace the `If` by the nodes of the branch"),
     )
 }
 
@@ -20,7 +20,7 @@ pub(super) fn trips(site: &Site<'_>) -> Option<Diagnostic> {
         1.0 => "at most once",
         _ => return None,
     };
-    let message = format!("this `Loop` runs its body {often}");
+    let message = format!("body of this `Loop` runs {often}");
     Some(Diagnostic::new(&code::CONSTANT_CONDITION, site.at_input(0), message))
 }
 
@@ -36,7 +36,7 @@ pub(super) fn batch_normalization(site: &Site<'_>) -> Option<Diagnostic> {
     is_trained.then(|| training(site, Diagnostic::new(&code::TRAINING_MODE, place, TRAINING)))?
 }
 
-const TRAINING: &str = "this node is in training mode, and the model has no training step";
+const TRAINING: &str = "this node is in training mode, but the model has no training step";
 
 fn training(site: &Site<'_>, finding: Diagnostic) -> Option<Diagnostic> {
     site.model.training.is_empty().then(|| finding.help("export the model for inference"))

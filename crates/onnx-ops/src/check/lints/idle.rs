@@ -17,8 +17,8 @@ pub(super) fn idle(site: &Site<'_>) -> Option<Diagnostic> {
     };
     let (_, same) = look.passes_on()?;
     let why = reason(site, same)?;
-    let message = format!("this `{}` gives what {}", site.op(), why);
-    let title = format!("read `{}` instead", site.name(same));
+    let message = format!("this `{}` has no effect: {}", site.op(), why);
+    let title = format!("use `{}` instead", site.name(same));
     Some(site.finding(&code::NO_OP, message).change(title, site.bypass(same), true))
 }
 
@@ -28,15 +28,15 @@ fn reason(site: &Site<'_>, same: ValueId) -> Option<String> {
     let is_arithmetic = ["Add", "Sub", "Mul", "Div"].contains(&op);
     if !is_arithmetic && site.input(0) != Some(same) {
         let (_, before) = site.producer(0)?;
-        return Some(format!("was there before the `{}` that it undoes", site.model.text(before.op)));
+        return Some(format!("it reverses the `{}` before it", site.model.text(before.op)));
     }
     let why = match op {
         // Exporters name with it what a graph returns, and a nested graph needs one to return an outer value.
         "Identity" if site.is_returned() => return None,
-        "Identity" => "it is another name".to_owned(),
-        "Dropout" => "it works in training only".to_owned(),
+        "Identity" => "it only renames its input".to_owned(),
+        "Dropout" => "it is active only in training mode".to_owned(),
         "Cast" | "CastLike" => format!("its input is {} already", elem_text(site.elem(0)?)),
-        "Transpose" => "every axis stays where it is".to_owned(),
+        "Transpose" => "the permutation is the identity".to_owned(),
         "Concat" | "Sum" | "Max" | "Min" | "Mean" => "it has one input".to_owned(),
         _ if is_arithmetic => {
             let other = usize::from(site.input(0) == Some(same));
@@ -46,7 +46,7 @@ fn reason(site: &Site<'_>, same: ValueId) -> Option<String> {
             }
             format!("the other operand is {}", site.numbers(other)?.first()?)
         }
-        _ => "the shape stays the same".to_owned(),
+        _ => "the shape does not change".to_owned(),
     };
-    Some(format!("it takes: {why}"))
+    Some(why)
 }

@@ -2,7 +2,7 @@
 //!
 //! A lint looks at one node with what inference knows of it ([`Site`]), or at the stored tensors and declared
 //! names of the model. It speaks only where it is certain of what it says; a fix that keeps every value is safe.
-//! Functions are left out: what holds for the calls of today is no reason to write a function otherwise.
+//! Functions are omitted: what holds for the calls of today is no reason to write a function otherwise.
 //!
 //! | file | what |
 //! | --- | --- |

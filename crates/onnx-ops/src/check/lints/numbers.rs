@@ -17,8 +17,10 @@ pub(super) fn clip(site: &Site<'_>) -> Option<Diagnostic> {
     if min <= max || min.is_nan() || max.is_nan() {
         return None;
     }
-    let message = format!("this `Clip` gives {max} everywhere: its lower bound {min} is above the upper one");
-    Some(Diagnostic::new(&code::CLIP_BOUNDS, place, message).help("exchange the bounds"))
+    let message = format!(
+        "every element of this `Clip` is {max}: the lower bound {min} is greater than the upper bound"
+    );
+    Some(Diagnostic::new(&code::CLIP_BOUNDS, place, message).help("swap the bounds"))
 }
 
 /// How much a Pad adds at each end of each axis: an input from version 11 on.
@@ -37,11 +39,8 @@ pub(super) fn pad(site: &Site<'_>) -> Option<Diagnostic> {
         return None;
     }
     let place = if site.schema.since >= 11 { site.at_input(1) } else { site.at_attr("pads") };
-    let message = format!("this `Pad` takes {} away at an end of an axis", least.unsigned_abs());
-    Some(
-        Diagnostic::new(&code::PAD_NEGATIVE, place, message)
-            .help("use `Slice` to cut, so that readers see it"),
-    )
+    let message = format!("this `Pad` removes {} at an end of an axis", least.unsigned_abs());
+    Some(Diagnostic::new(&code::PAD_NEGATIVE, place, message).help("use `Slice` to remove elements"))
 }
 
 /// Integers divided by 0, and remainders by a negative number.
@@ -56,17 +55,17 @@ pub(super) fn division(site: &Site<'_>) -> Option<Diagnostic> {
     let divisors = site.value(1)?.ints()?;
     let op = site.op();
     if divisors.contains(&0) {
-        let message = format!("this `{op}` divides integers by 0, which is not defined");
+        let message = format!("this `{op}` divides integers by 0, which is undefined");
         return Some(Diagnostic::new(&code::INTEGER_DIVISION, site.at_input(1), message));
     }
     let floors = op == "Mod" && site.attrs().int("fmod") == Some(0);
     if !floors || divisors.iter().all(|&d| d > 0) {
         return None;
     }
-    let message = "this `Mod` has a negative divisor, whose sign the results have";
+    let message = "this `Mod` has a negative divisor: its results have the sign of the divisor";
     Some(
         Diagnostic::new(&code::INTEGER_DIVISION, site.at_input(1), message)
-            .label("with `fmod = 1` they have the sign of the dividend, as in C")
+            .label("with `fmod = 1`, results have the sign of the dividend, as in C")
             .help("divide by the absolute value"),
     )
 }

@@ -22,11 +22,11 @@ pub(super) fn batch(site: &Site<'_>) -> Option<Diagnostic> {
     }
     let symbol = site.facts.dims.text(shape[0]);
     let target = target.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-    let message = format!("this `Reshape` to [{target}] fits one value of `{symbol}` only");
+    let message = format!("this `Reshape` to [{target}] works for only one value of `{symbol}`");
     let place = if site.schema.since < 5 { site.at_attr("shape") } else { site.at_input(1) };
     Some(
         Diagnostic::new(&code::RESHAPE_BATCH, place, message)
-            .help("write -1 or 0 for the extent that may vary"),
+            .help("write -1 or 0 for the dimension that may vary"),
     )
 }
 
@@ -44,10 +44,11 @@ pub(super) fn softmax(site: &Site<'_>) -> Option<Diagnostic> {
         return None;
     }
     let op = site.op();
-    let message = format!("this `{op}` is over the last {together} axes together, not over axis {axis}");
+    let message =
+        format!("this `{op}` normalizes over the last {together} axes together, not over axis {axis} alone");
     Some(
         Diagnostic::new(&code::SOFTMAX_COERCION, site.at_attr("axis"), message)
-            .label("before version 13 the input is flattened from this axis on")
+            .label("before version 13, the input is flattened from this axis on")
             .help("move the axis to the end, or import version 13"),
     )
 }
@@ -58,7 +59,7 @@ pub(super) fn resize(site: &Site<'_>) -> Option<Diagnostic> {
     if mode != "tf_half_pixel_for_nn" {
         return None;
     }
-    let message = "`tf_half_pixel_for_nn` is deprecated, and not in version 13 of `Resize`";
+    let message = "`tf_half_pixel_for_nn` is deprecated and was removed in version 13 of `Resize`";
     let place = site.at_attr("coordinate_transformation_mode");
     Some(Diagnostic::new(&code::RESIZE_MODE, place, message).help("use `half_pixel`"))
 }
@@ -70,12 +71,12 @@ pub(super) fn formulas(model: &Model, facts: &Facts, body: BodyId, found: &mut V
         let (name, only_where) = (&model.names[value.name], &differs.only_where);
         let (declared, computed) = (&differs.declared, &differs.computed);
         let message = format!(
-            "`{name}` is declared {declared}, but {computed} is computed: they agree only where {only_where}"
+            "`{name}` is declared as {declared}, but inference gives {computed}: they agree only if {only_where}"
         );
         let finding = Diagnostic::new(&code::FORMULA_DIFFERS, differs.place, message);
         found.push(match value.def {
             ValueDef::Output(node, i) => {
-                finding.related(Entity::NodeOutput(body, node, i), format!("this is {computed}"))
+                finding.related(Entity::NodeOutput(body, node, i), format!("inferred as {computed}"))
             }
             ValueDef::Input(_) | ValueDef::Initializer(_) | ValueDef::Unbound(_) => finding,
         });
@@ -101,9 +102,9 @@ pub(super) fn spellings(model: &Model, found: &mut Vec<Diagnostic>) {
                     continue;
                 }
                 if let Some(&(other, at)) = spellings.first() {
-                    let message = format!("the symbols `{name}` and `{other}` differ in case only");
+                    let message = format!("dimensions `{name}` and `{other}` differ only in case");
                     let finding = Diagnostic::new(&code::SYMBOL_CASE, place, message);
-                    found.push(finding.related(at, format!("`{other}` is here")));
+                    found.push(finding.related(at, format!("use of `{other}`")));
                 }
                 spellings.push((name, place));
             }

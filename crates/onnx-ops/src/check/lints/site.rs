@@ -1,6 +1,6 @@
 //! A node as a lint sees it.
 
-use crate::infer::{Attrs, Bindings, Fact, Facts, Scope, Ty, Value};
+use crate::infer::{Bindings, Fact, Facts, ResolvedAttrs, Scope, Ty, Value};
 use crate::schema::Schema;
 use onnx_ir::diag::{Change, Code, Entity};
 use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Name, Node, NodeId, Use, Uses, ValueDef, ValueId};
@@ -59,7 +59,7 @@ impl<'a> Site<'a> {
         self.value(i)?.single()?.number()
     }
 
-    pub(super) fn attrs(&self) -> Attrs<'a> {
+    pub(super) fn attrs(&self) -> ResolvedAttrs<'a> {
         let scope = Scope {
             names: &self.model.names,
             body: self.body,
@@ -67,7 +67,7 @@ impl<'a> Site<'a> {
             bindings: &NO_BINDINGS,
             is_called: false,
         };
-        Attrs::new(scope, self.node, self.schema)
+        ResolvedAttrs::new(scope, self.node, self.schema)
     }
 
     pub(super) fn at_op(&self) -> Entity {

@@ -21,10 +21,10 @@ pub(super) fn check(model: &Model, id: BodyId, uses: &Uses, found: &mut Vec<Diag
             let (tensor, name) = (&body.tensors[init.tensor], &model.names[body.values[init.value].name]);
             let place = Entity::Initializer(id, g, index(i));
             if is_shape_outside(tensor) {
-                let message = format!("`{name}` has the size of a shape, and is in a file beside the model");
+                let message = format!("small tensor `{name}` is stored as external data");
                 found.push(
                     Diagnostic::new(&code::EXTERNAL_SHAPE, place, message)
-                        .help("store it in the model, where tools that infer shapes can read it"),
+                        .help("store it in the model, so that shape inference can read it"),
                 );
             }
             let [Payload::Entries { bytes, .. }] = &tensor.data[..] else { continue };
@@ -54,10 +54,10 @@ pub(super) fn check(model: &Model, id: BodyId, uses: &Uses, found: &mut Vec<Diag
                 }
             }
             let changes = if is_returned { Vec::new() } else { changes };
-            let message = format!("`{name}` has the same {} bytes as `{first_name}`", bytes.len());
+            let message = format!("`{name}` and `{first_name}` have the same {} bytes", bytes.len());
             found.push(
                 Diagnostic::new(&code::INITIALIZERS_EQUAL, place, message)
-                    .related(Entity::Initializer(id, g, index(other)), "the first")
+                    .related(Entity::Initializer(id, g, index(other)), "the first one")
                     .change(format!("use `{first_name}` for both"), changes, true),
             );
         }
@@ -78,10 +78,10 @@ pub(super) fn near_limit(model: &Model, found: &mut Vec<Diagnostic>) {
     let tensors = model.bodies.values().flat_map(|body| body.tensors.values());
     let total = tensors.flat_map(|tensor| &tensor.data).map(size).fold(0, usize::saturating_add);
     if total >= NEAR_LIMIT {
-        let message = format!("{} MB of weights are in the model itself", total / 1_000_000);
+        let message = format!("the model contains {} MB of weights", total / 1_000_000);
         found.push(
             Diagnostic::new(&code::NEAR_SIZE_LIMIT, Entity::Header, message)
-                .help("put weights beside the model: `onnxtxt convert --weights sidecar`"),
+                .help("move them to external data: `onnxtxt convert --weights sidecar`"),
         );
     }
 }

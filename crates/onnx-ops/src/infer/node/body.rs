@@ -1,7 +1,7 @@
-//! A node of an operator that a function defines, where no rule knows more: what its body gives for these operands.
+//! Infers a node from the function body of its operator, if there is no rule.
 //!
-//! The body is not a part of the model, so what is wrong in it has no place there. If the body is from a document of
-//! operators, it is told at the node, with the node of the body in words:
+//! The body is not a part of the model, so errors in it have no place in the model. If the body is from an operator-set document,
+//! they are reported at the node, with a description of the node of the body:
 //!
 //! ```text
 //! y = com.acme.Twice (x)      cannot broadcast 4 against 3
@@ -20,7 +20,7 @@ use onnx_ir::diag::{Diagnostic, Place, code};
 use onnx_ir::{BodyId, Model, NodeId, ValueId};
 
 impl NodeCx<'_, '_> {
-    /// What the body of a function operator gives; `None` where it told that the node is wrong.
+    /// Infers the body of a function operator; `None` if it reported an error.
     pub(in crate::infer) fn run_body(mut self, schema: SchemaId) -> Option<Outputs> {
         self.engine.looked = Operands::ALL;
         let Some(function) = crate::functions::body(&self, schema) else { return Some(self.outputs) };
@@ -30,7 +30,7 @@ impl NodeCx<'_, '_> {
         let mut inner = Engine::new(&function.model, self.engine.registry);
         inner.dims = std::mem::take(&mut self.engine.dims);
         (inner.fuel, inner.depth) = (self.engine.fuel, self.engine.depth);
-        // Bodies of our own are right wherever the signature is kept.
+        // Built-in bodies are valid for all nodes that match the signature.
         let is_of_document = self.engine.registry.body(schema).is_some();
         inner.quiet = if is_of_document { self.engine.quiet } else { 1 };
         inner.repeats = self.engine.repeats;
@@ -48,7 +48,7 @@ impl NodeCx<'_, '_> {
         if let Some(missed) = missed.first().filter(|_| is_of_document) {
             let needs = at(&function.model, missed.body, missed.by);
             let message =
-                format!("`{}` is without {}, which its body needs", self.op(), self.param_name(missed.input));
+                format!("`{}` omits {}, which its body requires", self.op(), self.param_name(missed.input));
             self.fail(Diagnostic::new(&code::PARAMETER_EMPTY, self.at_op(), message).label(needs));
             return None;
         }
@@ -62,7 +62,7 @@ impl NodeCx<'_, '_> {
     }
 }
 
-/// Where in a body a finding is, and what it says of the place.
+/// A description of the place of a finding in a body, with its label.
 fn in_body(model: &Model, finding: &Diagnostic) -> String {
     let node = match finding.primary.place {
         Place::Entity(entity) => entity.node(),
@@ -78,10 +78,10 @@ fn at(model: &Model, body: BodyId, node: NodeId) -> String {
     format!("in the body of `{}`, `{}`", function_of(model, body), statement(model, body, node))
 }
 
-/// Longer statements are cut.
+/// Longer statements are truncated.
 const MOST_CHARS: usize = 100;
 
-/// A node as a text has it, without attributes.
+/// A node as text, without attributes.
 fn statement(model: &Model, body: BodyId, node: NodeId) -> String {
     let body = &model.bodies[body];
     let node = &body.nodes[node];

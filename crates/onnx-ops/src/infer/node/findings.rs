@@ -1,4 +1,4 @@
-//! What a rule tells: where things are, and that they do not fit.
+//! Places and findings of rules.
 
 use super::{Infer, NodeCx, index};
 use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
@@ -9,7 +9,7 @@ impl<'m> NodeCx<'_, 'm> {
         &self.schema.name
     }
 
-    /// The schema's name of an input.
+    /// The name of an input in the schema.
     pub fn param_name(&self, i: usize) -> String {
         self.schema.input(i).map_or_else(|| format!("input {i}"), |p| format!("`{}`", p.name))
     }
@@ -24,7 +24,7 @@ impl<'m> NodeCx<'_, 'm> {
         Entity::NodeOutput(self.engine.frame.body, self.id, index(i)).into()
     }
 
-    /// The place of an attribute; that of the operator if the node does not have it.
+    /// The place of an attribute, or of the operator if the node does not have it.
     pub fn at_attr(&self, name: &str) -> Place {
         let names = &self.engine.model.names;
         let at = self.node.attrs.iter().position(|a| a.name.is_some_and(|n| names.is(n, name)));
@@ -37,27 +37,27 @@ impl<'m> NodeCx<'_, 'm> {
         Entity::NodeOp(self.engine.frame.body, self.id).into()
     }
 
-    /// Tells that the node is wrong, and makes its outputs unknown. Returns `None`: `return cx.fail(…)`.
+    /// Reports an error and makes the outputs unknown. Returns `None`: `return cx.fail(…)`.
     pub fn fail(&mut self, diagnostic: Diagnostic) -> Infer {
         self.has_failed = true;
         self.engine.report(diagnostic);
         None
     }
 
-    /// [`fail`](Self::fail) at an input, which is labelled with its type.
+    /// [`fail`](Self::fail) at an input, labelled with its type.
     pub fn fail_at_input(&mut self, i: usize, code: &'static Code, message: String) -> Infer {
         let ty = self.ty(i).text(&self.engine.dims);
         let diagnostic = Diagnostic::new(code, self.at_input(i), message).label(format!("this is {ty}"));
         self.fail(diagnostic)
     }
 
-    /// [`fail`](Self::fail) at an attribute whose value the operator does not take.
+    /// [`fail`](Self::fail) at an attribute with an invalid value.
     pub fn fail_at_attr(&mut self, name: &str, message: String) -> Infer {
         let place = self.at_attr(name);
         self.fail(Diagnostic::new(&code::ATTR_VALUE, place, message))
     }
 
-    /// Holds that a string attribute is one of a few; another one is told of, with what it may be.
+    /// Requires a string attribute to be one of a few; reports other values with the valid ones.
     pub fn one_of(&mut self, name: &str, allowed: &[&'static str]) -> Option<&'static str> {
         let text = self.string(name)?;
         if let Some(found) = allowed.iter().find(|a| **a == text) {
@@ -66,10 +66,10 @@ impl<'m> NodeCx<'_, 'm> {
         let text = text.into_owned();
         let list = allowed.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
         let near = onnx_ir::diag::did_you_mean(&text, allowed.iter().copied());
-        let help = near.map_or_else(|| format!("it is one of {list}"), |n| format!("did you mean `{n}`?"));
-        let message = format!("`{text}` is no value of `{name}` of `{}`", self.op());
+        let help = near.map_or_else(|| format!("expected one of {list}"), |n| format!("did you mean `{n}`?"));
+        let message = format!("invalid value `{text}` of `{name}` of `{}`", self.op());
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, self.at_attr(name), message)
-            .label(format!("one of {list}"))
+            .label(format!("expected one of {list}"))
             .help(help);
         self.fail(diagnostic)?;
         None

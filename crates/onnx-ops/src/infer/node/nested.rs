@@ -1,4 +1,4 @@
-//! The graphs that a node has: what they are passed, what they give, and where they are in the model.
+//! Nested graphs of a node: inference, and places in the model.
 
 use super::{Given, NodeCx, index};
 use crate::dims::Dim;
@@ -13,7 +13,7 @@ use onnx_ir::diag::{Code, Diagnostic, Entity, Place, code};
 use onnx_ir::{AttrValue, GraphId, Port};
 use std::sync::Arc;
 
-/// What was told and remembered before a nested graph was tried.
+/// The state before a nested graph is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     findings: usize,
@@ -21,7 +21,7 @@ pub struct Attempt {
     missed: usize,
 }
 
-/// How often the loops around a node may be walked again for it to be walked more than once itself.
+/// Maximum number of repeated walks of the surrounding loops for which a node is still walked repeatedly itself.
 const MOST_REPEATS: u32 = 2;
 
 impl NodeCx<'_, '_> {
@@ -40,13 +40,13 @@ impl NodeCx<'_, '_> {
         (g.inputs.len(), g.outputs.len())
     }
 
-    /// What a nested graph declares of one of its inputs.
+    /// The declared type of an input of a nested graph.
     pub fn graph_input(&mut self, graph: GraphId, i: usize) -> Ty {
         let port = self.engine.body().graphs[graph].inputs.get(i);
         self.declared_by(port)
     }
 
-    /// What a nested graph declares of one of its outputs.
+    /// The declared type of an output of a nested graph.
     pub fn graph_output(&mut self, graph: GraphId, i: usize) -> Ty {
         let port = self.engine.body().graphs[graph].outputs.get(i);
         self.declared_by(port)
@@ -56,7 +56,7 @@ impl NodeCx<'_, '_> {
         port.and_then(|p| p.ty).map_or(Ty::Unknown, |ty| self.engine.declared_type(ty))
     }
 
-    /// The inputs of a nested graph that have no initializer: up to IR 3, those with one have a default value.
+    /// The inputs of a nested graph without an initializer: up to IR version 3, an initializer is a default.
     pub fn graph_inputs_without_default(&self, graph: GraphId) -> Vec<usize> {
         let g = &self.engine.body().graphs[graph];
         let dense = g.initializers.iter().map(|i| i.value);
@@ -65,13 +65,13 @@ impl NodeCx<'_, '_> {
         g.inputs.iter().enumerate().filter(|(_, port)| !has_default(port)).map(|(i, _)| i).collect()
     }
 
-    /// Whether nested graphs may have inputs that the node does not pass, because they have initializers: up to IR 3.
+    /// Whether nested graphs may have additional inputs with initializers: up to IR version 3.
     pub fn allows_default_inputs(&self) -> bool {
         self.engine.has_default_inputs()
     }
 
-    /// Infers a nested graph with what its node passes; the facts of its outputs. What is found out about symbols
-    /// inside holds inside only.
+    /// Infers a nested graph for the facts that its node passes, and returns the facts of its outputs. Facts about symbols that are
+    /// learned inside are valid only inside.
     pub fn run_graph(&mut self, graph: GraphId, inputs: &[Fact]) -> Vec<Fact> {
         let mark = self.engine.dims.mark();
         let outputs = self.engine.run_graph(graph, Some(inputs));
@@ -79,7 +79,7 @@ impl NodeCx<'_, '_> {
         outputs
     }
 
-    /// [`run_graph`](Self::run_graph) where the same graph has been run `repeats` times before.
+    /// [`run_graph`](Self::run_graph) after `repeats` runs of the same graph.
     pub fn repeat_graph(&mut self, graph: GraphId, inputs: &[Fact], repeats: u32) -> Vec<Fact> {
         self.engine.repeats += repeats;
         let outputs = self.run_graph(graph, inputs);
@@ -87,25 +87,25 @@ impl NodeCx<'_, '_> {
         outputs
     }
 
-    /// Whether a graph of this node may be run again and again until what is known of it is stable. Not so where the
-    /// graphs around it are being run again: the number of runs would be a power of the depth.
+    /// Whether a graph of this node may be run repeatedly until its facts are stable. Not if the
+    /// graphs around it are being run again: the number of runs would be exponential in the depth.
     pub fn may_repeat(&self) -> bool {
         self.engine.repeats < MOST_REPEATS
     }
 
-    /// The beginning of an attempt, which may be [taken back](Self::take_back).
+    /// Starts an attempt, which may be [taken back](Self::take_back).
     pub fn attempt(&self) -> Attempt {
         let Engine { memo, frame, .. } = &*self.engine;
         Attempt { findings: self.engine.finding_count(), calls: memo.calls(), missed: frame.missed.len() }
     }
 
-    /// Forgets what has been told since the beginning of an attempt.
+    /// Removes the findings since the start of an attempt.
     pub fn take_back(&mut self, attempt: Attempt) {
         self.forget(attempt, |_| false);
     }
 
-    /// Forgets what has been told of shapes, elements and axes since the beginning of an attempt, and which inputs of the
-    /// function are needed: what was walked never runs.
+    /// Removes the findings about shapes, elements and axes since the start of an attempt, and the required inputs of the
+    /// function: the graph never runs.
     pub fn take_back_shapes(&mut self, attempt: Attempt) {
         const OF_SHAPES: [&Code; 4] =
             [&code::SHAPE_PRECONDITION, &code::CONSTANT_INPUT, &code::DECLARED_SHAPE, &code::ATTR_VALUE];
@@ -115,12 +115,12 @@ impl NodeCx<'_, '_> {
     fn forget(&mut self, attempt: Attempt, keep: impl Fn(&Diagnostic) -> bool) {
         self.engine.frame.missed.truncate(attempt.missed);
         if self.engine.forget_findings(attempt.findings, keep) {
-            // A call that is remembered does not tell again.
+            // A memoized call would not report again.
             self.engine.memo.forget(attempt.calls);
         }
     }
 
-    /// A fact where the extents of a tensor of which nothing is known are anonymous symbols, named after an output.
+    /// The fact with anonymous symbols, named after an output, for unknown dimensions of a tensor.
     pub fn with_symbols(&mut self, mut fact: Fact, output: usize) -> Fact {
         if fact.ty.as_tensor().is_some() {
             fact.ty = fact.ty.map_dims(&mut |dim| if dim == Dim::Unknown { self.fresh(output) } else { dim });
@@ -128,13 +128,13 @@ impl NodeCx<'_, '_> {
         fact
     }
 
-    /// What holds for a value that is one of two: where they differ, nothing is known.
+    /// The join of two facts.
     pub fn either(&mut self, a: &Fact, b: &Fact) -> Fact {
         let ty = merge::join(&mut self.engine.dims, &a.ty, &b.ty, &mut |_| Dim::Unknown);
         Fact { ty, value: self.either_value(a, b), source: Source::Inferred }
     }
 
-    /// The elements that two values of one shape share.
+    /// The common elements of two values of one shape.
     pub fn either_value(&mut self, a: &Fact, b: &Fact) -> Option<Arc<Value>> {
         let (a, b) = (a.value.as_ref()?, b.value.as_ref()?);
         if a.dims != b.dims {
@@ -149,14 +149,14 @@ impl NodeCx<'_, '_> {
         Value::new(a.dims.iter().copied(), elems.collect()).map(Arc::new)
     }
 
-    /// Sets all that is known of an output.
+    /// Sets the fact of an output.
     pub fn set_fact(&mut self, i: usize, ty: Ty, value: Option<Arc<Value>>) {
         if let Some(fact) = self.outputs.get_mut(i) {
             *fact = Fact { ty, value, source: Source::Inferred };
         }
     }
 
-    /// Tells that something is wrong with a nested graph. The outputs stay.
+    /// Reports an error of a nested graph and keeps the outputs.
     pub fn tell(&mut self, diagnostic: Diagnostic) {
         self.engine.report(diagnostic);
     }

@@ -147,7 +147,7 @@ impl Labels {
         Some(labels)
     }
 
-    /// Takes down the axes that are added up.
+    /// Records the axes that are added up.
     fn add(&mut self, rank: usize, term: &Term, dims: &[usize]) -> Option<()> {
         let more = dims.len() - term.letters.len();
         let at = term.ellipsis.unwrap_or(0);

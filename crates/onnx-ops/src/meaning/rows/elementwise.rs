@@ -87,7 +87,7 @@ pub(super) fn choose(cx: &Cx<'_>) -> Option<Definition> {
     cx.element(cx.broadcast(1)?.if_else(cx.broadcast(0)?, cx.broadcast(2)?))
 }
 
-/// The limits are scalars; below version 11 they are attributes. Those that are left out are the greatest numbers, so that nothing
+/// The limits are scalars; below version 11 they are attributes. Those that are omitted are the greatest numbers, so that nothing
 /// is left of infinities.
 pub(super) fn clip(cx: &Cx<'_>) -> Option<Definition> {
     let elem = cx.out()?.elem;

@@ -1,7 +1,7 @@
 //! Transposed convolutions as convolutions.
 //!
 //! With a stride of `s` along an axis, the elements of the result at `p`, `s + p`, `2 * s + p`, … (a phase) see every `s`-th element
-//! of the kernel, and neighbours among them see neighbours of the input. So each phase is a convolution with a stride of 1 and a
+//! of the kernel, and neighbors among them see neighbors of the input. So each phase is a convolution with a stride of 1 and a
 //! part of the kernel, turned around. Phases that see equally many elements of the kernel are channels of one convolution, whose
 //! result is put in order at the end:
 //!

@@ -1,4 +1,4 @@
-//! Attention in the forms that optimizers write: with its projections, with packed inputs, with a cache.
+//! Attention operators that optimizers produce: with projections, packed inputs, or a cache.
 
 use super::super::Row;
 use super::super::elementwise::same_shape;
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
     row("SparseAttention", sparse),
 ];
 
-/// Where the operands are.
+/// The positions of the operands.
 struct Places {
     bias: usize,
     past: usize,
@@ -32,11 +32,11 @@ fn quantized(cx: &mut NodeCx<'_, '_>) -> Infer {
     attention(cx, &Places { bias: 2, past: 8 })
 }
 
-/// `input` of B, S, D and `weights` of D and the widths of queries, keys and values together, to B, S and the width of the
-/// values. Keys and values so far are `2, B, heads, length, head size`.
+/// `input` of B, S, D and `weights` of D and the total width of queries, keys and values, to B, S and the width of the
+/// values. Past keys and values are `2, B, heads, length, head size`.
 fn attention(cx: &mut NodeCx<'_, '_>, places: &Places) -> Infer {
     let [mut batch, mut length] = ["batch size", "length"].map(Extent::unknown);
-    let mut width = Extent::unknown("width of the input");
+    let mut width = Extent::unknown("input width");
     hold(cx, 0, &mut [&mut batch, &mut length, &mut width])?;
     let value = projected(cx, &mut width, places.bias)?;
     cx.set_shape(0, [batch.dim, length.dim, value]);
@@ -44,7 +44,7 @@ fn attention(cx: &mut NodeCx<'_, '_>, places: &Places) -> Infer {
     let size = cx.dims().div_exact(value, heads);
     let mut total = length.dim;
     if cx.has_input(places.past) {
-        let mut past = Extent::unknown("length of the past");
+        let mut past = Extent::unknown("past length");
         let mut heads = Extent::of_attr("number of heads", "num_heads", heads);
         let mut head = Extent::unknown("head size");
         let mut two = Extent::fixed("number of keys and values", 2);
@@ -58,10 +58,10 @@ fn attention(cx: &mut NodeCx<'_, '_>, places: &Places) -> Infer {
     Some(())
 }
 
-/// The width of the values: what the attribute says, or a third of all.
+/// The width of the values: from the attribute, or a third of the total.
 fn projected(cx: &mut NodeCx<'_, '_>, width: &mut Extent, bias: usize) -> Option<Dim> {
     at_least(cx, "num_heads", 1)?;
-    let mut all = Extent::unknown("width of queries, keys and values");
+    let mut all = Extent::unknown("width of query, key and value");
     hold(cx, 1, &mut [width, &mut all])?;
     hold(cx, bias, &mut [&mut all])?;
     if let Some([_, _, value]) = cx.ints("qkv_hidden_sizes").as_deref() {
@@ -73,18 +73,18 @@ fn projected(cx: &mut NodeCx<'_, '_>, width: &mut Extent, bias: usize) -> Option
     Some(cx.dims().div_exact(all.dim, Dim::Const(3)))
 }
 
-/// Tokens of all sequences without the padding: `T, D` to `T` and the width of the values.
+/// Tokens of all sequences without padding: `T, D` to `T` and the width of the values.
 fn without_padding(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut tokens = Extent::unknown("number of tokens");
-    let mut width = Extent::unknown("width of the input");
+    let mut width = Extent::unknown("input width");
     hold(cx, 0, &mut [&mut tokens, &mut width])?;
     let value = projected(cx, &mut width, 2)?;
     cx.set_shape(0, [tokens.dim, value]);
     Some(())
 }
 
-/// `query, key, value`, of which the query may hold all three (`B, S, heads, 3, size`), or the key both others
-/// (`B, L, heads, 2, size`); keys and values of a cache are `B, heads, L, size`.
+/// `query, key, value`; the query may hold all three (`B, S, heads, 3, size`), or the key both others
+/// (`B, L, heads, 2, size`); cached keys and values are `B, heads, L, size`.
 fn multi_head(cx: &mut NodeCx<'_, '_>) -> Infer {
     at_least(cx, "num_heads", 1)?;
     let query = cx.shape_of_ranks(0, 3, Some(5))?;
@@ -102,7 +102,7 @@ fn multi_head(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.set_shape(0, [batch, length, width]);
     let position = |name: &str| cx.schema().inputs.iter().position(|p| p.name == name);
     let past = position("past_key").filter(|&i| cx.has_input(i));
-    // A buffer that is shared with the past is as long as it was made.
+    // A buffer that is shared with the past has its allocated length.
     let is_shared = position("past_sequence_length").is_some_and(|i| cx.has_input(i));
     let total = match past {
         None if !is_shared => kv_length,
@@ -125,7 +125,7 @@ fn multi_head(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The output of a query of B, S, D that may have keys and values beside it, packed for each token.
+/// The output for a query of B, S, D that may be packed with keys and values for each token.
 fn grouped_output(cx: &mut NodeCx<'_, '_>) -> Option<(Dim, Dim, Dim)> {
     at_least(cx, "num_heads", 1)?;
     at_least(cx, "kv_num_heads", 1)?;
@@ -134,7 +134,7 @@ fn grouped_output(cx: &mut NodeCx<'_, '_>) -> Option<(Dim, Dim, Dim)> {
     let width = if cx.has_input(1) {
         query[2]
     } else {
-        // Of as many heads, those of keys and of values are no part of the output.
+        // The heads of keys and values are not part of the output.
         let [q, kv] = [q, kv].map(|n| n.map_or(Dim::Unknown, Dim::Const));
         let both = cx.dims().mul(kv, Dim::Const(2));
         let all = cx.dims().add(q, both);
@@ -146,12 +146,12 @@ fn grouped_output(cx: &mut NodeCx<'_, '_>) -> Option<(Dim, Dim, Dim)> {
     Some((query[0], query[1], size))
 }
 
-/// The cache is as long as it has become, or as it was made.
+/// The cache has its new length, or its allocated length.
 fn grouped(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (batch, length, size) = grouped_output(cx)?;
     let [q, kv] = ["num_heads", "kv_num_heads"].map(|name| cx.int(name).map_or(Dim::Unknown, Dim::Const));
     let total = cx.fresh(1);
-    // A quantized cache may have several elements in a byte.
+    // A quantized cache may have several elements per byte.
     let is_quantized = cx.has_attr("k_quant_type") || cx.has_attr("kv_cache_bit_width");
     let size = if is_quantized { Dim::Unknown } else { size };
     for output in [1, 2] {

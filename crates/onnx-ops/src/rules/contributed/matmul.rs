@@ -1,4 +1,4 @@
-//! Products of matrices that do something else as well, or whose right side is packed.
+//! Matrix products with fused operations or packed weights.
 
 use super::super::Row;
 use super::super::fit::{Extent, at_least};
@@ -34,7 +34,7 @@ fn quantized_gemm(cx: &mut NodeCx<'_, '_>) -> Infer {
     gemm_with(cx, (0, 3, 6), true)
 }
 
-/// A product of matrices that are not transposed; of others only the rank is told.
+/// A product of matrices that are not transposed; of others, only the rank is inferred.
 fn fused(cx: &mut NodeCx<'_, '_>) -> Infer {
     let is_plain =
         ["transA", "transB", "transBatchA", "transBatchB"].iter().all(|name| cx.int(name) == Some(0));
@@ -55,7 +55,7 @@ fn packed(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape_of_ranks(0, 1, None)?;
     let (&last, rest) = shape.split_last()?;
     let [k, n] = ["K", "N"].map(|name| cx.int(name).map_or(Dim::Unknown, Dim::Const));
-    // Bnb4 may have the weight as it is before it is transposed.
+    // Bnb4 may have an untransposed weight.
     let (inner, columns) = if cx.int("transB") == Some(0) { (n, k) } else { (k, n) };
     let name = if cx.int("transB") == Some(0) { "N" } else { "K" };
     Extent::of_attr("inner dimension", name, inner).agree(cx, 0, last)?;

@@ -1,7 +1,7 @@
-//! Operators that ONNX Runtime adds to the standard, as far as no function body in `opsets` defines them.
+//! Operators of ONNX Runtime that are not defined by a function body in `opsets`.
 //!
-//! Shapes are those of its documentation of contributed operators. Where a layout or a packing is chosen by an attribute
-//! that is not at its default, only what holds for all of them is said.
+//! Shapes follow its documentation of contributed operators. If an attribute selects another layout or packing than the default,
+//! only what holds for all of them is inferred.
 
 mod attention;
 mod matmul;
@@ -59,7 +59,7 @@ fn like_second(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.copy_shape(1, 0)
 }
 
-/// Whether hashes are signed, an attribute says.
+/// An attribute selects signed or unsigned hashes.
 fn hashes(cx: &mut NodeCx<'_, '_>) -> Infer {
     let is_positive = cx.int("positive")? != 0;
     cx.set_elem(0, if is_positive { ElemType::UINT32 } else { ElemType::INT32 });
@@ -77,7 +77,7 @@ fn range(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Each row of the first with each row of the second.
+/// The distance of each row of the first input to each row of the second.
 fn distances(cx: &mut NodeCx<'_, '_>) -> Infer {
     let mut width = Extent::unknown("number of columns");
     let mut rows = [(); 2].map(|()| Extent::unknown("number of rows"));
@@ -88,7 +88,7 @@ fn distances(cx: &mut NodeCx<'_, '_>) -> Infer {
 }
 
 /// `input_ids, segment_ids, word_embedding, …, gamma, beta, mask` to the embeddings, a list for the masks, and the sums.
-/// The quantized variant has its weights at the same places.
+/// The quantized variant has its weights at the same positions.
 pub(super) fn embed(cx: &mut NodeCx<'_, '_>) -> Infer {
     let [mut batch, mut length] = ["batch size", "length"].map(Extent::unknown);
     let mut hidden = Extent::unknown("hidden size");
@@ -107,7 +107,7 @@ pub(super) fn embed(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `input, skip, gamma, …` to the result, mean and inverse deviation of each row, and the sum that is normalized.
+/// `input, skip, gamma, …` to the result, mean and inverse deviation of each row, and the sum before normalization.
 fn skip_norm(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape_of_ranks(0, 2, Some(3))?;
     let width = shape.len() - 1;
@@ -131,7 +131,7 @@ fn relative_positions(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Each text becomes a list, as long as the longest.
+/// Each text becomes a list of tokens, padded to the longest.
 fn tokens(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape_of_ranks(0, 1, Some(2))?;
     let longest = cx.fresh(0);
@@ -139,7 +139,7 @@ fn tokens(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// The distinct elements of a list, for each element which it is, and how often each is there.
+/// Unique elements of a list, inverse indices, and counts.
 fn unique(cx: &mut NodeCx<'_, '_>) -> Infer {
     let count = cx.fresh(0);
     cx.set_shape(0, [count]);

@@ -1,4 +1,4 @@
-//! Operators on quantized tensors, with scales and zero points beside each.
+//! Operators on quantized tensors, each with scale and zero point.
 
 use super::super::elementwise::same_shape;
 use super::super::fit::{Extent, flag};
@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
     row("QuantizeLinear", same_shape),
 ];
 
-/// Whether channels are the second axis; where they are the last, only the rank is told.
+/// Whether channels are the second axis; if they are the last, only the rank is inferred.
 fn is_channels_first(cx: &mut NodeCx<'_, '_>) -> Option<bool> {
     flag(cx, "channels_last")?;
     let is_first = cx.int("channels_last")? == 0;
@@ -50,7 +50,7 @@ fn global_pool(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Scale and zero point of the output, then a tensor, its scale and its zero point for each part.
+/// Scale and zero point of the output, then tensor, scale and zero point of each part.
 fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
     let parts: Vec<usize> = (2..cx.input_count()).step_by(3).collect();
     let shapes: Vec<Shape> = parts.iter().map(|&i| cx.shape(i)).collect::<Option<_>>()?;
@@ -71,7 +71,7 @@ fn concat(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Rows of a table that is stored in blocks. Bytes hold several elements each, along an axis that depends on the layout.
+/// Rows of a table that is stored in blocks. Bytes hold several elements, along an axis that depends on the layout.
 fn gather(cx: &mut NodeCx<'_, '_>) -> Infer {
     let (shape, indices) = (cx.shape(0)?, cx.shape(1)?);
     let axis = cx.int("gather_axis")?;

@@ -1,4 +1,4 @@
-//! Operators of ai.onnx.ml: models that are no networks, held in long attributes.
+//! Operators of ai.onnx.ml: classical models, stored in long attributes.
 
 mod models;
 mod trees;
@@ -37,7 +37,7 @@ const fn row(name: &'static str, since: u32, rule: Rule) -> Row {
     Row { domain: "ai.onnx.ml", name, since, rule }
 }
 
-/// How many elements a list or tensor attribute has: 0 if the node does not have it, `None` if nobody knows.
+/// Length of a list or tensor attribute: 0 if the node does not have it, `None` if it is unknown.
 fn len(cx: &NodeCx<'_, '_>, name: &str) -> Option<usize> {
     if !cx.has_attr(name) {
         return Some(0);
@@ -49,7 +49,7 @@ fn len(cx: &NodeCx<'_, '_>, name: &str) -> Option<usize> {
     }
 }
 
-/// Which one of several attributes is given; none and two are told of. An empty list is not given.
+/// The one of several attributes that is present; reports none or two. An empty list is not present.
 fn one_attr(cx: &mut NodeCx<'_, '_>, names: &[&'static str]) -> Option<&'static str> {
     let mut found = None;
     for &name in names {
@@ -57,22 +57,22 @@ fn one_attr(cx: &mut NodeCx<'_, '_>, names: &[&'static str]) -> Option<&'static 
             continue;
         }
         if let Some(first) = found {
-            let message = format!("`{}` has `{first}` as well as `{name}`", cx.op());
+            let message = format!("`{}` has both `{first}` and `{name}`", cx.op());
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message)
-                .related(cx.at_attr(first), "this is enough");
+                .related(cx.at_attr(first), "the first one");
             cx.fail(diagnostic)?;
         }
         found = Some(name);
     }
     if found.is_none() {
         let list = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ");
-        let message = format!("`{}` needs {list}", cx.op());
+        let message = format!("`{}` requires {list}", cx.op());
         cx.fail(Diagnostic::new(&code::ATTR_VALUE, cx.at_op(), message))?;
     }
     found
 }
 
-/// Holds that lists are as long as the first one. Those that may be left out are empty then.
+/// Checks that lists are as long as the first one; optional ones may be empty.
 fn same_len(cx: &mut NodeCx<'_, '_>, first: &str, required: &[&str], optional: &[&str]) -> Option<usize> {
     let count = len(cx, first)?;
     let all = required.iter().map(|n| (n, false)).chain(optional.iter().map(|n| (n, true)));
@@ -81,24 +81,24 @@ fn same_len(cx: &mut NodeCx<'_, '_>, first: &str, required: &[&str], optional: &
         if other != count && !(may_be_empty && other == 0) {
             let message = format!("`{name}` has {}, but `{first}` has {count}", counted(other, "element"));
             let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message)
-                .related(cx.at_attr(first), format!("this has {count}"));
+                .related(cx.at_attr(first), format!("`{first}` has {count}"));
             cx.fail(diagnostic)?;
         }
     }
     Some(count)
 }
 
-/// Holds that the elements of a list are positions in something that has `count`.
+/// Checks that the elements of a list are indices into `count` items.
 fn in_range(cx: &mut NodeCx<'_, '_>, name: &str, count: usize, what: &str) -> Infer {
-    // A negative number is a large one without its sign.
+    // A negative number is a large unsigned one.
     let other = cx.each_int(name)?.first(|_, i| i.cast_unsigned() >= count as u64);
     match other {
-        Some((_, other)) => cx.fail_at_attr(name, format!("{other} is none of {count} {what}")),
+        Some((_, other)) => cx.fail_at_attr(name, format!("{other} is out of range for {count} {what}")),
         None => Some(()),
     }
 }
 
-/// The names that most models have for what is done with their scores.
+/// Checks the transformation of scores that most models have.
 fn post_transform(cx: &mut NodeCx<'_, '_>) -> Infer {
     cx.one_of("post_transform", &["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"])?;
     Some(())

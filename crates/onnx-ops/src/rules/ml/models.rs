@@ -5,14 +5,14 @@ use crate::dims::Dim;
 use crate::infer::{Infer, NodeCx};
 use onnx_ir::ElemType;
 
-/// The number of examples: the rows of a table; a list is one example.
+/// The number of examples: the rows of a table; a tensor of rank 1 is one example.
 pub(super) fn examples(cx: &mut NodeCx<'_, '_>) -> Option<Dim> {
     let shape = cx.shape_of_ranks(0, 1, Some(2))?;
     Some(if shape.len() == 2 { shape[0] } else { Dim::Const(1) })
 }
 
-/// Sets what a classifier gives: a label for each example, and scores. The attribute with labels says their type; how
-/// many there are is returned.
+/// Sets the outputs of a classifier: a label for each example, and scores. The attribute with labels determines their type;
+/// returns their number.
 pub(super) fn labels(cx: &mut NodeCx<'_, '_>, ints: &'static str) -> Option<usize> {
     let name = one_attr(cx, &[ints, "classlabels_strings"])?;
     cx.set_elem(0, if name == ints { ElemType::INT64 } else { ElemType::STRING });
@@ -26,12 +26,12 @@ pub(super) fn classified(cx: &mut NodeCx<'_, '_>, scores: Dim) {
     cx.set_shape(1, [examples, scores]);
 }
 
-/// A number of scores that a list has.
+/// The length of a list as a dimension.
 fn count(n: usize) -> Dim {
     i64::try_from(n).map_or(Dim::Unknown, Dim::Const)
 }
 
-/// A score for each label that there is, where there are several: one alone may get a second score for the opposite.
+/// A score for each label, if there are several: for a single one there may be a second score for the opposite.
 pub(super) fn several(labels: usize) -> Dim {
     if labels > 1 { count(labels) } else { Dim::Unknown }
 }
@@ -52,7 +52,7 @@ pub(super) fn linear_regressor(cx: &mut NodeCx<'_, '_>) -> Infer {
     post_transform(cx)?;
     let targets = cx.int("targets")?;
     if targets < 1 {
-        return cx.fail_at_attr("targets", format!("{targets} targets"));
+        return cx.fail_at_attr("targets", format!("invalid number of targets {targets}"));
     }
     let intercepts = len(cx, "intercepts")?;
     if intercepts > 0 && i64::try_from(intercepts) != Ok(targets) {
@@ -72,13 +72,14 @@ fn kernel(cx: &mut NodeCx<'_, '_>) -> Infer {
     match len(cx, "kernel_params")? {
         0 | 3 => Some(()),
         other => {
-            let message = format!("`kernel_params` are gamma, coef0 and degree, not {other} numbers");
+            let message =
+                format!("`kernel_params` must have 3 elements (gamma, coef0 and degree), but has {other}");
             cx.fail_at_attr("kernel_params", message)
         }
     }
 }
 
-/// With probabilities, there is a score for each class; else what there is depends on how the machine was trained.
+/// With probabilities, there is a score for each class; otherwise, the number depends on the training of the machine.
 pub(super) fn svm_classifier(cx: &mut NodeCx<'_, '_>) -> Infer {
     kernel(cx)?;
     let labels = labels(cx, "classlabels_ints")?;

@@ -1,7 +1,7 @@
-//! Ensembles of trees.
+//! Tree ensembles.
 //!
-//! Nodes and leaves are in parallel lists. Up to version 3, a node has the number of its tree and its number in the
-//! tree; version 5 has positions in the lists.
+//! Nodes and leaves are in parallel lists. Up to version 3, a node is identified by the number of its tree and its number in the
+//! tree; version 5 uses positions in the lists.
 
 use super::models::{classified, examples, labels, several};
 use super::{counted, in_range, len, one_attr, post_transform, same_len};
@@ -15,7 +15,7 @@ use onnx_ir::{Payload, Tensor};
 const MODES: &[&str] =
     &["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"];
 
-/// The name of a list, or that of the tensor which may stand for it from version 3 on; at most one of them is given.
+/// The name of a list, or of the tensor that can replace it from version 3 on; at most one of them may be given.
 fn list_or_tensor(cx: &mut NodeCx<'_, '_>, list: &'static str, tensor: &'static str) -> Option<&'static str> {
     if cx.since() < 3 || len(cx, tensor)? == 0 {
         return Some(list);
@@ -23,15 +23,15 @@ fn list_or_tensor(cx: &mut NodeCx<'_, '_>, list: &'static str, tensor: &'static 
     if len(cx, list)? == 0 { Some(tensor) } else { one_attr(cx, &[list, tensor]) }
 }
 
-/// The nodes of an ensemble, each the number of its tree and its number in the tree.
+/// The nodes of an ensemble, identified by tree and number in the tree.
 enum Nodes {
-    /// Both are counted from 0, one tree after the other, as exporters write them: how many nodes each tree has.
+    /// Numbered from 0, one tree after the other, as exporters write them: the number of nodes of each tree.
     Counted(Vec<i64>),
     Listed(HashSet<(i64, i64)>),
 }
 
 impl Nodes {
-    /// Those of two parallel lists, or the first one that is there twice.
+    /// The nodes in two parallel lists, or the first duplicate.
     fn new(trees: Elements<'_, i64>, ids: Elements<'_, i64>) -> Result<Nodes, (i64, i64)> {
         if let Some(counts) = counted_nodes(trees.clone(), ids.clone()) {
             return Ok(Nodes::Counted(counts));
@@ -55,7 +55,7 @@ impl Nodes {
         }
     }
 
-    /// The first node whose branch leads to none, and where: of each node its tree, and the number in its tree that its
+    /// The first node whose branch does not lead to a node: for each node its tree, and the number in the tree that its
     /// branch leads to.
     fn lost(
         &self,
@@ -80,7 +80,7 @@ impl Nodes {
     }
 }
 
-/// How many nodes each tree has, if all are counted from 0.
+/// The number of nodes of each tree, if all are numbered from 0.
 fn counted_nodes(trees: Elements<'_, i64>, ids: Elements<'_, i64>) -> Option<Vec<i64>> {
     let mut counts = Vec::new();
     let mut tree = -1;
@@ -104,7 +104,7 @@ fn counted_nodes(trees: Elements<'_, i64>, ids: Elements<'_, i64>) -> Option<Vec
     Some(counts)
 }
 
-/// What `nodes_*` say: their lists are of one length, modes are known, branches lead to nodes of the same tree.
+/// Checks `nodes_*`: lists of equal length, known modes, branches to nodes of the same tree.
 fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
     let values = list_or_tensor(cx, "nodes_values", "nodes_values_as_tensor")?;
     let hitrates = list_or_tensor(cx, "nodes_hitrates", "nodes_hitrates_as_tensor")?;
@@ -127,7 +127,7 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
     if let Some(other) = other {
         let other = String::from_utf8_lossy(other).into_owned();
         let near = onnx_ir::diag::did_you_mean(&other, MODES.iter().copied());
-        let message = format!("`{other}` is no mode of a node");
+        let message = format!("unknown node mode `{other}`");
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_modes"), message);
         cx.fail(diagnostic.maybe_help(near.map(|n| format!("did you mean `{n}`?"))))?;
         return None;
@@ -136,14 +136,15 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
     let all = match Nodes::new(cx.each_int("nodes_treeids")?, cx.each_int("nodes_nodeids")?) {
         Ok(all) => all,
         Err((tree, node)) => {
-            cx.fail_at_attr("nodes_nodeids", format!("node {node} is twice in tree {tree}"))?;
+            cx.fail_at_attr("nodes_nodeids", format!("node {node} occurs twice in tree {tree}"))?;
             return None;
         }
     };
     for name in ["nodes_truenodeids", "nodes_falsenodeids"] {
         let lost = all.lost(cx.each_int("nodes_treeids")?, cx.each_int(name)?, is_leaf);
         if let Some((i, tree, node)) = lost {
-            let message = format!("the branch of entry {i} leads to node {node}, which tree {tree} has not");
+            let message =
+                format!("the branch of entry {i} leads to node {node}, which tree {tree} does not have");
             cx.fail_at_attr(name, message)?;
         }
     }
@@ -151,7 +152,7 @@ fn nodes(cx: &mut NodeCx<'_, '_>) -> Option<Nodes> {
     Some(all)
 }
 
-/// Holds that the features of branches are columns of the input.
+/// Checks that the features of branches are columns of the input.
 fn columns(cx: &mut NodeCx<'_, '_>, is_branch: impl Fn(usize) -> bool) -> Infer {
     let last = cx.shape(0).filter(|s| s.len() <= 2).and_then(|s| s.last().copied());
     let columns = last.and_then(|d| cx.dims().as_const(d)).unwrap_or(i64::MAX);
@@ -162,15 +163,15 @@ fn columns(cx: &mut NodeCx<'_, '_>, is_branch: impl Fn(usize) -> bool) -> Infer 
         Diagnostic::new(&code::ATTR_VALUE, cx.at_attr("nodes_featureids"), message)
     };
     if other < 0 {
-        let message = format!("feature {other} is negative");
+        let message = format!("negative feature {other}");
         return cx.fail(diagnostic(cx, message));
     }
     let ty = cx.ty(0).clone().text(cx.dims());
-    let message = format!("there is no feature {other} among {columns}");
+    let message = format!("feature {other} is out of range for {columns} columns");
     cx.fail(diagnostic(cx, message).related(cx.at_input(0), format!("this is {ty}")))
 }
 
-/// Holds that the votes of leaves are parallel lists, for nodes that exist.
+/// Checks that the votes of leaves are parallel lists, for existing nodes.
 fn votes(
     cx: &mut NodeCx<'_, '_>,
     all: &Nodes,
@@ -222,7 +223,7 @@ fn positive(cx: &mut NodeCx<'_, '_>, targets: i64) -> Option<usize> {
     count
 }
 
-/// What is added to the scores: nothing, or a number for each. (Two classes may share one.)
+/// The base values: none, or one for each score. (Two classes may share one.)
 fn base_values(cx: &mut NodeCx<'_, '_>, count: usize, what: &str) -> Infer {
     let name = list_or_tensor(cx, "base_values", "base_values_as_tensor")?;
     let values = len(cx, name)?;
@@ -232,7 +233,7 @@ fn base_values(cx: &mut NodeCx<'_, '_>, count: usize, what: &str) -> Infer {
     cx.fail_at_attr(name, format!("{} for {count} {what}", counted(values, "base value")))
 }
 
-/// `TreeEnsemble`: branches lead to positions among the nodes, or among the leaves.
+/// `TreeEnsemble`: branches lead to positions among the nodes or the leaves.
 pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
     let shape = cx.shape_of_rank(0, 2);
     let targets = if cx.has_attr("n_targets") { Some(cx.int("n_targets")?) } else { None };
@@ -255,7 +256,7 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
         elem_of_input(cx, name)?;
     }
     if let Some(other) = cx.tensor("nodes_modes").and_then(unknown_mode) {
-        return cx.fail_at_attr("nodes_modes", format!("{other} is no mode of a node, which are 0 to 6"));
+        return cx.fail_at_attr("nodes_modes", format!("unknown node mode {other}: expected 0 to 6"));
     }
     for (ids, leafs) in [("nodes_truenodeids", "nodes_trueleafs"), ("nodes_falsenodeids", "nodes_falseleafs")]
     {
@@ -269,8 +270,8 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
         });
         let Some((_, id, leaf)) = lost else { continue };
         return match ends(leaf) {
-            Some((count, what)) => cx.fail_at_attr(ids, format!("{id} is none of {count} {what}")),
-            None => cx.fail_at_attr(leafs, format!("{leaf} is none of 2 kinds of branches")),
+            Some((count, what)) => cx.fail_at_attr(ids, format!("{id} is out of range for {count} {what}")),
+            None => cx.fail_at_attr(leafs, format!("invalid leaf flag {leaf}: expected 0 or 1")),
         };
     }
     in_range(cx, "tree_roots", nodes, "nodes")?;
@@ -279,16 +280,16 @@ pub(super) fn ensemble(cx: &mut NodeCx<'_, '_>) -> Infer {
     in_range(cx, "leaf_targetids", targets, "targets")
 }
 
-/// An attribute that is one of the numbers up to `most`.
+/// Checks an attribute with numbers from 0 to `most`.
 fn numbered(cx: &mut NodeCx<'_, '_>, name: &str, most: i64) -> Infer {
     let number = cx.int(name)?;
     if (0..=most).contains(&number) {
         return Some(());
     }
-    cx.fail_at_attr(name, format!("`{name}` is {number}, not in [0, {most}]"))
+    cx.fail_at_attr(name, format!("`{name}` must be 0 to {most}, but is {number}"))
 }
 
-/// Holds that a tensor has the element type of the input.
+/// Checks that a tensor has the element type of the input.
 fn elem_of_input(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     let (Some(input), Some(elem)) = (cx.elem(0), cx.tensor(name).and_then(|t| t.elem)) else {
         return Some(());
@@ -302,7 +303,7 @@ fn elem_of_input(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     cx.fail(diagnostic.related(cx.at_input(0), format!("this is {input}")))
 }
 
-/// The first number that is no mode, in a tensor of bytes.
+/// The first invalid mode in a tensor of bytes.
 fn unknown_mode(modes: &Tensor) -> Option<u8> {
     match &modes.data[..] {
         [Payload::Entries { field: onnx_ir::Field::Raw, bytes }] => bytes.iter().copied().find(|m| *m > 6),

@@ -1,4 +1,4 @@
-//! Operators that prepare values: encode, scale, fill in, and turn maps to tensors and back.
+//! Operators that prepare values: encode, scale, impute, and convert between maps and tensors.
 
 use super::{counted, len, one_attr, same_len};
 use crate::dims::Dim;
@@ -7,12 +7,12 @@ use crate::rules::elementwise::same_shape;
 use onnx_ir::ElemType;
 use onnx_ir::diag::{Diagnostic, code};
 
-/// The output is like the input.
+/// The output has the type and shape of the input.
 pub(super) fn same(cx: &mut NodeCx<'_, '_>) -> Infer {
     same_shape(cx)
 }
 
-/// `ArrayFeatureExtractor`: columns by their numbers. A list counts as one row.
+/// `ArrayFeatureExtractor`: selects columns by index. A tensor of rank 1 is one row.
 pub(super) fn extract(cx: &mut NodeCx<'_, '_>) -> Infer {
     let columns = cx.shape(1).map_or(Dim::Unknown, |shape| cx.dims().product(&shape));
     let mut shape = cx.shape_of_ranks(0, 1, None)?;
@@ -29,7 +29,7 @@ pub(super) fn extract(cx: &mut NodeCx<'_, '_>) -> Infer {
 pub(super) fn cast_map(cx: &mut NodeCx<'_, '_>) -> Infer {
     let form = cx.one_of("map_form", &["DENSE", "SPARSE"])?;
     if form == "SPARSE" && cx.int("max_map")? < 1 {
-        return cx.fail_at_attr("max_map", "`max_map` is less than 1".to_owned());
+        return cx.fail_at_attr("max_map", "`max_map` must be at least 1".to_owned());
     }
     let elem = match cx.one_of("cast_to", &["TO_FLOAT", "TO_STRING", "TO_INT64"])? {
         "TO_STRING" => ElemType::STRING,
@@ -89,7 +89,7 @@ pub(super) fn encode(cx: &mut NodeCx<'_, '_>) -> Infer {
     same_shape(cx)
 }
 
-/// The element type that an attribute of `LabelEncoder` is for.
+/// The element type of an attribute of `LabelEncoder`.
 fn elem_of(cx: &NodeCx<'_, '_>, name: &str) -> Option<ElemType> {
     Some(match name.split_once('_')?.1 {
         "floats" => ElemType::FLOAT,
@@ -106,7 +106,7 @@ pub(super) fn vectorize_map(cx: &mut NodeCx<'_, '_>) -> Infer {
     let wanted = if name == "int64_vocabulary" { ElemType::INT64 } else { ElemType::STRING };
     if key.is_some_and(|key| key != wanted) {
         let ty = cx.ty(0).clone().text(cx.dims());
-        let message = format!("`{name}` does not go with a {ty}");
+        let message = format!("`{name}` does not match the input type {ty}");
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {ty}")));
     }
@@ -116,7 +116,7 @@ pub(super) fn vectorize_map(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `FeatureVectorizer`: columns of all inputs side by side. A list counts as one row.
+/// `FeatureVectorizer`: concatenates the columns of all inputs. A tensor of rank 1 is one row.
 pub(super) fn features(cx: &mut NodeCx<'_, '_>) -> Infer {
     let inputs = cx.input_count();
     let given = if cx.has_attr("inputdimensions") { Some(cx.ints("inputdimensions")?) } else { None };
@@ -130,7 +130,7 @@ pub(super) fn features(cx: &mut NodeCx<'_, '_>) -> Infer {
             return cx.fail_at_attr("inputdimensions", message);
         }
         if let Some(n) = list.iter().find(|n| **n < 0) {
-            return cx.fail_at_attr("inputdimensions", format!("an input of {n} columns"));
+            return cx.fail_at_attr("inputdimensions", format!("invalid number of columns {n}"));
         }
     }
     let mut rows: Option<(usize, Dim)> = None;
@@ -142,7 +142,7 @@ pub(super) fn features(cx: &mut NodeCx<'_, '_>) -> Infer {
         columns = cx.dims().add(columns, width);
         let Some(shape) = shape else { continue };
         let count = if shape.len() == 2 { shape[0] } else { Dim::Const(1) };
-        let message = |a: &str, b: &str| format!("`FeatureVectorizer` of {a} and {b} rows");
+        let message = |a: &str, b: &str| format!("the inputs have different numbers of rows: {a} and {b}");
         rows = Some(match rows {
             None => (i, count),
             Some(first) => (first.0, cx.equate(first, (i, count), message)?),
@@ -153,7 +153,7 @@ pub(super) fn features(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// Holds that a list has one element, or one for each column of the input.
+/// Checks that a list has one element, or one for each column of the input.
 fn per_column(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     let count = len(cx, name)?;
     let Some(Dim::Const(columns)) = cx.shape(0).filter(|s| s.len() <= 2).and_then(|s| s.last().copied())
@@ -162,7 +162,8 @@ fn per_column(cx: &mut NodeCx<'_, '_>, name: &str) -> Infer {
     };
     if count > 1 && usize::try_from(columns) != Ok(count) {
         let ty = cx.ty(0).clone().text(cx.dims());
-        let message = format!("`{name}` has {} for {columns} columns", counted(count, "element"));
+        let message =
+            format!("`{name}` has {}, but the input has {columns} columns", counted(count, "element"));
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {ty}")));
     }
@@ -176,7 +177,7 @@ pub(super) fn impute(cx: &mut NodeCx<'_, '_>) -> Infer {
         && matches!(elem, ElemType::FLOAT | ElemType::DOUBLE) != is_float
     {
         let ty = cx.ty(0).clone().text(cx.dims());
-        return cx.fail_at_attr(name, format!("`{name}` does not go with an input of {ty}"));
+        return cx.fail_at_attr(name, format!("`{name}` does not match the input type {ty}"));
     }
     per_column(cx, name)?;
     same_shape(cx)
@@ -189,14 +190,14 @@ pub(super) fn normalize(cx: &mut NodeCx<'_, '_>) -> Infer {
     Some(())
 }
 
-/// `OneHotEncoder`: an axis of categories is added.
+/// `OneHotEncoder`: adds an axis of categories.
 pub(super) fn one_hot(cx: &mut NodeCx<'_, '_>) -> Infer {
     let name = one_attr(cx, &["cats_int64s", "cats_strings"])?;
     if let Some(elem) = cx.elem(0)
         && (elem == ElemType::STRING) != (name == "cats_strings")
     {
         let ty = cx.ty(0).clone().text(cx.dims());
-        return cx.fail_at_attr(name, format!("`{name}` does not go with an input of {ty}"));
+        return cx.fail_at_attr(name, format!("`{name}` does not match the input type {ty}"));
     }
     let count = i64::try_from(len(cx, name)?).ok()?;
     let mut shape = cx.shape(0)?;
@@ -214,7 +215,7 @@ pub(super) fn scale(cx: &mut NodeCx<'_, '_>) -> Infer {
     same_shape(cx)
 }
 
-/// `ZipMap`: a map for each row, from labels to the columns.
+/// `ZipMap`: a map for each row, from labels to values.
 pub(super) fn zip(cx: &mut NodeCx<'_, '_>) -> Infer {
     let name = one_attr(cx, &["classlabels_int64s", "classlabels_strings"])?;
     let key = if name == "classlabels_int64s" { ElemType::INT64 } else { ElemType::STRING };
@@ -225,7 +226,7 @@ pub(super) fn zip(cx: &mut NodeCx<'_, '_>) -> Infer {
     if let Some(Dim::Const(columns)) = shape.last()
         && *columns != labels
     {
-        let message = format!("`{name}` has {labels} labels for {columns} columns");
+        let message = format!("`{name}` has {labels} labels, but the input has {columns} columns");
         let ty = cx.ty(0).clone().text(cx.dims());
         let diagnostic = Diagnostic::new(&code::ATTR_VALUE, cx.at_attr(name), message);
         return cx.fail(diagnostic.related(cx.at_input(0), format!("this is {ty}")));

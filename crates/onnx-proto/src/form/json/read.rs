@@ -74,7 +74,9 @@ impl<'de> DeserializeSeed<'de> for MessageSeed<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Self::Value, D::Error> {
         if self.depth > MAX_DEPTH {
-            return Err(D::Error::custom(format_args!("more than {MAX_DEPTH} messages are nested")));
+            return Err(D::Error::custom(format_args!(
+                "messages are nested more than {MAX_DEPTH} levels deep"
+            )));
         }
         input.deserialize_any(self)
     }
@@ -148,7 +150,12 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_, '_> {
             match inner.deserialize(input)? {
                 Some(inner) => builder.add(field, Value::Bytes(&inner)),
                 None if field.repeat == Repeat::Once => {}
-                None => return Err(D::Error::custom(format_args!("`{}` has no element null", field.name))),
+                None => {
+                    return Err(D::Error::custom(format_args!(
+                        "`{}` cannot have a null element",
+                        field.name
+                    )));
+                }
             }
             return Ok(());
         }
@@ -212,14 +219,14 @@ fn number_of(kind: Kind, text: &str, is_string: bool) -> Result<Value<'static>, 
     match text {
         "NaN" | "Infinity" | "-Infinity" if is_float && is_string => number::parse(kind, text),
         _ if is_float && !text.ends_with(|c: char| c.is_ascii_digit()) => {
-            Err(format!("`{text}` is no number"))
+            Err(format!("`{text}` is not a number"))
         }
         // An integer may be written like a float: 1.0, 1e3.
         _ if !is_float && !is_string && text.contains(['.', 'e', 'E']) => {
-            let value = text.parse::<f64>().map_err(|_| format!("`{text}` is no number"))?;
+            let value = text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))?;
             match value.fract() == 0.0 && value.abs() < 9e15 {
                 true => number::parse(kind, &(value as i64).to_string()),
-                false => Err(format!("{text} is no integer")),
+                false => Err(format!("{text} is not an integer")),
             }
         }
         _ => number::parse(kind, text),
@@ -233,7 +240,7 @@ fn base64(text: &str) -> Result<Vec<u8>, String> {
     const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
     const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
     let engine = if text.contains(['-', '_']) { URL_SAFE } else { STANDARD };
-    engine.decode(text).map_err(|error| format!("this is no Base64: {error}"))
+    engine.decode(text).map_err(|error| format!("invalid Base64: {error}"))
 }
 
 #[cfg(test)]
@@ -258,14 +265,17 @@ mod tests {
 
     #[test]
     fn errors_have_a_place() {
-        assert_eq!(error(r#"{"dims": [1, "x"]}"#), (Some(13), "`x` is no integer".to_owned()));
+        assert_eq!(error(r#"{"dims": [1, "x"]}"#), (Some(13), "`x` is not an integer".to_owned()));
         assert_eq!(
             error(r#"{"nme": "x"}"#),
-            (Some(1), "TensorProto has no field `nme`, but `name`".to_owned())
+            (Some(1), "TensorProto has no field `nme`; did you mean `name`?".to_owned())
         );
         assert_eq!(error("{\n \"dims\": 1}").0, Some(11));
-        assert_eq!(error(r#"{"name": "x", "name": "y"}"#), (Some(14), "`name` is there twice".to_owned()));
-        assert_eq!(error(r#"{"floatData": [1e39]}"#), (Some(15), "1e39 does not fit float".to_owned()));
+        assert_eq!(error(r#"{"name": "x", "name": "y"}"#), (Some(14), "`name` occurs twice".to_owned()));
+        assert_eq!(
+            error(r#"{"floatData": [1e39]}"#),
+            (Some(15), "1e39 is out of range for float".to_owned())
+        );
         assert_eq!(error(r#"{"name": "x""#).0, Some(11));
         assert_eq!(
             error(r#"{"dataLocation": "INSIDE"}"#).1,
@@ -283,7 +293,7 @@ mod tests {
         };
         assert!(from_json(nested(48).as_bytes(), FileKind::Model).is_ok());
         let error = from_json(nested(100_000).as_bytes(), FileKind::Model).unwrap_err();
-        assert_eq!(error.message, "more than 100 messages are nested");
+        assert_eq!(error.message, "messages are nested more than 100 levels deep");
         assert!(from_json("[".repeat(100_000).as_bytes(), FileKind::Model).is_err());
         assert!(
             from_json(format!("{{\"irVersion\":{}", "[".repeat(100_000)).as_bytes(), FileKind::Model)

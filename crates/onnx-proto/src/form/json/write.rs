@@ -76,7 +76,7 @@ impl Writer {
                     Ok(text) => self.string(text),
                     Err(_) => {
                         let message =
-                            format!("`{}.{}` is not UTF-8, and JSON has to be", schema.name, field.name);
+                            format!("`{}.{}` is not UTF-8, as JSON requires", schema.name, field.name);
                         return Err(FormatError { offset: None, message });
                     }
                 },

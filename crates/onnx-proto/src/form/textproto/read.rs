@@ -26,7 +26,7 @@ impl<'a> Parser<'a> {
     /// Fields up to the bracket that closes the message, or to the end of the text.
     fn message(&mut self, schema: &'static Message, close: Option<u8>, depth: usize) -> Result<Vec<u8>> {
         if depth > MAX_DEPTH {
-            return self.fail(self.at, format!("more than {MAX_DEPTH} messages are nested"));
+            return self.fail(self.at, format!("messages are nested more than {MAX_DEPTH} levels deep"));
         }
         let mut builder = MessageBuilder::new(schema);
         loop {
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
         match radix_digits {
             Some((radix, digits)) => match u64::from_str_radix(digits, radix) {
                 Ok(value) => number::parse(kind, &format!("{sign}{value}")),
-                Err(_) => Err(format!("`{word}` is no integer")),
+                Err(_) => Err(format!("`{word}` is not an integer")),
             },
             None => number::parse(kind, &format!("{sign}{word}")),
         }
@@ -159,10 +159,10 @@ impl<'a> Parser<'a> {
         let start = self.at;
         self.at += 1;
         loop {
-            let Some(byte) = self.peek() else { return self.fail(start, "the string is not closed") };
+            let Some(byte) = self.peek() else { return self.fail(start, "unterminated string") };
             self.at += 1;
             match byte {
-                b'\n' => return self.fail(start, "the string is not closed on its line"),
+                b'\n' => return self.fail(start, "unterminated string: a string ends on its line"),
                 b'\\' => self.escape(content)?,
                 _ if byte == quote => return Ok(()),
                 _ => content.push(byte),
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
     /// What follows a backslash.
     fn escape(&mut self, content: &mut Vec<u8>) -> Result<()> {
         let start = self.at.saturating_sub(1);
-        let Some(byte) = self.peek() else { return self.fail(start, "the string is not closed") };
+        let Some(byte) = self.peek() else { return self.fail(start, "unterminated string") };
         self.at += 1;
         content.push(match byte {
             b'n' => b'\n',
@@ -218,7 +218,7 @@ impl<'a> Parser<'a> {
     }
 
     fn bad_escape<T>(&self, start: usize) -> Result<T> {
-        self.fail(start, "no character is escaped like this")
+        self.fail(start, "unknown escape sequence")
     }
 
     /// Letters, digits and underscores.
@@ -305,15 +305,15 @@ mod tests {
         let error = |text: &str| {
             tensor(text).map_err(|error| (error.offset.unwrap_or(0), error.message)).unwrap_err()
         };
-        assert_eq!(error("nme: 1"), (0, "TensorProto has no field `nme`, but `name`".to_owned()));
+        assert_eq!(error("nme: 1"), (0, "TensorProto has no field `nme`; did you mean `name`?".to_owned()));
         assert_eq!(error("name: 1"), (6, "expected a string, found `1`".to_owned()));
         assert_eq!(error("name \"x\""), (5, "expected `:`, found `\"`".to_owned()));
-        assert_eq!(error("data_type: 1 data_type: 2"), (13, "`data_type` is there twice".to_owned()));
+        assert_eq!(error("data_type: 1 data_type: 2"), (13, "`data_type` occurs twice".to_owned()));
         assert_eq!(error("dims: [1"), (8, "expected `,` or `]`, found the end".to_owned()));
-        assert_eq!(error("dims: 1e3"), (6, "`1e3` is no integer".to_owned()));
+        assert_eq!(error("dims: 1e3"), (6, "`1e3` is not an integer".to_owned()));
         assert_eq!(error("segment { begin: 1"), (18, "TensorProto.Segment is not closed".to_owned()));
-        assert_eq!(error("name: 'a\n'"), (6, "the string is not closed on its line".to_owned()));
-        assert_eq!(error("name: '\\400'"), (7, "no character is escaped like this".to_owned()));
+        assert_eq!(error("name: 'a\n'"), (6, "unterminated string: a string ends on its line".to_owned()));
+        assert_eq!(error("name: '\\400'"), (7, "unknown escape sequence".to_owned()));
         assert_eq!(error("}"), (0, "expected the name of a field, found `}`".to_owned()));
     }
 
@@ -321,6 +321,6 @@ mod tests {
     fn nesting_is_bounded() {
         let text = "node { attribute { g { ".repeat(50_000);
         let error = from_text(text.as_bytes(), FileKind::Graph).unwrap_err();
-        assert_eq!(error.message, "more than 100 messages are nested");
+        assert_eq!(error.message, "messages are nested more than 100 levels deep");
     }
 }

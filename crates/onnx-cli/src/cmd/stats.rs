@@ -1,0 +1,117 @@
+//! `onnxtxt stats`: what a model costs, and how its numbers are distributed.
+
+mod costs;
+mod numbers;
+
+use crate::feed::FeedArgs;
+use crate::limits::LimitArgs;
+use crate::locate;
+use crate::operators::OpsetArgs;
+use crate::output;
+use crate::ready::Ready;
+use crate::session::{Session, Status};
+use costs::Table;
+use onnx_ir::pass::{Inline, compact, inline};
+use onnxtxt::edit::set_shape;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Show what a model costs: parameters, operations, memory, and the distribution of its numbers
+///
+/// MACs are multiplications with an addition: those of convolutions, matrix products, recurrent cells and attention. FLOPs are
+/// all operations on numbers, two for each MAC; what only moves elements has none. Where shapes have symbols, so have the costs.
+///
+/// The peak is what inputs and results take at a time if nodes run in their order, each result has memory of its own, and memory
+/// is given back after the last use; weights come on top.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  onnxtxt stats model.onnx                         totals, and the nodes that cost most
+  onnxtxt stats model.onnx -D N=1 --by bytes       for a size, sorted by bytes read and written
+  onnxtxt stats model.onnx --weights               min, max, mean, zeros and NaN of each weight
+  onnxtxt stats model.onnx -i in.npz               the same of each result, for these inputs
+  onnxtxt stats model.onnx --format json           for programs")]
+pub(crate) struct Args {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What the nodes are sorted by; symbols count as 64
+    #[arg(long, value_enum, value_name = "COST", default_value = "flops")]
+    by: By,
+    /// How many nodes, weights and results are shown; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    /// Show how the numbers of weights are distributed
+    #[arg(long)]
+    weights: bool,
+    #[command(flatten)]
+    feed: FeedArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    opset: OpsetArgs,
+}
+
+/// What nodes are sorted by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum By {
+    Macs,
+    Flops,
+    /// Read and written
+    Bytes,
+    /// In the order of the graph
+    Order,
+}
+
+pub(crate) fn run(args: &Args, session: &mut Session) -> anyhow::Result<Status> {
+    let ready = match Ready::open(&args.file, &args.opset, session)? {
+        Ok(ready) => ready,
+        Err(status) => return Ok(status),
+    };
+    let mut model = ready.loaded.model.clone();
+    let registry = ready.registry();
+    let sizes = args.feed.sizes()?;
+    if (!sizes.sizes.is_empty() || !sizes.shapes.is_empty())
+        && let Err(found) = set_shape(&mut model, registry, &sizes)
+    {
+        return Ok(ready.report(session, &found));
+    }
+    inline(&mut model, registry, Inline::default());
+    compact(&mut model);
+    let Some(costs) = onnx_ops::cost::costs(&model, registry) else {
+        anyhow::bail!("{} has no graph", ready.input.name)
+    };
+    let most = if args.top == 0 { usize::MAX } else { args.top };
+    let weights = if args.weights { numbers::of_weights(&ready.loaded.model) } else { Vec::new() };
+    let runs = args.feed.is_given();
+    let results = match runs {
+        true => match numbers::of_results(args, &ready, session)? {
+            Ok(results) => results,
+            Err(found) => return Ok(ready.report(session, &found)),
+        },
+        false => Vec::new(),
+    };
+    let mut table = Table::new(&model, costs, args.by);
+    if session.wants_json() {
+        let mut object = table.json();
+        if args.weights {
+            object["weights"] = weights.iter().map(numbers::Row::json).collect();
+        }
+        if runs {
+            object["activations"] = results.iter().map(numbers::Row::json).collect();
+        }
+        object["file"] = json!(ready.input.name);
+        output::json(&object)?;
+        return Ok(Status::Clean);
+    }
+    let mut text = format!("{}\n{}", ready.input.name, table.text(most));
+    if args.weights {
+        text += &numbers::text("weights", &weights, most);
+    }
+    if runs {
+        text += &numbers::text("results", &results, most);
+    }
+    output::to_people(&text)?;
+    locate::report(session, &ready.loaded, &[]);
+    Ok(Status::Clean)
+}

@@ -1,0 +1,114 @@
+//! `onnxtxt weights export` and `import`
+
+use super::{WeightsOut, ensure_form};
+use crate::edit::{EditArgs, edit};
+use crate::feed::{npy, safe};
+use crate::operators::OpsetArgs;
+use crate::output::{self, Target};
+use crate::reads;
+use crate::ready::Ready;
+use crate::select::Selection;
+use crate::session::{Session, Status, count};
+use anyhow::{Context as _, bail};
+use onnx_exec::Tensor;
+use onnx_ir::{ElemType, Model, ValueId};
+use onnxtxt::edit::{set_weights, weight_name, weights};
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub(super) struct ExportArgs {
+    /// The model; - is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    out: WeightsOut,
+    /// The weights to write: a name, or /glob*/; may be repeated; default: all
+    #[arg(long, value_name = "WEIGHT")]
+    only: Vec<Selection>,
+    #[command(flatten)]
+    opset: OpsetArgs,
+}
+
+#[derive(clap::Args)]
+pub(super) struct ImportArgs {
+    #[command(flatten)]
+    edit: EditArgs,
+    /// The weights: .npz or .safetensors
+    #[arg(value_name = "WEIGHTS")]
+    weights: PathBuf,
+}
+
+pub(super) fn export(args: &ExportArgs, session: &mut Session) -> anyhow::Result<Status> {
+    let target = Target::new(&args.out.output);
+    let is_safe = ensure_form(&target)?;
+    let ready = match Ready::open(&args.file, &args.opset, session)? {
+        Ok(ready) => ready,
+        Err(status) => return Ok(status),
+    };
+    let model = &ready.loaded.model;
+    let Some(body) = model.main_body() else { bail!("{} has no graph", ready.input.name) };
+    let mut wanted: HashSet<ValueId> = HashSet::new();
+    for selection in &args.only {
+        wanted.extend(selection.values(model)?);
+    }
+    let mut arrays = Vec::new();
+    for weight in weights(model) {
+        if !args.only.is_empty() && !wanted.contains(&weight.value) {
+            continue;
+        }
+        let name = weight_name(model, weight);
+        let tensor =
+            Tensor::stored(&body.tensors[weight.tensor]).with_context(|| format!("weight `{name}`"))?;
+        arrays.push((name.to_owned(), tensor));
+    }
+    let Target::File(path) = &target else { return Ok(Status::Clean) };
+    if is_safe {
+        let content = safe::write_all(&arrays)?;
+        output::to_file(path, |out| out.write_all(&content))?;
+    } else {
+        output::to_file(path, |out| npy::write_all(&arrays, out))?;
+    }
+    session.note(&format!("weights export: {} in {}", count(arrays.len(), "weight"), path.display()));
+    Ok(Status::Clean)
+}
+
+pub(super) fn import(args: &ImportArgs, session: &mut Session) -> anyhow::Result<Status> {
+    let path = &args.weights;
+    reads::note(path);
+    let content = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    edit(&args.edit.file, &args.edit.out, session, "weights import", |model| {
+        let arrays = read(path, &content, model)?;
+        let mut new = BTreeMap::new();
+        for (name, tensor) in arrays {
+            let stored = tensor.to_stored().with_context(|| format!("weight `{name}`"))?;
+            new.insert(name, stored);
+        }
+        Ok(set_weights(model, &new))
+    })
+}
+
+/// The tensors of a file, under the names that the model has for them.
+fn read(path: &Path, content: &[u8], model: &Model) -> anyhow::Result<Vec<(String, Tensor)>> {
+    let in_file = || format!("{}", path.display());
+    if safe::is_safetensors(path) {
+        return safe::read_all(content).with_context(in_file);
+    }
+    if !npy::is_archive(path) {
+        bail!("{} does not end in .npz or .safetensors", path.display());
+    }
+    // An archive escapes what is special in names.
+    let mut known: BTreeMap<String, (String, Option<ElemType>)> = BTreeMap::new();
+    for weight in weights(model) {
+        let name = weight_name(model, weight).to_owned();
+        let elem = model.main_body().and_then(|body| body.tensors[weight.tensor].elem);
+        known.insert(npy::member(&name), (name, elem));
+    }
+    let arrays =
+        npy::read_all(content, |name| known.get(name).and_then(|(_, elem)| *elem)).with_context(in_file)?;
+    let named = |(name, tensor): (String, Tensor)| match known.get(&name) {
+        Some((real, _)) => (real.clone(), tensor),
+        None => (name, tensor),
+    };
+    Ok(arrays.into_iter().map(named).collect())
+}

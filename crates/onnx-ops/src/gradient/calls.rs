@@ -1,0 +1,49 @@
+//! Calls that stand for derivatives until they are inlined.
+
+use super::reverse::Refusal;
+use crate::functions::FunctionBody;
+use crate::schema::Registry;
+use onnx_ir::pass::{self, Foreign, Inline};
+use onnx_ir::{BodyId, Model, NodeId};
+
+/// The domain of the calls, which no model has when it is done.
+pub(super) const DOMAIN: &str = "onnxtxt.derivative";
+
+/// The derivatives that calls stand for; the operator of a call is a position.
+#[derive(Default)]
+pub(super) struct Calls(Vec<FunctionBody>);
+
+impl Calls {
+    /// The operator of a call of this function.
+    pub(super) fn add(&mut self, function: FunctionBody) -> String {
+        self.0.push(function);
+        (self.0.len() - 1).to_string()
+    }
+
+    /// Puts the functions in place of the calls.
+    pub(super) fn inline(&self, model: &mut Model, registry: &Registry) -> Result<(), Refusal> {
+        let mut others = |model: &Model, body: BodyId, node: NodeId| {
+            let node = &model.bodies[body].nodes[node];
+            (model.text(node.domain) == DOMAIN).then_some(())?;
+            let function = self.0.get(model.text(node.op).parse::<usize>().ok()?)?;
+            Some(Foreign { model: function.model.clone(), function: function.id })
+        };
+        let options =
+            Inline { select: &|_, _| false, depth: Some(1), others: Some(&mut others), ..Inline::default() };
+        let report = pass::inline(model, registry, options);
+        let is_left = |body: &onnx_ir::Body| {
+            let mut listed = body.graphs.values().flat_map(|graph| &graph.nodes);
+            listed.any(|&node| model.text(body.nodes[node].domain) == DOMAIN)
+        };
+        match model.bodies.values().any(is_left) {
+            false => Ok(()),
+            true => {
+                let why = report.diagnostics.first().map(|found| format!(": {}", found.message));
+                Err(Refusal::of(format!(
+                    "its derivative does not fit into the graph{}",
+                    why.unwrap_or_default()
+                )))
+            }
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! Nodes with graphs: `If`, `Scan` and `Loop`.
+//!
+//! The graph is differentiated where it is. A loop runs once more to keep what its states were before each iteration, then
+//! iterations go backwards, each computing again what it needs of its own:
+//!
+//! ```text
+//! before:  last, outs = Scan <body = b (s, x) => (t, o) { … }> (first, xs)
+//! kept:    _, states = Scan <body = (s, x) => (t, s) { … }> (first, xs)
+//! back:    d_first, d_xs = Scan <backwards, body = (d_t, x, s, d_o) => (d_s, d_x) { …, derivatives }> (d_last, xs, states, d_outs)
+//! ```
+//!
+//! What graphs read of the graphs around them has a sum of its own as a further state.
+
+use super::reverse::{Refusal, Reverse, captured};
+use crate::infer::Ty;
+use foldhash::HashSet;
+use onnx_ir::pass::{Source, Style, Target, Transplant};
+use onnx_ir::{
+    Attr, AttrValue, BodyId, GraphId, List, Model, Name, NodeId, Port, Value, ValueDef, ValueId,
+    normalize_domain,
+};
+
+/// A node that runs graphs.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    If,
+    Loop,
+    Scan,
+}
+
+/// What a node is, if it runs graphs.
+pub(super) fn kind(model: &Model, body: BodyId, node: NodeId) -> Option<Kind> {
+    let n = &model.bodies[body].nodes[node];
+    if !normalize_domain(model.text(n.domain)).is_empty() {
+        return None;
+    }
+    match model.text(n.op) {
+        "If" => Some(Kind::If),
+        "Loop" => Some(Kind::Loop),
+        "Scan" => Some(Kind::Scan),
+        _ => None,
+    }
+}
+
+type Made = Result<Vec<(ValueId, ValueId)>, Refusal>;
+
+fn broken<T>() -> Result<T, Refusal> {
+    Err(Refusal::of("a node with graphs is not sound"))
+}
+
+/// The graph of an iteration that goes backwards.
+struct Back {
+    graph: GraphId,
+    /// Its inputs for gradients of states, one for each state that has some.
+    states: Vec<Option<ValueId>>,
+    /// Its inputs for sums, one for each value that is read from around.
+    sums: Vec<ValueId>,
+}
+
+impl Reverse<'_> {
+    pub(super) fn control(
+        &mut self,
+        kind: Kind,
+        home: GraphId,
+        node: NodeId,
+        given: &[Option<ValueId>],
+        active: &HashSet<ValueId>,
+    ) -> Made {
+        let around: Vec<ValueId> = captured(self.body(), node)
+            .into_iter()
+            .filter(|value| active.contains(value) && self.may_be_float(*value))
+            .collect();
+        match kind {
+            Kind::If => self.branches(home, node, given, &around),
+            Kind::Scan => self.scan(home, node, given, &around, active),
+            Kind::Loop => self.repeat(home, node, given, &around, active),
+        }
+    }
+
+    fn graph_of(&self, node: NodeId, attr: &str) -> Result<GraphId, Refusal> {
+        let name = self.model.names.find(attr);
+        match name.and_then(|name| self.body().nodes[node].attr(name)?.value()) {
+            Some(AttrValue::Graph(graph)) => Ok(*graph),
+            _ => broken(),
+        }
+    }
+
+    fn int_of(&self, node: NodeId, attr: &str) -> Option<i64> {
+        match self.body().nodes[node].attr(self.model.names.find(attr)?)?.value()? {
+            AttrValue::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn ints_of(&self, node: NodeId, attr: &str, count: usize) -> Vec<i64> {
+        let name = self.model.names.find(attr);
+        match name.and_then(|name| self.body().nodes[node].attr(name)?.value()) {
+            Some(AttrValue::Ints(list)) if list.len() == count => list.to_vec(),
+            _ => vec![0; count],
+        }
+    }
+
+    fn set(&mut self, node: NodeId, attr: &str, value: AttrValue) {
+        let name = self.model.names.intern(attr);
+        self.model.bodies[self.body].nodes[node].attrs.push(Attr::new(name, value));
+    }
+
+    fn set_ints(&mut self, node: NodeId, attr: &str, values: Vec<i64>) {
+        if values.iter().any(|value| *value != 0) {
+            self.set(node, attr, AttrValue::Ints(List::from(values)));
+        }
+    }
+
+    /// A node behind a graph without results so far.
+    fn begin(&mut self, home: GraphId, op: &str, inputs: &[Option<ValueId>]) -> Result<NodeId, Refusal> {
+        self.emit(home, ("", op), None, inputs, &[]);
+        self.body().graphs[home].nodes.last().copied().map_or_else(broken, Ok)
+    }
+
+    /// Adds a result to a node.
+    fn result(&mut self, node: NodeId, like: ValueId) -> ValueId {
+        let name = self.fresh(like);
+        let body = &mut self.model.bodies[self.body];
+        let at = u32::try_from(body.nodes[node].outputs.len()).unwrap_or(u32::MAX);
+        let value = body.values.push(Value { name, def: ValueDef::Output(node, at) });
+        body.nodes[node].outputs.push(Some(value));
+        value
+    }
+
+    /// A copy of a graph for another node. What is known of its values holds for the copies.
+    fn copy(&mut self, graph: GraphId, owner: NodeId) -> GraphId {
+        let Model { names, types, bodies, .. } = &mut *self.model;
+        let body = &mut bodies[self.body];
+        let mut originals = Vec::new();
+        let (mut open, mut seen) = (vec![graph], HashSet::default());
+        while let Some(inner) = open.pop() {
+            if seen.insert(inner) {
+                originals.extend(body.graphs[inner].values(body));
+                open.extend(body.graphs[inner].nodes.iter().flat_map(|&node| body.subgraphs(node)));
+            }
+        }
+        let style = Style { prefix: Some("d_".to_owned()), ..Style::default() };
+        let mut copier = Transplant::new(Source::same(), Target { names, types, body }, graph, style);
+        let copy = copier.graph(graph, Some(owner));
+        let pairs: Vec<_> =
+            originals.iter().filter_map(|&value| Some((value, copier.value(value)?))).collect();
+        drop(copier);
+        for (value, copy) in pairs {
+            self.facts.copy(self.body, value, copy);
+        }
+        self.model.bodies[self.body].graphs[copy].value_info.clear();
+        copy
+    }
+
+    /// An input of a graph.
+    fn input(&mut self, graph: GraphId, like: ValueId) -> ValueId {
+        let name = self.fresh(like);
+        let body = &mut self.model.bodies[self.body];
+        let value = body.values.push(Value { name, def: ValueDef::Input(graph) });
+        body.graphs[graph].inputs.push(port(name, value));
+        value
+    }
+
+    /// Adds an output of a graph: a value of its own, which may be one from around.
+    fn output(&mut self, graph: GraphId, value: ValueId) {
+        let name = self.fresh(value);
+        let copy = self.emit(graph, ("", "Identity"), None, &[Some(value)], &[Some(name)]);
+        if let Some(copy) = copy.into_iter().flatten().next() {
+            self.model.bodies[self.body].graphs[graph].outputs.push(port(name, copy));
+        }
+    }
+
+    fn output_of(&mut self, graph: GraphId, gradient: Option<ValueId>, like: ValueId) -> Result<(), Refusal> {
+        let gradient = match gradient {
+            Some(gradient) => gradient,
+            None => self.filled(graph, like, 0)?,
+        };
+        self.output(graph, gradient);
+        Ok(())
+    }
+
+    fn values_of(ports: &[Port]) -> Result<Vec<ValueId>, Refusal> {
+        ports.iter().map(|port| port.value).collect::<Option<_>>().map_or_else(broken, Ok)
+    }
+
+    /// Both branches compute the gradients of what either reads.
+    fn branches(
+        &mut self,
+        home: GraphId,
+        node: NodeId,
+        given: &[Option<ValueId>],
+        around: &[ValueId],
+    ) -> Made {
+        if around.is_empty() {
+            return Ok(Vec::new());
+        }
+        let inputs: Vec<_> = self.body().nodes[node].inputs.iter().copied().collect();
+        let back = self.begin(home, "If", &inputs)?;
+        for attr in ["then_branch", "else_branch"] {
+            let graph = self.copy(self.graph_of(node, attr)?, back);
+            let results =
+                Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[graph].outputs))?;
+            let seeds: Vec<_> =
+                results.into_iter().zip(given).filter_map(|(r, g)| Some((r, (*g)?))).collect();
+            let gradients = self.run(&[graph], graph, &seeds, around, &HashSet::default())?;
+            for (gradient, &value) in gradients.into_iter().zip(around) {
+                self.output_of(graph, gradient, value)?;
+            }
+            self.set(back, attr, AttrValue::Graph(graph));
+        }
+        Ok(around.iter().map(|&value| (value, self.result(back, value))).collect())
+    }
+
+    fn ensure_tensors(&self, values: &[ValueId]) -> Result<(), Refusal> {
+        for &value in values {
+            match self.facts.get(self.body, value).ty {
+                Ty::Tensor(_) | Ty::Unknown => {}
+                Ty::Sparse(_) | Ty::Sequence(_) | Ty::Optional(_) | Ty::Map(..) | Ty::Opaque(_) => {
+                    return Err(Refusal::of(format!(
+                        "state `{}` of a loop is not a tensor",
+                        self.text(value)
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The graph of an iteration backwards: inputs for the gradients of states and for sums, in front of those that it has.
+    fn back(&mut self, graph: GraphId, states: &[ValueId], around: &[ValueId]) -> Back {
+        let old = std::mem::take(&mut self.model.bodies[self.body].graphs[graph].inputs);
+        let mut gradients = Vec::new();
+        for &state in states {
+            gradients.push(self.may_be_float(state).then(|| self.input(graph, state)));
+        }
+        let sums = around.iter().map(|&value| self.input(graph, value)).collect();
+        self.model.bodies[self.body].graphs[graph].inputs.extend(old);
+        Back { graph, states: gradients, sums }
+    }
+
+    /// The derivatives of an iteration, and outputs for the gradients of states and the sums. Returns the gradients of `others`.
+    fn iterate(
+        &mut self,
+        back: &Back,
+        states: &[ValueId],
+        others: &[ValueId],
+        around: &[ValueId],
+        seeds: &[(ValueId, ValueId)],
+    ) -> Result<Vec<Option<ValueId>>, Refusal> {
+        let mut wanted: Vec<ValueId> = states.to_vec();
+        wanted.extend(around);
+        wanted.extend(others);
+        let gradients = self.run(&[back.graph], back.graph, seeds, &wanted, &HashSet::default())?;
+        let (of_states, rest) = gradients.split_at(states.len());
+        let (of_around, of_others) = rest.split_at(around.len());
+        for ((gradient, &state), has) in of_states.iter().zip(states).zip(&back.states) {
+            if has.is_some() {
+                self.output_of(back.graph, *gradient, state)?;
+            }
+        }
+        for (gradient, &sum) in of_around.iter().zip(&back.sums) {
+            let total = match gradient {
+                None => sum,
+                Some(gradient) => {
+                    let name = self.fresh(sum);
+                    let made = self.emit(
+                        back.graph,
+                        ("", "Add"),
+                        None,
+                        &[Some(sum), Some(*gradient)],
+                        &[Some(name)],
+                    );
+                    made.into_iter().flatten().next().unwrap_or(sum)
+                }
+            };
+            self.output(back.graph, total);
+        }
+        Ok(of_others.to_vec())
+    }
+
+    /// The gradients that a loop begins with: those of its last states, and zeros for sums.
+    fn first(
+        &mut self,
+        home: GraphId,
+        states: &[ValueId],
+        has: &[Option<ValueId>],
+        given: &[Option<ValueId>],
+        around: &[ValueId],
+    ) -> Result<Vec<Option<ValueId>>, Refusal> {
+        let mut first = Vec::new();
+        for (i, &state) in states.iter().enumerate().filter(|(i, _)| has[*i].is_some()) {
+            let gradient = given.get(i).copied().flatten();
+            first.push(Some(match gradient {
+                Some(gradient) => gradient,
+                None => self.filled(home, state, 0)?,
+            }));
+        }
+        for &value in around {
+            first.push(Some(self.filled(home, value, 0)?));
+        }
+        Ok(first)
+    }
+
+    fn scan(
+        &mut self,
+        home: GraphId,
+        node: NodeId,
+        given: &[Option<ValueId>],
+        around: &[ValueId],
+        active: &HashSet<ValueId>,
+    ) -> Made {
+        let graph = self.graph_of(node, "body")?;
+        let inputs: Vec<Option<ValueId>> = self.body().nodes[node].inputs.iter().copied().collect();
+        let operands: Vec<ValueId> = inputs.iter().copied().collect::<Option<_>>().map_or_else(broken, Ok)?;
+        let scans = self.int_of(node, "num_scan_inputs").and_then(|n| usize::try_from(n).ok());
+        let Some(count) = scans.and_then(|scans| operands.len().checked_sub(scans)) else { return broken() };
+        let scans = operands.len() - count;
+        let (initial, scanned) = operands.split_at(count);
+        self.ensure_tensors(initial)?;
+        let axes = self.ints_of(node, "scan_input_axes", scans);
+        let directions = self.ints_of(node, "scan_input_directions", scans);
+        let results = self.body().graphs[graph].outputs.len().saturating_sub(count);
+        let out_axes = self.ints_of(node, "scan_output_axes", results);
+        let out_directions = self.ints_of(node, "scan_output_directions", results);
+
+        // Once more, for the states before each iteration.
+        let forward = self.begin(home, "Scan", &inputs)?;
+        let kept = self.copy(graph, forward);
+        let states = Self::values_of(&self.body().graphs[kept].inputs)?;
+        let Some(states) = states.get(..count).map(<[ValueId]>::to_vec) else { return broken() };
+        self.model.bodies[self.body].graphs[kept].outputs.truncate(count);
+        states.iter().for_each(|&state| self.output(kept, state));
+        self.set(forward, "body", AttrValue::Graph(kept));
+        self.set(forward, "num_scan_inputs", AttrValue::Int(i64::try_from(scans).unwrap_or(0)));
+        self.set_ints(forward, "scan_input_axes", axes.clone());
+        self.set_ints(forward, "scan_input_directions", directions.clone());
+        initial.iter().for_each(|&state| _ = self.result(forward, state));
+        let saved: Vec<ValueId> = initial.iter().map(|&state| self.result(forward, state)).collect();
+
+        let node_back = self.begin(home, "Scan", &[])?;
+        let copied = self.copy(graph, node_back);
+        let ends =
+            Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].outputs))?;
+        let begins = Self::values_of(&self.body().graphs[copied].inputs)?;
+        if begins.len() != operands.len() || ends.len() < count {
+            return broken();
+        }
+        let (states, slices) = begins.split_at(count);
+        let back = self.back(copied, states, around);
+        // Slices come before states, which are slices now too.
+        let front = self.body().graphs[copied].inputs.len() - begins.len();
+        self.model.bodies[self.body].graphs[copied].inputs[front..].rotate_left(count);
+        let mut seeds: Vec<(ValueId, ValueId)> =
+            ends.iter().zip(&back.states).filter_map(|(end, gradient)| Some((*end, (*gradient)?))).collect();
+        let mut all = self.first(home, initial, &back.states, given, around)?;
+        let begin = all.len();
+        all.extend(scanned.iter().chain(&saved).map(|&value| Some(value)));
+        let (mut back_axes, mut back_directions) = (axes.clone(), Vec::new());
+        back_axes.extend(vec![0; count]);
+        back_directions.extend(directions.iter().map(|direction| 1 - direction));
+        back_directions.extend(vec![1; count]);
+        for (k, end) in ends.iter().enumerate().skip(count) {
+            let Some(gradient) = given.get(k).copied().flatten() else { continue };
+            seeds.push((*end, self.input(copied, *end)));
+            all.push(Some(gradient));
+            back_axes.push(out_axes[k - count]);
+            back_directions.push(1 - out_directions[k - count]);
+        }
+        let is_wanted = |value: &ValueId| active.contains(value);
+        let wanted: Vec<usize> =
+            (0..scans).filter(|&i| is_wanted(&scanned[i]) && self.may_be_float(scanned[i])).collect();
+        let others: Vec<ValueId> = wanted.iter().map(|&i| slices[i]).collect();
+        let gradients = self.iterate(&back, states, &others, around, &seeds)?;
+        for (gradient, &slice) in gradients.into_iter().zip(&others) {
+            self.output_of(copied, gradient, slice)?;
+        }
+        let total = i64::try_from(all.len() - begin).unwrap_or(0);
+        self.model.bodies[self.body].nodes[node_back].inputs = all.into_iter().collect();
+        self.set(node_back, "body", AttrValue::Graph(copied));
+        self.set(node_back, "num_scan_inputs", AttrValue::Int(total));
+        self.set_ints(node_back, "scan_input_axes", back_axes);
+        self.set_ints(node_back, "scan_input_directions", back_directions);
+        self.set_ints(node_back, "scan_output_axes", wanted.iter().map(|&i| axes[i]).collect());
+        self.set_ints(
+            node_back,
+            "scan_output_directions",
+            wanted.iter().map(|&i| 1 - directions[i]).collect(),
+        );
+        self.order(home, node_back);
+        let mut made = Vec::new();
+        for (&state, has) in initial.iter().zip(&back.states) {
+            if has.is_some() {
+                made.push((state, self.result(node_back, state)));
+            }
+        }
+        made.extend(
+            around
+                .iter()
+                .chain(wanted.iter().map(|&i| &scanned[i]))
+                .map(|&value| (value, self.result(node_back, value)))
+                .collect::<Vec<_>>(),
+        );
+        Ok(made)
+    }
+
+    /// Moves a node behind those that were made for its inputs.
+    fn order(&mut self, home: GraphId, node: NodeId) {
+        let nodes = &mut self.model.bodies[self.body].graphs[home].nodes;
+        nodes.retain(|&other| other != node);
+        nodes.push(node);
+    }
+
+    fn repeat(
+        &mut self,
+        home: GraphId,
+        node: NodeId,
+        given: &[Option<ValueId>],
+        around: &[ValueId],
+        active: &HashSet<ValueId>,
+    ) -> Made {
+        let graph = self.graph_of(node, "body")?;
+        let inputs: Vec<Option<ValueId>> = self.body().nodes[node].inputs.iter().copied().collect();
+        let initial: Vec<ValueId> =
+            inputs.iter().skip(2).copied().collect::<Option<_>>().map_or_else(broken, Ok)?;
+        self.ensure_tensors(&initial)?;
+        let count = initial.len();
+
+        // Once more, for the numbers of iterations and the states before each.
+        let forward = self.begin(home, "Loop", &inputs)?;
+        let kept = self.copy(graph, forward);
+        let begins = Self::values_of(&self.body().graphs[kept].inputs)?;
+        if begins.len() != count + 2 || self.body().graphs[kept].outputs.len() < count + 1 {
+            return broken();
+        }
+        self.model.bodies[self.body].graphs[kept].outputs.truncate(count + 1);
+        self.output(kept, begins[0]);
+        begins[2..].iter().for_each(|&state| self.output(kept, state));
+        self.set(forward, "body", AttrValue::Graph(kept));
+        initial.iter().for_each(|&state| _ = self.result(forward, state));
+        let iterations = self.result(forward, begins[0]);
+        let saved: Vec<ValueId> = initial.iter().map(|&state| self.result(forward, state)).collect();
+        let trips = self.integer(home, iterations, "y = Size (x)")?;
+        let last = self.integer(
+            home,
+            iterations,
+            "count = Size (x) one = Constant <value = int64 {1}> () y = Sub (count, one)",
+        )?;
+
+        let node_back = self.begin(home, "Loop", &[])?;
+        let copied = self.copy(graph, node_back);
+        let ends =
+            Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].outputs))?;
+        let begins =
+            Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].inputs))?;
+        let (iteration, goes_on) = (self.input(copied, begins[0]), self.input(copied, begins[1]));
+        let states = begins[2..].to_vec();
+        let back = self.back(copied, &states, around);
+        // What the iteration was given is computed before its nodes.
+        let nodes = std::mem::take(&mut self.model.bodies[self.body].graphs[copied].nodes);
+        self.define(copied, "Sub", &[last, iteration], begins[0])?;
+        self.define(copied, "Identity", &[goes_on], begins[1])?;
+        for (&state, &saved) in states.iter().zip(&saved) {
+            self.define(copied, "Gather", &[saved, begins[0]], state)?;
+        }
+        let mut seeds: Vec<(ValueId, ValueId)> = ends[1..]
+            .iter()
+            .zip(&back.states)
+            .filter_map(|(end, gradient)| Some((*end, (*gradient)?)))
+            .collect();
+        for (k, end) in ends.iter().enumerate().skip(count + 1) {
+            let Some(gradient) = given.get(k - 1).copied().flatten() else { continue };
+            let name = self.fresh(*end);
+            let slice =
+                self.emit(copied, ("", "Gather"), None, &[Some(gradient), Some(begins[0])], &[Some(name)]);
+            seeds.extend(slice.into_iter().flatten().map(|slice| (*end, slice)));
+        }
+        self.model.bodies[self.body].graphs[copied].nodes.extend(nodes);
+        self.output(copied, goes_on);
+        self.iterate(&back, &states, &[], around, &seeds)?;
+        let mut all = vec![Some(trips), None];
+        all.extend(self.first(home, &initial, &back.states, given, around)?);
+        self.model.bodies[self.body].nodes[node_back].inputs = all.into_iter().collect();
+        self.set(node_back, "body", AttrValue::Graph(copied));
+        self.order(home, node_back);
+        let mut made = Vec::new();
+        for (&state, has) in initial.iter().zip(&back.states) {
+            if has.is_some() {
+                let gradient = self.result(node_back, state);
+                made.extend(active.contains(&state).then_some((state, gradient)));
+            }
+        }
+        made.extend(around.iter().map(|&value| (value, self.result(node_back, value))).collect::<Vec<_>>());
+        Ok(made)
+    }
+
+    /// An integer that follows from how many elements a value has.
+    fn integer(&mut self, home: GraphId, of: ValueId, lines: &str) -> Result<ValueId, Refusal> {
+        let version = self.version()?;
+        let text =
+            format!("<domain: \"ai.onnx\", opset_import: [\"\": {version}]>\nCount (x) => (y) {{ {lines} }}");
+        self.call(home, &text, of)
+    }
+
+    /// Lets a value that was an input of a graph be computed by a node of it.
+    fn define(
+        &mut self,
+        graph: GraphId,
+        op: &str,
+        operands: &[ValueId],
+        value: ValueId,
+    ) -> Result<(), Refusal> {
+        let operands: Vec<Option<ValueId>> = operands.iter().map(|&operand| Some(operand)).collect();
+        let node = self.begin(graph, op, &operands)?;
+        let body = &mut self.model.bodies[self.body];
+        body.nodes[node].outputs.push(Some(value));
+        body.values[value].def = ValueDef::Output(node, 0);
+        Ok(())
+    }
+}
+
+fn port(name: Name, value: ValueId) -> Port {
+    Port { name: Some(name), value: Some(value), ..Port::default() }
+}

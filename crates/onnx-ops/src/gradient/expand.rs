@@ -1,0 +1,264 @@
+//! The pass: finds the nodes `Gradient` and puts what they compute in their place.
+
+use super::reverse::{Refusal, Reverse, between, fresh};
+use crate::pass::remove_no_ops;
+use crate::schema::Registry;
+use foldhash::{HashMap, HashSet};
+use onnx_ir::diag::{Diagnostic, Entity, code};
+use onnx_ir::pass::{self, Initializers, Report, Source, Style, Target, Transplant};
+use onnx_ir::{AttrValue, Body, BodyId, GraphId, Model, NodeId, ValueDef, ValueId};
+
+/// The domain of `Gradient`.
+const DOMAIN: &str = "ai.onnx.preview.training";
+
+/// Replaces every node `Gradient` by nodes that compute the gradients, and simplifies what comes out: constants and results are
+/// computed once, and what nobody reads goes. A node that cannot be replaced stays, and the report says why.
+///
+/// Calls of functions of the model are inlined where they lie between `xs` and `y`.
+pub fn expand_gradient(model: &mut Model, registry: &Registry) -> Report {
+    let mut report = Report::default();
+    let mut failed: HashSet<(BodyId, Option<ValueId>)> = HashSet::default();
+    let mut count = 0;
+    if next(model, &failed).is_none() {
+        return report;
+    }
+    pass::topological_sort(model);
+    while let Some((body, graph, node)) = next(model, &failed) {
+        let mut trial = model.clone();
+        match expand(&mut trial, registry, (body, graph, node)) {
+            Ok(()) => {
+                *model = trial;
+                count += 1;
+            }
+            Err(refusal) => {
+                failed.insert((body, key(&model.bodies[body], node)));
+                report.diagnostics.push(diagnostic(model, body, node, &refusal));
+            }
+        }
+    }
+    report.note(count, "gradient", "expanded");
+    if count > 0 {
+        simplify(model, registry);
+    }
+    report
+}
+
+/// Takes out what is computed twice, not needed, or computed from nothing.
+fn simplify(model: &mut Model, registry: &Registry) {
+    pass::topological_sort(model);
+    pass::common_subexpressions(model, registry, Initializers::Keep);
+    remove_no_ops(model, registry);
+    pass::common_subexpressions(model, registry, Initializers::Keep);
+    pass::dead_code(model, registry);
+    pass::compact(model);
+}
+
+fn key(body: &Body, node: NodeId) -> Option<ValueId> {
+    body.nodes[node].outputs.iter().flatten().next().copied()
+}
+
+/// The first node `Gradient` that has not failed: functions come before who calls them, graphs before those in them.
+fn next(model: &Model, failed: &HashSet<(BodyId, Option<ValueId>)>) -> Option<(BodyId, GraphId, NodeId)> {
+    let functions = model.functions.values().map(|function| function.body);
+    let bodies = functions.chain(model.main).chain(model.training.iter().filter_map(|t| t.algorithm));
+    for id in bodies {
+        let body = &model.bodies[id];
+        for (graph, g) in body.graphs.iter() {
+            for &node in &g.nodes {
+                let n = &body.nodes[node];
+                let is_gradient = model.text(n.op) == "Gradient" && model.text(n.domain) == DOMAIN;
+                if is_gradient && !failed.contains(&(id, key(body, node))) {
+                    return Some((id, graph, node));
+                }
+            }
+        }
+    }
+    None
+}
+
+fn diagnostic(model: &Model, body: BodyId, node: NodeId, refusal: &Refusal) -> Diagnostic {
+    let y = string(model, body, node, "y").unwrap_or_default();
+    let message = format!("the gradient of `{y}` cannot be expanded: {}", refusal.why);
+    let found = Diagnostic::new(&code::GRADIENT_UNDEFINED, Entity::NodeOp(body, node), message);
+    match refusal.node.filter(|&culprit| model.bodies[body].nodes.get(culprit).is_some()) {
+        Some(culprit) => found.related(Entity::NodeOp(body, culprit), "this node lies between `xs` and `y`"),
+        None => found,
+    }
+}
+
+fn string(model: &Model, body: BodyId, node: NodeId, name: &str) -> Option<String> {
+    let name = model.names.find(name)?;
+    match model.bodies[body].nodes[node].attr(name)?.value()? {
+        AttrValue::String(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    }
+}
+
+fn strings(model: &Model, body: BodyId, node: NodeId, name: &str) -> Vec<String> {
+    let attr = model.names.find(name).and_then(|name| model.bodies[body].nodes[node].attr(name)?.value());
+    match attr {
+        Some(AttrValue::Strings(list)) => {
+            list.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The graphs around a graph, outermost first, itself last.
+fn around(body: &Body, graph: GraphId) -> Vec<GraphId> {
+    let mut home = HashMap::default();
+    for (id, g) in body.graphs.iter() {
+        home.extend(g.nodes.iter().map(|&node| (node, id)));
+    }
+    let mut chain = vec![graph];
+    let mut at = graph;
+    while let Some(outer) = body.graphs[at].owner.and_then(|owner| home.get(&owner).copied()) {
+        if chain.contains(&outer) {
+            break;
+        }
+        chain.push(outer);
+        at = outer;
+    }
+    chain.reverse();
+    chain
+}
+
+/// The value that a name means in the innermost of some graphs.
+fn visible(model: &Model, body: BodyId, graphs: &[GraphId], name: &str) -> Result<ValueId, Refusal> {
+    let b = &model.bodies[body];
+    for &graph in graphs.iter().rev() {
+        let mut values = b.graphs[graph].values(b);
+        if let Some(value) = values.find(|&value| &model.names[b.values[value].name] == name) {
+            return Ok(value);
+        }
+    }
+    Err(Refusal::of(format!("no value here is named `{name}`")))
+}
+
+fn expand(
+    model: &mut Model,
+    registry: &Registry,
+    (body, graph, node): (BodyId, GraphId, NodeId),
+) -> Result<(), Refusal> {
+    let y = string(model, body, node, "y").ok_or_else(|| Refusal::of("attribute `y` is missing"))?;
+    let (xs, zs) = (strings(model, body, node, "xs"), strings(model, body, node, "zs"));
+    let graphs = around(&model.bodies[body], graph);
+    let target = visible(model, body, &graphs, &y)?;
+    let mut named = Vec::new();
+    for name in xs.iter().chain(&zs) {
+        named.push(visible(model, body, &graphs, name)?);
+    }
+    let given: Vec<Option<ValueId>> = model.bodies[body].nodes[node].inputs.iter().copied().collect();
+    if given.len() != named.len() || given.iter().any(Option::is_none) {
+        let (names, inputs) = (named.len(), given.iter().flatten().count());
+        return Err(Refusal::of(format!("`xs` and `zs` have {names} names for {inputs} inputs")));
+    }
+    let given: Vec<ValueId> = given.into_iter().flatten().collect();
+    inline_calls(model, registry, body, &graphs, target, &named);
+    let (target, independent) = if given == named {
+        (target, named)
+    } else {
+        elsewhere(model, body, &graphs, target, (&named, &given))
+    };
+    let cuts: HashSet<ValueId> = independent.iter().copied().collect();
+    let wanted = &independent[..xs.len()];
+    let mut reverse = Reverse::new(model, registry, body);
+    reverse.origin = reverse.model.bodies[body].origins[node];
+    let seed = reverse.filled(graph, target, 1)?;
+    let gradients = reverse.run(&graphs, graph, &[(target, seed)], wanted, &cuts)?;
+    let outputs = reverse.model.bodies[body].nodes[node].outputs.clone();
+    for ((output, gradient), &x) in outputs.iter().zip(gradients).zip(wanted) {
+        let Some(output) = *output else { continue };
+        let gradient = match gradient {
+            Some(gradient) => gradient,
+            None => reverse.filled(graph, x, 0)?,
+        };
+        reverse.emit(graph, ("", "Identity"), None, &[Some(gradient)], &[None]);
+        let b = &mut reverse.model.bodies[body];
+        if let Some(&copy) = b.graphs[graph].nodes.last() {
+            b.nodes[copy].outputs = [Some(output)].into_iter().collect();
+            b.values[output].def = ValueDef::Output(copy, 0);
+        }
+    }
+    let calls = std::mem::take(&mut reverse.calls);
+    let b = &mut model.bodies[body];
+    b.graphs[graph].nodes.retain(|&other| other != node);
+    b.nodes[node].outputs.clear();
+    b.nodes[node].inputs.clear();
+    calls.inline(model, registry)?;
+    pass::topological_sort(model);
+    Ok(())
+}
+
+/// Inlines functions of the model that are called between the independent variables and the result.
+fn inline_calls(
+    model: &mut Model,
+    registry: &Registry,
+    body: BodyId,
+    graphs: &[GraphId],
+    target: ValueId,
+    named: &[ValueId],
+) {
+    let cuts: HashSet<ValueId> = named.iter().copied().collect();
+    let nodes = between(&model.bodies[body], graphs, &[target], &cuts);
+    let is_call = |node: &NodeId| {
+        let n = &model.bodies[body].nodes[*node];
+        let (domain, op) = (onnx_ir::normalize_domain(model.text(n.domain)), model.text(n.op));
+        let mut functions = model.functions.values();
+        functions
+            .any(|f| model.text(f.name) == op && onnx_ir::normalize_domain(model.text(f.domain)) == domain)
+    };
+    if nodes.iter().any(is_call) {
+        pass::inline(model, registry, pass::Inline::default());
+    }
+}
+
+/// Computes the result at other values than those that `xs` and `zs` name, by copies of the nodes between.
+fn elsewhere(
+    model: &mut Model,
+    body: BodyId,
+    graphs: &[GraphId],
+    target: ValueId,
+    (named, given): (&[ValueId], &[ValueId]),
+) -> (ValueId, Vec<ValueId>) {
+    let cuts: HashSet<ValueId> = named.iter().copied().collect();
+    let nodes = between(&model.bodies[body], graphs, &[target], &cuts);
+    let home = graphs[graphs.len() - 1];
+    let mut variables = Vec::new();
+    for (&value, &at) in named.iter().zip(given) {
+        let stem = format!("{}_at", &model.names[model.bodies[body].values[value].name]);
+        let name = fresh(model, &stem);
+        let (domain, op) = (model.names.intern(""), model.names.intern("Identity"));
+        let b = &mut model.bodies[body];
+        let copy = b.nodes.push(onnx_ir::Node {
+            op: Some(op),
+            domain: Some(domain),
+            inputs: [Some(at)].into_iter().collect(),
+            ..onnx_ir::Node::default()
+        });
+        let variable = b.values.push(onnx_ir::Value { name, def: ValueDef::Output(copy, 0) });
+        b.nodes[copy].outputs = [Some(variable)].into_iter().collect();
+        b.graphs[home].nodes.push(copy);
+        variables.push(variable);
+    }
+    let prefix = Some("at_".to_owned());
+    let Model { names, types, bodies, .. } = model;
+    let b = &mut bodies[body];
+    let mut copies = Vec::new();
+    let mut copier = Transplant::new(
+        Source::same(),
+        Target { names, types, body: b },
+        home,
+        Style { prefix, ..Style::default() },
+    );
+    for (&value, &variable) in named.iter().zip(&variables) {
+        copier.bind(value, Some(variable));
+    }
+    for node in nodes {
+        copies.push(copier.node(node));
+    }
+    let target = copier.value(target).unwrap_or(target);
+    drop(copier);
+    b.graphs[home].nodes.extend(copies);
+    (target, variables)
+}

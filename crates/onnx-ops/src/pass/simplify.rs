@@ -1,0 +1,73 @@
+//! The passes that make a model smaller, again and again until none of them changes it.
+
+use super::{Outcome, Pass, fuse, lift_constants};
+use crate::opset::registry_of;
+use crate::schema::Registry;
+use onnx_ir::Model;
+use onnx_ir::pass::{Change, Report, compact};
+
+/// What is done in each round, by name, around the fusions.
+const BEFORE: &[&str] = &["fold-constants", "remove-no-ops"];
+const AFTER: &[&str] = &["common-subexpressions", "dead-code"];
+/// Models need a few rounds; the limit ends a pair of passes that would undo each other.
+const ROUNDS: usize = 32;
+
+/// Makes a model smaller: computes what is known, removes nodes that do nothing, makes one node of two, computes the same thing
+/// once, and removes what nothing uses. What the model computes stays but for rounding.
+pub fn simplify(model: &mut Model) -> Report {
+    let mut all = Report::default();
+    let mut is_first = true;
+    for _ in 0..ROUNDS {
+        let mut is_changed = false;
+        let named = |names: &'static [&'static str]| names.iter().filter_map(|name| Pass::parse(name).ok());
+        let steps: Vec<Step> = named(BEFORE)
+            .map(Step::Pass)
+            .chain([Step::Function(rewrite)])
+            .chain(named(AFTER).map(Step::Pass))
+            .collect();
+        for step in steps {
+            let registry = registry_of(model);
+            let report = match step {
+                Step::Pass(pass) => {
+                    let Outcome { report, .. } = pass.run(model, registry);
+                    report
+                }
+                Step::Function(function) => {
+                    let report = function(model, registry);
+                    compact(model);
+                    report
+                }
+            };
+            is_changed |= report.is_changed();
+            report.changes.into_iter().for_each(|change| add(&mut all, change));
+            // Only the first pass sees the model of the file, to which places refer.
+            if std::mem::take(&mut is_first) {
+                all.diagnostics.extend(report.diagnostics);
+            }
+        }
+        if !is_changed {
+            break;
+        }
+    }
+    all
+}
+
+enum Step {
+    Pass(Pass),
+    Function(fn(&mut Model, &Registry) -> Report),
+}
+
+/// Lifts constants, and fuses nodes.
+fn rewrite(model: &mut Model, registry: &Registry) -> Report {
+    let mut report = lift_constants(model, registry);
+    let fused = fuse::fuse_all(model, registry);
+    report.changes.extend(fused.changes);
+    report
+}
+
+fn add(report: &mut Report, change: Change) {
+    match report.changes.iter_mut().find(|c| (c.noun, c.verb) == (change.noun, change.verb)) {
+        Some(known) => known.count += change.count,
+        None => report.changes.push(change),
+    }
+}

@@ -1,0 +1,171 @@
+//! Weights: which there are, other values for them, equal ones stored once, narrower types.
+//!
+//! A weight is a dense initializer of a graph of the main body. Tensors of functions and attributes are not.
+
+mod cast;
+mod share;
+
+pub use cast::{Cast, cast_weights};
+pub use share::share_weights;
+
+use super::{Edited, listed};
+use onnx_ir::diag::{Diagnostic, Entity, Place, code, did_you_mean};
+use onnx_ir::pass::Report;
+use onnx_ir::{BodyId, GraphId, Model, Tensor, TensorId, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A weight and where it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Weight {
+    /// The value that it gives.
+    pub value: ValueId,
+    /// The stored tensor.
+    pub tensor: TensorId,
+    /// The graph that has it.
+    pub graph: GraphId,
+    /// The place of the finding.
+    pub entity: Entity,
+}
+
+/// The weights of the main body, in the order of its graphs.
+pub fn weights(model: &Model) -> Vec<Weight> {
+    let Some(id) = model.main else { return Vec::new() };
+    let mut all = Vec::new();
+    for (graph, g) in model.bodies[id].graphs.iter() {
+        for (i, init) in (0u32..).zip(&g.initializers) {
+            let entity = Entity::Initializer(id, graph, i);
+            all.push(Weight { value: init.value, tensor: init.tensor, graph, entity });
+        }
+    }
+    all
+}
+
+/// The name of a weight.
+pub fn weight_name(model: &Model, weight: Weight) -> &str {
+    model.main.map_or("", |id| &model.names[model.bodies[id].values[weight.value].name])
+}
+
+/// Gives weights other elements, by their names. Type and shape must be those that the weight has; those that are not named stay.
+pub fn set_weights(model: &mut Model, new: &BTreeMap<String, Tensor>) -> Edited {
+    let Some(id) = model.main else { return Ok(Report::default()) };
+    let (mut found, mut count) = (Vec::new(), 0);
+    let mut missing: BTreeSet<&str> = new.keys().map(String::as_str).collect();
+    for weight in weights(model) {
+        let name = weight_name(model, weight).to_owned();
+        let Some(tensor) = new.get(&name) else { continue };
+        missing.remove(name.as_str());
+        let old = &mut model.bodies[id].tensors[weight.tensor];
+        if old.elem != tensor.elem || old.dims != tensor.dims {
+            let (is, given) = (type_text(old), type_text(tensor));
+            let message = format!("`{name}` is {is}, but the file has {given}");
+            found.push(Diagnostic::new(&code::WEIGHTS, weight.entity, message));
+            continue;
+        }
+        old.data = tensor.data.clone();
+        if let Some(extra) = old.extra.as_deref_mut() {
+            (extra.location, extra.segment) = (None, None);
+            extra.external.clear();
+        }
+        count += 1;
+    }
+    if !missing.is_empty() {
+        let names = weights(model);
+        let known = names.iter().map(|weight| weight_name(model, *weight));
+        let like = missing.first().and_then(|first| did_you_mean(first, known));
+        let message = format!("the model has no weight {}", listed(missing.iter().copied()));
+        let mut diagnostic = Diagnostic::new(&code::WEIGHTS, Place::Nowhere, message);
+        if let Some(like) = like {
+            diagnostic = diagnostic.help(format!("did you mean `{like}`?"));
+        }
+        found.push(diagnostic);
+    }
+    if !found.is_empty() {
+        return Err(found);
+    }
+    let mut report = Report::default();
+    report.note(count, "weight", "replaced");
+    Ok(report)
+}
+
+/// `float[2,3]`
+fn type_text(tensor: &Tensor) -> String {
+    let elem = tensor.elem.and_then(onnx_ir::ElemType::name).unwrap_or("?");
+    let dims: Vec<String> = tensor.dims.iter().map(i64::to_string).collect();
+    format!("{elem}[{}]", dims.join(","))
+}
+
+/// The body of the weights that are only read, never assigned or replaced by a caller.
+fn constants(model: &Model) -> Option<(BodyId, Vec<Weight>)> {
+    let id = model.main.filter(|_| model.training.is_empty())?;
+    let is_constant = |weight: &Weight| {
+        matches!(model.bodies[id].values[weight.value].def, onnx_ir::ValueDef::Initializer(_))
+    };
+    Some((id, weights(model).into_iter().filter(is_constant).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onnx_ir::{ElemType, Payload};
+
+    const TEXT: &str = "<ir_version: 10, opset_import: [\"\": 21]>
+g (float[2] x) => (float[2] y, float[2] z)
+<float[2] a = {1, 2}, float[2] b = {1, 2}, float[2] big = {1, 1e6}> {
+    t = Add(x, a) u = Mul(t, b) y = Add(u, big) z = Neg(t) }";
+
+    fn read() -> Model {
+        onnx_text::read_model(TEXT).model
+    }
+
+    fn text(model: &Model) -> String {
+        crate::Text::new(model, &onnx_text::RaiseOptions::default()).to_text()
+    }
+
+    fn tensor(list: &[f32]) -> Tensor {
+        let mut tensor = Tensor { elem: Some(ElemType::FLOAT), ..Tensor::default() };
+        tensor.dims.push(list.len() as i64);
+        tensor.data.push(Payload::floats(list.to_vec()));
+        tensor
+    }
+
+    #[test]
+    fn weights_are_replaced_by_those_of_their_type() {
+        let mut model = read();
+        let new = BTreeMap::from([("a".to_owned(), tensor(&[5.0, 6.0]))]);
+        assert_eq!(set_weights(&mut model, &new).unwrap().to_string(), "1 weight replaced");
+        assert!(text(&model).contains("a = {5, 6}"), "{}", text(&model));
+        for (name, list) in [("a", &[1.0][..]), ("aa", &[1.0, 2.0])] {
+            let new = BTreeMap::from([(name.to_owned(), tensor(list))]);
+            assert_eq!(set_weights(&mut read(), &new).unwrap_err().len(), 1);
+        }
+    }
+
+    #[test]
+    fn equal_weights_are_stored_once() {
+        let mut model = read();
+        assert_eq!(share_weights(&mut model).unwrap().to_string(), "1 weight shared");
+        assert!(text(&model).contains("Mul(t, a)") && !text(&model).contains(" b ="), "{}", text(&model));
+        assert!(!share_weights(&mut model).unwrap().is_changed());
+    }
+
+    #[test]
+    fn narrow_weights_are_cast_back_and_large_numbers_stay() {
+        let mut model = read();
+        let keep = |name: &str| name == "b";
+        let options = Cast { to: ElemType::FLOAT16, at_least: 1, keep: &keep };
+        let mut kept = Vec::new();
+        let report = cast_weights(&mut model, &options, &mut kept).unwrap();
+        assert_eq!(report.to_string(), "1 weight cast");
+        let names: Vec<&str> = kept.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["b", "big"]);
+        let text = text(&model);
+        // Narrow floats are shown as their bits.
+        assert!(text.contains("float16[2] a_float16 = {15360, 16384}"), "{text}");
+        assert!(text.contains("a = Cast <to = 1> (a_float16)"), "{text}");
+        assert!(
+            onnx_ops::check::check(&model, onnx_ops::opset::registry_of(&model), &Default::default())
+                .iter()
+                .all(|d| !d.is_error())
+        );
+    }
+}
