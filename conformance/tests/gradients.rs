@@ -21,6 +21,10 @@ const STEP: f64 = 1e-5;
 /// How far a gradient may be from the differences, as a part of its magnitude or one.
 const TOLERANCE: f64 = 2e-5;
 
+/// The same two for operators that take single floats and no doubles, between casts: these cases say `# float`.
+const STEP_OF_FLOATS: f64 = 1e-2;
+const TOLERANCE_OF_FLOATS: f64 = 2e-3;
+
 /// So many elements of an input are tried.
 const ELEMENTS: usize = 5;
 
@@ -146,6 +150,8 @@ fn total(executable: &Executable<'_>, tensors: &[(Vec<usize>, Vec<f64>)]) -> Res
 fn judge((version, given, body): (i64, &str, &str), seed: u64, is_static: bool) -> Result<(), String> {
     let mut random = Random::new(seed);
     let inputs = inputs(given);
+    let (step, tolerance) =
+        if body.contains("# float") { (STEP_OF_FLOATS, TOLERANCE_OF_FLOATS) } else { (STEP, TOLERANCE) };
     let mut extents = BTreeMap::new();
     for dim in inputs.iter().flat_map(|input| &input.dims) {
         match dim.parse() {
@@ -180,13 +186,13 @@ fn judge((version, given, body): (i64, &str, &str), seed: u64, is_static: bool) 
         for _ in 0..ELEMENTS.min(gradient.len()) {
             let at = random.below(gradient.len());
             let before = tensors[i].1[at];
-            tensors[i].1[at] = before + STEP;
+            tensors[i].1[at] = before + step;
             let above = total(&forward, &tensors)?;
-            tensors[i].1[at] = before - STEP;
+            tensors[i].1[at] = before - step;
             let below = total(&forward, &tensors)?;
             tensors[i].1[at] = before;
-            let difference = (above - below) / (2.0 * STEP);
-            let limit = TOLERANCE * difference.abs().max(1.0);
+            let difference = (above - below) / (2.0 * step);
+            let limit = tolerance * difference.abs().max(1.0);
             if (gradient[at] - difference).abs() > limit || gradient[at].is_nan() {
                 let (name, g) = (&input.name, gradient[at]);
                 return Err(format!(

@@ -452,9 +452,11 @@ impl Reverse<'_> {
             Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].outputs))?;
         let begins =
             Self::values_of(&std::mem::take(&mut self.model.bodies[self.body].graphs[copied].inputs))?;
-        let (iteration, goes_on) = (self.input(copied, begins[0]), self.input(copied, begins[1]));
         let states = begins[2..].to_vec();
         let back = self.back(copied, &states, around);
+        let (iteration, goes_on) = (self.input(copied, begins[0]), self.input(copied, begins[1]));
+        // These come first.
+        self.model.bodies[self.body].graphs[copied].inputs.rotate_right(2);
         // What the iteration was given is computed before its nodes.
         let nodes = std::mem::take(&mut self.model.bodies[self.body].graphs[copied].nodes);
         self.define(copied, "Sub", &[last, iteration], begins[0])?;
