@@ -118,6 +118,35 @@ pub enum Entity {
 }
 
 impl Entity {
+    /// The kind of the entity in a few words, without an article: `node`, `input`, `opset import`.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Entity::Header => "model",
+            Entity::IrVersion => "IR version",
+            Entity::ModelVersion => "model version",
+            Entity::OpsetImport(..) | Entity::FunctionOpsetImport(..) => "opset import",
+            Entity::ModelMetadata(..) => "metadata entry",
+            Entity::Function(..) => "function",
+            Entity::FunctionAttribute(..) | Entity::Attr(..) | Entity::OperatorAttribute(..) => "attribute",
+            Entity::FunctionAttributeDefault(..) => "default",
+            Entity::Graph(..) => "graph",
+            Entity::Input(..) | Entity::NodeInput(..) | Entity::OperatorInput(..) => "input",
+            Entity::Output(..) | Entity::NodeOutput(..) | Entity::OperatorOutput(..) => "output",
+            Entity::ValueInfo(..) => "`value_info` entry",
+            Entity::Initializer(..) => "initializer",
+            Entity::SparseInitializer(..) => "sparse initializer",
+            Entity::QuantizationAnnotation(..) => "quantization annotation",
+            Entity::Node(..) => "node",
+            Entity::NodeOp(..) | Entity::Operator(..) => "operator",
+            Entity::AttrReference(..) => "reference",
+            Entity::Training(..) => "training entry",
+            Entity::OpsetVersion => "opset version",
+            Entity::OperatorVariable(..) => "type variable",
+            Entity::Configuration(..) => "device configuration",
+            Entity::Data(..) => "value",
+        }
+    }
+
     /// The node that it is, or is a part of.
     pub fn node(self) -> Option<(BodyId, NodeId)> {
         match self {

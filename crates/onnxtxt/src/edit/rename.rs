@@ -143,11 +143,14 @@ fn clashes(options: &Rename, sites: &[Site], found: &mut Vec<Diagnostic>, used: 
         match taken.get(&new) {
             Some((first, other)) if first != old => {
                 let message = format!("`{first}` and `{old}` would both be named `{new}`");
-                let label = format!("`{first}` is here");
+                let outcome = |name: &str| match name == new {
+                    true => format!("`{name}` keeps its name"),
+                    false => format!("`{name}` becomes `{new}`"),
+                };
                 found.push(
                     Diagnostic::new(&code::RENAME_CLASH, *place, message)
-                        .label(format!("`{old}` is here"))
-                        .related(*other, label),
+                        .label(outcome(old))
+                        .related(*other, outcome(first)),
                 );
             }
             Some(_) => {}
