@@ -1,4 +1,4 @@
-//! Values in files of their own (`input_0.pb`), and back.
+//! Conversion of values to and from their stored form (files such as `input_0.pb`).
 
 use crate::budget;
 use crate::failure::{Failure, fail};
@@ -9,17 +9,17 @@ use bytes::Bytes;
 use onnx_ir::{self as ir, Data, DataKind, ElemType};
 use std::sync::Arc;
 
-/// Deeper values are refused.
+/// The deepest nesting of values that is accepted.
 const MAX_DEPTH: usize = 64;
 
 impl Value {
-    /// The value that a file holds.
+    /// The value that a file stores.
     pub fn stored(data: ir::Held<'_>) -> Result<Value, Failure> {
         stored(data, 0)
     }
 
-    /// The value as a file holds it, as far as there is room for what is copied, see [`Tensor::to_stored`]. A tensor in it has
-    /// no name.
+    /// The stored form of the value, see [`Tensor::to_stored`]; fails if the budget has no room for the copies. Tensors inside
+    /// have no names.
     pub fn to_stored(&self) -> Result<Data, Failure> {
         budget::has_room(room(self))?;
         Ok(match self {
@@ -51,10 +51,10 @@ impl Value {
     }
 }
 
-/// What a tensor, a map or a key takes as a model stores it, without its elements, together with the text that is made of it.
+/// Bytes charged for a stored tensor, map or key besides its elements, including its text form.
 const STORED: usize = 768;
 
-/// What a value takes as a model stores it, without the elements of tensors.
+/// Bytes charged for a stored value, without the elements of tensors.
 fn room(value: &Value) -> usize {
     let all = |values: &[Value]| values.iter().map(room).fold(STORED, usize::saturating_add);
     match value {
@@ -127,7 +127,7 @@ fn integers(elem: ElemType, numbers: &[i64]) -> Result<Tensor, Failure> {
     Ok(tensor)
 }
 
-/// The dense tensor that a sparse one stands for.
+/// Converts a sparse tensor to a dense one.
 pub(crate) fn dense(values: &Tensor, indices: &Tensor, dims: &[i64]) -> Result<Tensor, Failure> {
     let dims: Option<Vec<usize>> = dims.iter().map(|&d| usize::try_from(d).ok()).collect();
     let Some(dims) = dims else { fail!("a sparse tensor has a negative extent") };

@@ -1,4 +1,4 @@
-//! Kernels that go along an axis and keep what there was: CumSum, CumProd.
+//! Cumulative sums and products: CumSum, CumProd.
 
 use super::arithmetic::{Arithmetic, for_elements};
 use super::around::Around;
@@ -16,7 +16,7 @@ enum Way {
     Product,
 }
 
-/// Sums or products of all elements up to each one, which itself counts unless `exclusive`; from the end if `reverse`.
+/// Cumulates along an axis; `exclusive` leaves out the element itself, `reverse` starts from the end.
 fn cumulate(call: &mut Call<'_>, way: Way) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let axis = match call.tensor(1)?.ints()?[..] {

@@ -1,4 +1,4 @@
-//! Kernels that put elements in order: TopK, Unique.
+//! Sorting kernels: TopK, Unique.
 
 use super::around::Around;
 use super::order::Keys;
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[("", "TopK", top_k), ("", "Unique", unique)];
 
-/// The largest or smallest elements of each line along an axis and where they were; of equal ones, those of lower index.
+/// The greatest or least elements of each line along an axis, with their indices; ties by lower index.
 fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let axis = call.attrs.axis("axis", x.rank())?;
@@ -58,7 +58,7 @@ fn top_k(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![x.picked(&dims, &positions)?.into(), indices.into()])
 }
 
-/// The different elements, or slices along an axis: where each is first, which one each was, and how many of each there are.
+/// The unique elements, or slices along an axis: first indices, inverse indices and counts.
 fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let (x, axis) = match call.attrs.int("axis") {
@@ -77,10 +77,10 @@ fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     spend(x.len())?;
     let mut order: List<usize> = List::with_room(around.extent)?;
     order.extend(0..around.extent)?;
-    // By place where they are equal, as a stable sort would have it, which needs memory of its own.
+    // Ties by index, like a stable sort, which would allocate.
     order.sort_unstable_by(|a, b| compare(a, b).then(a.cmp(b)));
 
-    // Groups of equal slices, each with the first of them, which comes first.
+    // Groups of equal slices; each starts with its first occurrence.
     let mut groups: List<(usize, i64)> = List::new();
     let mut group_of = filled(around.extent, 0usize)?;
     for (i, &slice) in order.iter().enumerate() {
@@ -93,7 +93,7 @@ fn unique(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     }
     let mut place = (0..groups.len()).listed()?;
     if call.attrs.int("sorted").unwrap_or(1) == 0 {
-        // In the order in which they were met.
+        // In order of first occurrence.
         let mut met = (0..groups.len()).listed()?;
         met.sort_unstable_by_key(|&group| groups[group].0);
         for (i, &group) in met.iter().enumerate() {

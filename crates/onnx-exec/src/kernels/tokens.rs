@@ -1,7 +1,7 @@
-//! Tokenizer of com.microsoft: the words of strings, or their characters.
+//! The Tokenizer of com.microsoft: splits strings into words or characters.
 //!
-//! Words are what a pattern matches, one behind the other, or what is left between the matches of several patterns, each of which
-//! divides what those before it left. Where a pattern can match in several ways, the library takes the first, not the longest.
+//! Words are consecutive matches of a pattern, or the text between the matches of several patterns, each of which divides what
+//! the previous ones left. If a pattern can match in several ways, the library takes the first, not the longest.
 
 use super::{Call, Row, pattern};
 use crate::failure::{Failure, fail};
@@ -13,7 +13,7 @@ use regex::bytes::Regex;
 
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "Tokenizer", tokenize)];
 
-/// How a string is divided.
+/// The mode of splitting.
 enum Way {
     Characters,
     Between(Vec<Regex>),
@@ -34,7 +34,7 @@ impl Way {
         }
     }
 
-    /// The parts of a text; empty ones may be among them.
+    /// The parts of a text, possibly empty.
     fn parts<'t>(&self, text: &'t str) -> Result<List<&'t str>, Failure> {
         // A pattern may match a single byte.
         let part = |start: usize, end: usize| match text.get(start..end) {
@@ -86,7 +86,7 @@ fn tokenize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         rows.push(words)?;
     }
     let most = rows.iter().map(|words| words.len()).max().unwrap_or(0);
-    // Where there are no words at all, nothing is marked.
+    // Without any words, there are no markers.
     let marks = if is_marked && most > 0 { 2 } else { 0 };
     let dims = [x.dims(), &[most + marks]].concat();
     let mut tokens = Strings::with_room(call.has_room(ElemType::STRING, &dims)?)?;

@@ -1,4 +1,4 @@
-//! Nodes as formulas, as far as their types are known.
+//! Selects the nodes of a plan and converts them to formulas, as far as their types are known.
 
 use super::{Assignment, Need, Slot, Source, precision};
 use crate::budget::spend;
@@ -18,28 +18,28 @@ use onnx_ops::meaning::{Expr, Formula, value_inputs};
 use onnx_ops::schema::SchemaId;
 use smallvec::smallvec;
 
-/// Results of more elements are not computed before the run.
+/// Results with more elements are not computed before the run.
 const MOST_FOLDED: usize = 1 << 16;
-/// Steps of the run that planning takes for a node, and for each of its inputs.
+/// Steps charged for planning a node, and for each of its inputs.
 const STEPS_OF_NODE: usize = 1 << 10;
-/// A plan takes no more nodes than these.
+/// The most nodes of a plan.
 const MOST_NODES: usize = 1 << 14;
 
-/// What nodes are, before anything is fused.
+/// The nodes of a plan as formulas, before fusion.
 #[derive(Debug, Default)]
 pub(crate) struct Stretch {
-    /// The node behind the last of them.
+    /// The index after the last node.
     pub(super) end: usize,
     pub(super) needs: Vec<(ValueId, Need)>,
     pub(super) slots: Vec<Slot>,
     pub(super) items: Vec<Item>,
-    /// The formulas of slots that are constants by now, in the order in which they were computed.
+    /// The formulas of slots that have become constants, in the order of their computation.
     pub(super) folded: Vec<(usize, Formula)>,
-    /// The values that are read elsewhere, and what they are.
+    /// The values that are read outside the plan, and their slots.
     pub(super) published: Vec<(ValueId, usize)>,
     /// The slots of values.
     pub(super) named: Vec<(ValueId, usize)>,
-    /// Of these, the results of nodes that are run as they are.
+    /// Of these, the results of nodes that run outside kernels.
     pub(super) expected: HashMap<ValueId, usize>,
 }
 
@@ -49,23 +49,23 @@ pub(super) enum Item {
     Node(NodeId),
 }
 
-/// What is known of a value.
+/// What planning knows about a value.
 #[derive(Clone)]
 pub(super) enum Known {
-    /// What it is.
+    /// Its value.
     Constant(Value),
-    /// A tensor whose type is known.
+    /// It is a tensor slot, so its type is known.
     Slot(usize),
-    /// What inference says.
+    /// An inferred fact.
     Fact(Fact),
 }
 
-/// How a node went.
+/// What happens to the plan at a node.
 pub(super) enum Flow {
     On,
-    /// The stretch ends before the node: what it depends on is computed first.
+    /// The plan ends before the node: it needs values that the run must compute first.
     Before,
-    /// The stretch ends behind the node: nobody knows what it gives.
+    /// The plan ends after the node: the types of its results are unknown.
     Behind,
 }
 
@@ -76,17 +76,17 @@ pub(super) struct Define<'p, 'x, 'r> {
     pub(super) stretch: Stretch,
     pub(super) known: HashMap<ValueId, Known>,
     needed: HashSet<ValueId>,
-    /// Whether elements of what is there may be taken for granted.
+    /// Whether the plan may depend on elements of current values.
     may_assume: bool,
     /// The slots of stored values that formulas read.
     stored: HashMap<ValueId, usize>,
-    /// The node whose function body this is, and how many bodies that is in.
+    /// The node whose function body is being defined, and the nesting depth of bodies.
     pub(super) outer: Option<NodeId>,
     pub(super) depth: usize,
 }
 
 impl Stretch {
-    /// Defines the nodes of a graph from one of them on.
+    /// Defines the nodes of a graph from `start` on.
     pub(crate) fn of(
         run: &mut Run<'_, '_>,
         graph: GraphId,
@@ -136,7 +136,7 @@ impl Stretch {
         Ok(stretch)
     }
 
-    /// About how much memory planning takes: for formulas and slots before any are fused, and for what stages make of them.
+    /// An estimate of the memory that planning takes for formulas and slots, including later stages.
     pub(super) fn bytes(&self) -> usize {
         const STAGES: usize = 4;
         let of_item = |item: &Item| match item {
@@ -149,13 +149,13 @@ impl Stretch {
         STAGES * self.items.iter().map(of_item).fold(slots, usize::saturating_add)
     }
 
-    /// The position of its last node.
+    /// The index of its last node.
     pub(crate) fn last(&self) -> usize {
         self.end.saturating_sub(1)
     }
 }
 
-/// How far a stretch has got.
+/// A position to return to.
 pub(super) struct Mark {
     slots: usize,
     items: usize,
@@ -167,7 +167,7 @@ impl Stretch {
         Mark { slots: self.slots.len(), items: self.items.len(), named: self.named.len() }
     }
 
-    /// Forgets what has come behind a mark.
+    /// Removes everything after a mark.
     pub(super) fn back_to(&mut self, mark: Mark) {
         self.slots.truncate(mark.slots);
         self.items.truncate(mark.items);
@@ -181,7 +181,7 @@ impl Stretch {
 }
 
 impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
-    /// Goes on with the body of a function, of whose inputs this is known, in place of a node.
+    /// Defines the body of a function in place of a node, for inputs with these facts.
     pub(super) fn within(
         run: &'p mut Run<'x, 'r>,
         graph: GraphId,
@@ -221,7 +221,7 @@ impl<'x> Define<'_, 'x, '_> {
             Action::Kernel(schema, _) | Action::Formula(schema) => *schema,
         };
         let inputs: Vec<Option<Known>> = n.inputs.iter().map(|v| v.and_then(|v| self.value(v))).collect();
-        // What nobody has computed is told when the node runs.
+        // Missing values are reported when the node runs.
         if n.inputs.iter().zip(&inputs).any(|(value, known)| value.is_some() && known.is_none()) {
             return Flow::Behind;
         }
@@ -263,7 +263,7 @@ impl<'x> Define<'_, 'x, '_> {
         self.results(node, &outputs)
     }
 
-    /// What is known of a value that a node reads.
+    /// What is known about a value that a node reads.
     fn value(&mut self, value: ValueId) -> Option<Known> {
         if let Some(known) = self.known.get(&value) {
             return Some(known.clone());
@@ -296,7 +296,7 @@ impl<'x> Define<'_, 'x, '_> {
         self.stretch.slots.len() - 1
     }
 
-    /// Whether a value is computed by the nodes before, so that its elements are not there yet.
+    /// Whether a node of the plan computes a value, so that its elements do not exist yet.
     fn is_made_here(&self, value: ValueId) -> bool {
         match self.known.get(&value) {
             Some(Known::Slot(slot)) => {
@@ -307,7 +307,7 @@ impl<'x> Define<'_, 'x, '_> {
         }
     }
 
-    /// Takes the elements of small inputs for granted. Whether there are any.
+    /// Specializes the plan to the elements of small inputs. Returns whether there are any.
     fn assume(&mut self, node: NodeId, inputs: &mut [Option<Known>], which: impl Fn(usize) -> bool) -> bool {
         if !self.may_assume {
             return false;
@@ -339,8 +339,8 @@ impl<'x> Define<'_, 'x, '_> {
         self.run.infer(node, &facts).ok()
     }
 
-    /// Computes a node whose inputs are constants, if that makes little of them; of a node that is no formula, no more than they
-    /// are.
+    /// Computes a node with constant inputs if the result is small. The result of a node without a formula must not be larger
+    /// than the inputs.
     fn fold(&mut self, node: NodeId, inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
         let given = inputs.iter().map(|known| match known {
             Some(Known::Constant(Value::Tensor(tensor))) => tensor.len(),
@@ -368,7 +368,7 @@ impl<'x> Define<'_, 'x, '_> {
         true
     }
 
-    /// Takes what inference knows of the elements of all results: a shape is known before what has it.
+    /// Uses inferred elements if they are known for all results, so that shapes become constants.
     fn known(&mut self, node: NodeId, outputs: &[Fact]) -> bool {
         let n = &self.run.executable.body().nodes[node];
         let known = |fact: &Fact| {
@@ -387,7 +387,7 @@ impl<'x> Define<'_, 'x, '_> {
         true
     }
 
-    /// Makes formulas of a node; whether it has some that loops can compute.
+    /// Converts a node to formulas; returns whether all of them can be lowered to loops.
     fn formulas(
         &mut self,
         node: NodeId,
@@ -452,7 +452,7 @@ impl<'x> Define<'_, 'x, '_> {
                         }
                     }
                 }
-                // Nothing loads what is left out.
+                // Outputs that are left out are never loaded.
                 (_, _) => usize::MAX,
             });
         }
@@ -476,7 +476,7 @@ impl<'x> Define<'_, 'x, '_> {
         true
     }
 
-    /// Notes what a node that is run as it is will give.
+    /// Creates slots for the results of a node that runs outside kernels.
     fn results(&mut self, node: NodeId, outputs: &[Fact]) -> Flow {
         let n = &self.run.executable.body().nodes[node];
         for (value, fact) in n.outputs.iter().zip(outputs) {
@@ -495,19 +495,19 @@ impl<'x> Define<'_, 'x, '_> {
         Flow::On
     }
 
-    /// Finds the values that are read by others than formulas of this stretch.
+    /// Finds the values that are read outside the formulas of the plan.
     fn publish(&mut self) {
         let executable: &'x Executable<'_> = self.run.executable;
         let body = executable.body();
         let nodes = &body.graphs[self.graph].nodes[self.start..self.stretch.end];
-        // What is there already, because it is stored or taken for granted, stays as it is.
+        // Stored and assumed values exist already.
         let is_computed = |node: &&NodeId| !matches!(executable.actions[**node], Some(Action::Constant(_)));
         let computed: HashSet<ValueId> = nodes
             .iter()
             .filter(is_computed)
             .flat_map(|node| body.nodes[*node].outputs.iter().flatten().copied())
             .collect();
-        // What no node of this stretch reads last is read by later ones, or an output of the graph.
+        // A value that is not dead after any node of the plan is read by later nodes or is an output of the graph.
         let mut wanted = computed.clone();
         for value in nodes.iter().flat_map(|node| &executable.liveness.dead_after[*node]) {
             wanted.remove(value);
@@ -544,7 +544,7 @@ fn ty(slot: &Slot) -> Ty {
     Ty::tensor(slot.elem, slot.dims.iter().map(|&d| i64::try_from(d).map_or(Dim::Unknown, Dim::Const)))
 }
 
-/// Whether a tensor may be one that shapes depend on: extents, axes, counts, scales. What is more is data.
+/// Whether a tensor is small enough to be a shape, axes, a count or scales. Larger tensors are data.
 fn says_shapes(tensor: &Tensor) -> bool {
     let most = match tensor.elem() {
         ElemType::INT64 | ElemType::INT32 => 64,
@@ -554,7 +554,7 @@ fn says_shapes(tensor: &Tensor) -> bool {
     tensor.rank() <= 1 && tensor.len() <= most
 }
 
-/// Whether a node makes floats of stored bytes, one of each: products read the bytes themselves.
+/// Whether a node dequantizes stored bytes elementwise: products read the bytes themselves.
 fn is_dequantization(inputs: &[Option<Known>], outputs: &[Fact]) -> bool {
     let (Some(Some(Known::Constant(Value::Tensor(bytes)))), [output, ..]) = (inputs.first(), outputs) else {
         return false;

@@ -1,11 +1,12 @@
-//! Nodes that a function defines, as the formulas of its body.
+//! Expands nodes with function bodies in a plan.
 //!
-//! The body stands in place of the node, in the same plan: what it computes is fused with what is around it, and gets its layout.
+//! The formulas of the body replace the node in the same plan, so they are fused with the surrounding formulas and get their
+//! layout.
 //!
 //! ```text
 //! c = QLinearAdd (a, a_scale, a_zero, b, …)   ──▶   uint8(round((float(a) - a_zero) * a_scale + …) / c_scale) + c_zero)
 //! ```
-//! A body that has anything but formulas (a kernel, control flow, results whose extents nobody knows) is run as a node.
+//! A body with anything but formulas (a kernel, control flow, results of unknown shape) is run as a node.
 
 use super::define::{Define, Flow, Item, Known};
 use crate::compile::Action;
@@ -16,11 +17,11 @@ use onnx_ir::{NodeId, ValueId};
 use onnx_ops::infer::Fact;
 use onnx_ops::meaning::has_definition;
 
-/// Bodies lie no deeper in one another.
+/// The deepest nesting of bodies that are expanded.
 const MOST_DEPTH: usize = 8;
 
 impl Define<'_, '_, '_> {
-    /// Whether a node has so much to compute that a kernel does it.
+    /// Whether a kernel is much faster than the body of a node.
     fn is_long(&self, node: NodeId, inputs: &[Option<Known>]) -> bool {
         let executable = self.run.executable;
         let Some(Action::Formula(schema)) = executable.actions[node] else { return false };
@@ -40,7 +41,7 @@ impl Define<'_, '_, '_> {
         executable.kernel_of_long(node, schema, &types).is_some()
     }
 
-    /// Puts the body of the function that defines a node in its place, if there is one and all of it are formulas.
+    /// Replaces a node by the formulas of its function body; returns false if there is no body or a part of it has no formula.
     pub(super) fn expand(&mut self, node: NodeId, inputs: &[Option<Known>]) -> bool {
         let executable = self.run.executable;
         let n = &executable.body().nodes[node];
@@ -60,14 +61,14 @@ impl Define<'_, '_, '_> {
         let (body, graph) = (inner.body(), &inner.body().graphs[inner.root]);
         let may_be_formula = |node: &NodeId| match inner.actions[*node] {
             Some(Action::Constant(_) | Action::Formula(_)) => true,
-            // Shapes, which inference knows.
+            // Shapes, which inference computes.
             Some(Action::Kernel(schema, _)) => has_definition(inner.registry.get(schema)),
             Some(Action::Control(_)) | None => false,
         };
         if !graph.nodes.iter().all(may_be_formula) {
             return false;
         }
-        // An operand that is there twice is one input.
+        // A value that is an operand twice is one input.
         let mut seen: Vec<ValueId> = Vec::new();
         let mut ports = graph.inputs.iter();
         let mut known = Vec::new();

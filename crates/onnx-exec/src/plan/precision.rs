@@ -35,7 +35,7 @@ pub(super) fn widen(stretch: &mut Stretch) {
     for item in &*items {
         let Item::Formula(it) = item else { continue };
         parts(&it.formula, &mut |part, _| {
-            // The bits of what is read are those of its type.
+            // The bits of a loaded value are those of its original type.
             if let Expr::Bits(_, _, x) = part
                 && let Expr::Load(operand, _) = &**x
             {

@@ -1,4 +1,4 @@
-//! Kernels read from text.
+//! Parses kernels.
 
 use super::file::{Invalid, illegal, mismatch};
 use super::legal;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 impl PlanReader<'_, '_, '_> {
-    /// A kernel and its formulas.
+    /// Parses a kernel and its formulas.
     pub(super) fn kernel(&mut self) -> Result<Kernel, Invalid> {
         let from = self.reader.place();
         self.reader.expect("kernel")?;
@@ -96,7 +96,7 @@ impl PlanReader<'_, '_, '_> {
         Ok(kernel)
     }
 
-    /// A formula of a kernel, and how it is run.
+    /// Parses a formula of a kernel and its clauses.
     fn member(&mut self) -> Result<Clauses, Invalid> {
         let (name, formula, at) = self.formula()?;
         let mut clauses = Clauses { slot: 0, formula, choice: None, nodes: SmallVec::new(), at };
@@ -161,13 +161,13 @@ impl PlanReader<'_, '_, '_> {
         Ok(clauses)
     }
 
-    /// `as loops along the reduction`, `as matrix product, one pass`
+    /// Parses `as loops along the reduction` or `as matrix product, one pass`.
     fn choice(&mut self) -> Result<Choice, Invalid> {
         self.reader.expect("as")?;
         let from = self.reader.place();
         let mut words = String::new();
         let mut found = None;
-        // The longest form that these words begin with.
+        // The longest matching name of a loop form.
         for _ in 0..MOST_WORDS {
             let word = self.reader.peek();
             if !word.bytes().all(|c| c.is_ascii_alphabetic()) || word.is_empty() {
@@ -197,10 +197,10 @@ impl PlanReader<'_, '_, '_> {
     }
 }
 
-/// The words that the name of a form of loops has at most.
+/// The most words in the name of a loop form.
 const MOST_WORDS: usize = 4;
 
-/// A formula of a kernel as the text has it.
+/// A formula of a kernel with its clauses.
 pub(super) struct Clauses {
     pub(super) slot: usize,
     pub(super) formula: Formula,

@@ -1,4 +1,4 @@
-//! A plan read from text: what is declared, and the steps in their order. Kernels are in `kernel`.
+//! Parses a plan: its declarations and steps. Kernels are in `kernel`.
 
 use super::file::{Invalid, illegal, mismatch, read, shown};
 use super::write::names;
@@ -12,25 +12,25 @@ use onnx_ir::{ElemType, GraphId, NodeId};
 use onnx_ops::meaning::{Formula, Mistake, Reader};
 use std::ops::Range;
 
-/// A plan that is being read.
+/// The state of parsing a plan.
 pub(super) struct PlanReader<'t, 'x, 'r> {
     pub(super) reader: Reader<'t>,
     executable: &'x Executable<'r>,
     pub(super) start: usize,
     pub(super) nodes: &'x [NodeId],
     pub(super) stretch: Stretch,
-    /// The slots of the nodes' formulas, before anything of the text.
+    /// The slots of the nodes' formulas, before parsing.
     definition: Vec<Slot>,
     /// Their formulas.
     formulas: Vec<(usize, Formula)>,
     slots: HashMap<String, usize>,
-    /// Whether the text has said what a slot is.
+    /// Whether the text has defined each slot.
     is_defined: Vec<bool>,
     pub(super) places: Vec<Place>,
-    /// Where the text says what a slot is.
+    /// The place in the text where each slot is defined.
     defined_at: HashMap<usize, Range<usize>>,
     steps: Vec<Step>,
-    /// Where each step stands.
+    /// The place of each step.
     steps_at: Vec<Range<usize>>,
 }
 
@@ -170,18 +170,18 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         }
     }
 
-    /// What is wrong with the formula of a slot.
+    /// An error in the formula of a slot.
     fn wrong(&self, slot: usize, why: impl Into<String>) -> Invalid {
         illegal(&self.defined_at.get(&slot).cloned().unwrap_or(0..0), why)
     }
 
-    /// The name of a slot as it stands in messages.
+    /// The name of a slot for messages.
     pub(super) fn name_of(&self, slot: usize) -> String {
         let found = self.slots.iter().find(|(_, it)| **it == slot);
         shown(found.map_or("?", |(name, _)| name))
     }
 
-    /// Whether nodes that are no formulas are run, each of them once.
+    /// Whether each node without a formula is run exactly once.
     fn are_nodes_run(&self, end: &Range<usize>) -> Result<(), Invalid> {
         for item in &self.stretch.items {
             let Item::Node(node) = item else { continue };
@@ -209,12 +209,12 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         }
     }
 
-    /// The slot that a name stands for. A name that the nodes do not have stands for a result of this plan alone.
+    /// The slot of a name. A name that is unknown to the nodes is a result local to this plan.
     fn slot(&mut self, name: &str) -> usize {
         if let Some(slot) = self.slots.get(name) {
             return *slot;
         }
-        // What `lower` has written is written again with the same numbers, which are no larger than a text can have formulas.
+        // Printed numbers (`%7`) are kept, up to the number of formulas that a text can have.
         let most = self.definition.len() + (1 << 20);
         let number = name.strip_prefix('%').and_then(|number| number.parse::<usize>().ok());
         let number = number.filter(|number| (self.stretch.slots.len()..most).contains(number));
@@ -230,7 +230,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         last
     }
 
-    /// Says what a slot is, which has not been said before.
+    /// Defines a slot, once.
     pub(super) fn define(
         &mut self,
         (name, at): (&str, &Range<usize>),
@@ -253,7 +253,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         Ok(slot)
     }
 
-    /// Reads a formula, all of whose operands are there.
+    /// Parses a formula whose operands are all defined.
     pub(super) fn formula(&mut self) -> Result<(String, Formula, Range<usize>), Invalid> {
         let from = self.reader.place();
         let PlanReader { reader, slots, stretch, is_defined, .. } = self;
@@ -268,7 +268,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         Ok((name, formula, at))
     }
 
-    /// `constant float[10] B` of the model, and `constant float[10] %7[i0] = B[i0] * 2.0` that is computed before the run.
+    /// Parses `constant float[10] B`, from the model, and `constant float[10] %7[i0] = B[i0] * 2.0`, computed before the run.
     fn constant(&mut self) -> Result<(), Invalid> {
         self.reader.expect("constant")?;
         let (mark, from) = (self.reader.mark(), self.reader.place());
@@ -303,7 +303,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         Ok(())
     }
 
-    /// `alias float[2,3] y of x`
+    /// Parses `alias float[2,3] y of x`.
     fn alias(&mut self) -> Result<(), Invalid> {
         let from = self.reader.place();
         self.reader.expect("alias")?;
@@ -313,7 +313,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let of = self.reader.name()?;
         let at = self.reader.since(&from);
         let (of, slot) = (self.slot(&of), self.slot(&name));
-        // So far there are no circles, through which there would be no way to the end of.
+        // There are no alias cycles so far, so `root` terminates.
         if root(&self.stretch.slots[..], of) == slot {
             return Err(illegal(&at, "a value cannot be an alias of itself"));
         }
