@@ -35,7 +35,7 @@ pub use value::enum_name;
 use onnx_ir::Model;
 use onnx_ir::semver::{Step, differences};
 
-/// What is different in `b`, compared with `a`.
+/// The differences of `b` from `a`.
 pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
     let mut found = ModelDiff {
         opsets: header::opsets(a, &a.header.opset_imports, b, &b.header.opset_imports),

@@ -103,7 +103,7 @@ fn bytes(set: &OperatorSet) -> Result<Vec<u8>, String> {
     onnx_proto::write_operator_set(set).map_err(|error| error.to_string())
 }
 
-/// The codes of what is found in an example of the code table.
+/// The findings in an example of the code table.
 pub fn found_in(text: &str) -> Vec<onnx_ir::Diagnostic> {
     check_operator_set(text, &VerifyOptions { level: Level::Strict, ..VerifyOptions::default() }).diagnostics
 }

@@ -1,4 +1,4 @@
-//! `#! pass NAME...`, `#! inline` and `#! outline`: what passes make of a file, and what they say of it.
+//! `#! pass NAME...`, `#! inline` and `#! outline`: the models that passes produce, and their findings.
 
 use super::claims;
 use super::context::Context;
@@ -12,7 +12,7 @@ use onnx_ops::schema::{Registry, Schema};
 use onnx_text::render::{Of, Source};
 use onnx_text::{Checked, RaiseOptions, SourceMap};
 
-/// One directive.
+/// A pass directive.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Step {
     /// Passes by name, one after the other.
@@ -23,7 +23,7 @@ pub(crate) enum Step {
     Outline { domain: String, name: String, values: Vec<String> },
 }
 
-/// The rest of a line that begins with `verb`, if that is one of ours.
+/// Parses the words after `verb`, if it is one of these directives.
 pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> {
     let words = words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     match verb {
@@ -62,7 +62,7 @@ fn inlining(words: &[String]) -> Result<Step, String> {
     Ok(Step::Inline { only, depth, limit, schema })
 }
 
-/// Runs the step and compares the result with the snapshot, and what is said with the claims of the file.
+/// Runs the passes and compares the result with the snapshot, and the findings with the claims of the file.
 pub(crate) fn run(context: &Context<'_>, step: &Step, finds: &[&str]) -> Result<(), String> {
     let mut model = context.model()?;
     let before = model.clone();
@@ -142,7 +142,7 @@ pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
     all
 }
 
-/// The nodes of the main graph, nested ones included, that compute these values.
+/// The nodes of the main graph, including nested ones, that compute these values.
 fn computing(model: &Model, values: &[String]) -> Vec<NodeId> {
     let Some(body) = model.main_body() else { return Vec::new() };
     let is_wanted = |node: &NodeId| {
@@ -152,12 +152,12 @@ fn computing(model: &Model, values: &[String]) -> Vec<NodeId> {
     body.nodes.ids().filter(is_wanted).collect()
 }
 
-/// Inlining is the inverse of outlining, up to names, and to the order of nodes where some had to make way.
+/// Checks that inlining is the inverse of outlining, up to names and the order of moved nodes.
 fn the_way_back(before: &Model, after: &Model, name: &str) -> Result<(), String> {
     let mut back = after.clone();
     let select = |model: &Model, f| pass::is_function(model, f, name);
     pass::inline(&mut back, Registry::builtin(), Inline { select: &select, ..Inline::default() });
-    // The later version of the format that functions need stays.
+    // Functions require a later IR version, which stays.
     let mut before = before.clone();
     if let Some(version) = after.header.ir_version {
         pass::raise_ir_version(&mut before, version);
@@ -174,14 +174,14 @@ fn the_way_back(before: &Model, after: &Model, name: &str) -> Result<(), String>
     if sorted(&before) == sorted(&back) { Ok(()) } else { Err(format!("{before}\nbecame\n{back}")) }
 }
 
-/// What the lines of a text compute.
+/// The lines of a text in a canonical order.
 fn in_order(text: &str) -> Vec<String> {
     text.lines()
         .filter_map(|line| Some(line.split_once(" = ")?.1.split(['(', ' ']).next()?.to_owned()))
         .collect()
 }
 
-/// The text of a model whose names are numbers, without what else changes on the way.
+/// The text of a model with numbers as names, without other expected differences.
 fn anonymous(model: &Model) -> String {
     let mut model = model.clone();
     model.header.ir_version = None;

@@ -13,11 +13,11 @@ use onnx_text::{
     format, mend, raise,
 };
 
-/// Runs the directives of a test; the error says what is not as expected.
+/// Runs the directives of a test; the error explains which expectation fails.
 ///
 /// # Errors
 ///
-/// A directive that is not understood, a text that cannot be read, or an expectation that does not hold.
+/// A directive is invalid, a text cannot be read, or an expectation fails.
 pub fn run(case: &Case) -> Result<(), String> {
     let directives = directives::parse(&case.text)?;
     let finds: Vec<&str> = directives
@@ -126,7 +126,7 @@ pub fn run(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// Everything that is wrong with a file.
+/// All findings of a file.
 fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnostic]) -> T) -> T {
     let options = VerifyOptions { level, ..VerifyOptions::default() };
     let name = format!("{}.onnxtxt", case.name.rsplit('/').next().unwrap_or_default());
@@ -144,7 +144,7 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnost
     show(&source, &diagnostics)
 }
 
-/// What a runtime does not take of a file is what the file claims.
+/// Compares the nodes that a runtime does not support with the claims of the file.
 fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), String> {
     let target = Target::find(name).ok_or_else(|| format!("no runtime is called `{name}`"))?;
     let case = context.case;
@@ -161,12 +161,12 @@ fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), Strin
     claims::compare(&source, &case.text, &found, finds)
 }
 
-/// A text, judged by every rule.
+/// A text, checked by all rules.
 pub fn judged(text: &str, options: &VerifyOptions) -> Checked {
     check_with(text, options.level, |model| onnx_ops::check::check(model, registry_of(model), options))
 }
 
-/// The text, read without errors.
+/// The text, which must have no errors.
 pub(crate) fn sound(text: &str) -> Result<Checked, String> {
     let checked = check(text, &VerifyOptions { level: Level::Syntax, ..VerifyOptions::default() });
     match checked.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
@@ -177,7 +177,7 @@ pub(crate) fn sound(text: &str) -> Result<Checked, String> {
     }
 }
 
-/// Whether a file holds a value and no model.
+/// Whether a file contains a value instead of a model.
 fn is_value(case: &Case) -> bool {
     onnx_text::sniff_text(&case.text) == TextKind::Value
 }
