@@ -124,7 +124,7 @@ impl<'f, T: Kind> Finish<'f, T> {
         Ok(())
     }
 
-    /// The same with an [`Epilogue`].
+    /// The same with an epilogue in one pass.
     fn store_at_once(
         &mut self,
         operands: &Operands<'_>,
