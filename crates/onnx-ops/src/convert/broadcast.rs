@@ -1,4 +1,4 @@
-//! Broadcasting before version 7 had to be asked for, and could begin at any axis.
+//! Before version 7, broadcasting had to be enabled by an attribute and could start at any axis.
 //!
 //! ```text
 //! 6 → 7:   y = Add <broadcast = 1, axis = 1> (x, b)            x: float[2,3,4], b: float[3]
@@ -25,7 +25,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok((is_said || axis.is_some()).then(|| text.to_owned()))
 }
 
-/// Gives the second input so many axes of extent 1 at the end.
+/// Appends axes of size 1 to the second input.
 fn trail(s: &mut Site<'_>, count: i64) -> Result<(), String> {
     let (Some(b), rank) = (s.input(1), s.rank(1)?) else { return Err("an input is missing".to_owned()) };
     if count < 0 {
@@ -52,13 +52,13 @@ pub(super) fn p_relu_up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("the slopes are unsqueezed to the rank of the input".to_owned()))
 }
 
-/// Gemm said whether its third matrix is to be broadcast.
+/// Gemm had an attribute for broadcasting its third matrix.
 pub(super) fn gemm_up(s: &mut Site<'_>) -> Result<Note, String> {
     let is_said = s.drop_attr("broadcast");
     Ok(is_said.then(|| "`broadcast` is removed".to_owned()))
 }
 
-/// Max, Min, Mean and Sum took inputs of one shape.
+/// Max, Min, Mean and Sum required inputs of equal shape.
 pub(super) fn one_shape_down(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(first) = s.input(0) else { return Ok(None) };
     let shape = |v| s.ty(v).shape().cloned();
@@ -74,7 +74,7 @@ pub(super) fn one_shape_down(s: &mut Site<'_>) -> Result<Note, String> {
     }
 }
 
-/// Tile took how often along which axis.
+/// Tile had the number of repetitions and the axis as inputs.
 pub(super) fn tile_up(s: &mut Site<'_>) -> Result<Note, String> {
     let (tiles, axis) = (s.numbers_of(1, "tiles")?, s.numbers_of(2, "axis")?);
     let (Some(&[tiles]), Some(&[axis])) = (tiles.as_deref(), axis.as_deref()) else {
@@ -90,7 +90,7 @@ pub(super) fn tile_up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("`tiles` and `axis` become a list of repeats".to_owned()))
 }
 
-/// Split could be told the sizes of its parts by an input too.
+/// Split accepted the sizes of its parts as an input too.
 pub(super) fn split_up(s: &mut Site<'_>) -> Result<Note, String> {
     let sizes = s.ints_of(1, "split")?;
     if let Some(sizes) = sizes {

@@ -3,7 +3,7 @@
 //! ```text
 //! 9 → 10:   y = Slice <starts = [1], ends = [3]> (x)
 //!           y_starts = Constant <value = int64[1] {1}> ()  y_ends = …  y = Slice (x, y_starts, y_ends)
-//! 10 → 9:   the same back, if the inputs are known and every step is 1
+//! 10 → 9:   the reverse, if the inputs are constant and every step is 1
 //! ```
 
 use super::site::{Empty, Note, Site};
@@ -21,7 +21,7 @@ pub(super) fn axes_down(s: &mut Site<'_>) -> Result<Note, String> {
     s.input_to_ints(1, "axes", Empty::Counts)
 }
 
-/// No axes are all axes.
+/// Without axes, all axes are reduced.
 pub(super) fn reduce_up(s: &mut Site<'_>) -> Result<Note, String> {
     s.ints_to_input("axes", 1, Empty::IsNone)
 }
@@ -69,7 +69,7 @@ pub(super) fn top_k_down(s: &mut Site<'_>) -> Result<Note, String> {
     note("`K` becomes an attribute")
 }
 
-/// Without bounds, an element is anything from the lowest to the largest number of its type; in version 6, of float.
+/// Default bounds are the lowest and largest number of the element type; in version 6, of float.
 pub(super) fn clip_up(s: &mut Site<'_>) -> Result<Note, String> {
     let bounds = [(1, "min", f32::MIN), (2, "max", f32::MAX)];
     let is_double = s.elem(0).ok() == Some(ElemType::DOUBLE);
@@ -121,7 +121,7 @@ pub(super) fn pad_down(s: &mut Site<'_>) -> Result<Note, String> {
     note("`pads` and `constant_value` become attributes")
 }
 
-/// `axes` of Pad: the pads of the other axes are 0.
+/// `axes` of Pad: other axes have no padding.
 pub(super) fn pad_axes_down(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(axes) = s.ints_of(3, "axes")? else { return Ok(None) };
     let (rank, pads) = (s.rank(0)?, s.ints_of(1, "pads")?.unwrap_or_default());
@@ -157,16 +157,16 @@ pub(super) fn dropout_down(s: &mut Site<'_>) -> Result<Note, String> {
         return Err("the node is in training mode".to_owned());
     }
     s.set_input(2, None);
-    s.drop_attr("seed"); // of no use without training
+    s.drop_attr("seed"); // unused without training
     if let Some(list) = s.numbers_of(1, "ratio")? {
         let &[x] = &list[..] else { return Err("`ratio` is not a scalar".to_owned()) };
-        s.set("ratio", AttrValue::Float(x as f32)); // of no use either
+        s.set("ratio", AttrValue::Float(x as f32)); // unused without training
         s.set_input(1, None);
     }
     note("`ratio` becomes an attribute")
 }
 
-/// The mask was of the type of the data.
+/// The mask had the type of the data.
 pub(super) fn mask_up(s: &mut Site<'_>) -> Result<Note, String> {
     if s.output(1).is_none() {
         return Ok(None);
@@ -192,7 +192,7 @@ pub(super) fn split_down(s: &mut Site<'_>) -> Result<Note, String> {
     s.input_to_ints(1, "split", Empty::Counts)
 }
 
-/// Without sizes, there has to be their number.
+/// Without sizes, the number of parts is required.
 pub(super) fn split_count_up(s: &mut Site<'_>) -> Result<Note, String> {
     if s.input(1).is_some() {
         return Ok(None);
@@ -202,7 +202,7 @@ pub(super) fn split_count_up(s: &mut Site<'_>) -> Result<Note, String> {
     note("`num_outputs` is added")
 }
 
-/// Parts need not be equal with `num_outputs`; before, their sizes have to be said then.
+/// With `num_outputs` the last part can be smaller; before, this required explicit sizes.
 pub(super) fn split_count_down(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(count) = s.attrs().int("num_outputs")? else { return Ok(None) };
     let axis = s.attrs().int("axis")?.unwrap_or(0);
@@ -261,7 +261,7 @@ pub(super) fn reshape_up(s: &mut Site<'_>) -> Result<Note, String> {
     s.ints_to_input("shape", 1, Empty::Counts)
 }
 
-/// Values that are attributes of their own kind, as tensors.
+/// Values in attributes of their own kind, as tensors.
 pub(super) fn constant_down(s: &mut Site<'_>) -> Result<Note, String> {
     use onnx_ir::{Payload, Tensor};
     let scalar = |elem, payload| (elem, None, Some(payload));
@@ -295,7 +295,7 @@ pub(super) fn constant_down(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some(format!("`{name}` becomes a tensor")))
 }
 
-/// Constants were floats alone; others become initializers.
+/// Constants had to be floats; others become initializers.
 pub(super) fn constant_floats_down(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(AttrValue::Tensor(tensor)) = s.attrs().find("value").and_then(onnx_ir::Attr::value) else {
         return Ok(None);
@@ -309,7 +309,7 @@ pub(super) fn constant_floats_down(s: &mut Site<'_>) -> Result<Note, String> {
     note("it becomes an initializer")
 }
 
-/// `start` and `end` of Shape: a part of what the whole would be.
+/// `start` and `end` of Shape become a Slice of the whole shape.
 pub(super) fn shape_down(s: &mut Site<'_>) -> Result<Note, String> {
     let (start, end) = (s.attrs().int("start")?.unwrap_or(0), s.attrs().int("end")?);
     s.drop_attr("start");

@@ -1,9 +1,9 @@
-//! Normalizations.
+//! Conversion of normalizations.
 
 use super::site::{Note, Site};
 use onnx_ir::AttrValue;
 
-/// Several outputs said that the node is in training.
+/// Several outputs meant training mode.
 pub(super) fn batch_up(s: &mut Site<'_>) -> Result<Note, String> {
     if s.n().outputs.iter().skip(1).all(Option::is_none) {
         s.n_mut().outputs.truncate(1);
@@ -33,7 +33,7 @@ pub(super) fn spatial_up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(is_said.then(|| "`spatial` is removed".to_owned()))
 }
 
-/// Version 6 is in training unless it is said that it is not.
+/// Version 6 is in training mode by default.
 pub(super) fn is_test_up(s: &mut Site<'_>) -> Result<Note, String> {
     if s.attrs().int("is_test")?.unwrap_or(0) == 0 {
         return Err("it is in training mode (`is_test = 0`)".to_owned());
@@ -42,7 +42,7 @@ pub(super) fn is_test_up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("`is_test` is removed".to_owned()))
 }
 
-/// Scale and bias had an element for each group, and have one for each channel.
+/// Scale and bias had one element per group, and now have one per channel.
 ///
 /// ```text
 /// y = GroupNormalization <num_groups = 2> (x, s, b)              s: float[2], x: float[1,4]

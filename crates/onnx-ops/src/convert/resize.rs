@@ -1,8 +1,8 @@
-//! Upsample, and Resize on its way to what it is now.
+//! Conversion of Upsample and Resize.
 //!
-//! Version 10 of Resize says nothing of coordinates. Runtimes read it as Upsample was read: an element of the result at
-//! `i` lies at `i / scale` of the input (`asymmetric`), and the nearest one is rounded down where that enlarges, up where
-//! it shrinks.
+//! Version 10 of Resize does not specify the coordinate transformation. Runtimes treat it like Upsample: element `i` of the
+//! result has the coordinate `i / scale` (`asymmetric`), and the nearest element is rounded down for upscaling, up for
+//! downscaling.
 
 use super::site::{Note, Site};
 use onnx_ir::AttrValue;
@@ -15,7 +15,7 @@ pub(super) fn from_upsample(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("Upsample becomes Resize".to_owned()))
 }
 
-/// Upsample only enlarges.
+/// Upsample cannot shrink.
 pub(super) fn to_upsample(s: &mut Site<'_>) -> Result<Note, String> {
     let scales = s.numbers_of(1, "scales")?.unwrap_or_default();
     if scales.iter().any(|scale| *scale < 1.0) {
@@ -39,7 +39,7 @@ pub(super) fn scales_up(s: &mut Site<'_>) -> Result<Note, String> {
 pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     let is_nearest = s.attrs().string("mode")?.is_none_or(|mode| mode == "nearest");
     if is_nearest {
-        // Scales that are computed enlarge: those of Upsample had to, and exporters made few others.
+        // Computed scales are assumed to enlarge: Upsample required that, and exporters rarely emit others.
         let scales = s.numbers_of(1, "scales").unwrap_or_default().unwrap_or_default();
         let (shrinks, grows) = (scales.iter().any(|x| *x < 1.0), scales.iter().any(|x| *x > 1.0));
         if shrinks && grows {
@@ -86,7 +86,7 @@ pub(super) fn down(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("`roi` and the coordinate attributes are removed".to_owned()))
 }
 
-/// `roi` and `scales` could not be left out.
+/// `roi` and `scales` were required.
 pub(super) fn fill_down(s: &mut Site<'_>) -> Result<Note, String> {
     let mut is_filled = false;
     for (i, name) in [(1, "roi"), (2, "scales")] {

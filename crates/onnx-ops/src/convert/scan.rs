@@ -1,4 +1,4 @@
-//! Scan of version 8 went over a batch, and scanned each example by itself.
+//! Scan of version 8 had a batch axis and scanned each batch member separately.
 //!
 //! ```text
 //! 8 → 9:   y, z = Scan <body = f, num_scan_inputs = 1> ("", s, x)
@@ -6,7 +6,7 @@
 //!             y1, z1 = Scan <num_scan_inputs = 1, body = f> (s1, x1)
 //!          }> (s, x)
 //! ```
-//! The outer one goes over the batch and has no state, the inner one is what was there.
+//! The outer Scan iterates over the batch without a state, the inner one is the original.
 
 use super::site::{Note, Site};
 use onnx_ir::{Attr, AttrValue, Graph, GraphId, Name, Node, Port, Value, ValueDef, ValueId};
@@ -32,7 +32,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some("an outer `Scan` iterates over the batch".to_owned()))
 }
 
-/// The graph that scans one example, with a node that has all attributes of the old one.
+/// The graph that scans one batch member, with a node that has all attributes of the old one.
 fn outer_graph(s: &mut Site<'_>, inner: GraphId, inputs: usize, outputs: usize) -> GraphId {
     let (op, domain, attrs) = (s.n().op, s.n().domain, s.n().attrs.clone());
     let input_names: Vec<Name> = (0..inputs).map(|_| s.fresh_name("one")).collect();

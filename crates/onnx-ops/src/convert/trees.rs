@@ -1,9 +1,9 @@
-//! Operators of ai.onnx.ml.
+//! Conversion of operators of ai.onnx.ml.
 
 use super::site::{Note, Site};
 use onnx_ir::ElemType;
 
-/// One list of classes, which had their positions as numbers.
+/// A list of classes that were mapped to their positions.
 ///
 /// ```text
 /// 1 → 2:   y = ai.onnx.ml.LabelEncoder <classes_strings = ["a", "b"]> (x)

@@ -1,4 +1,4 @@
-//! Attributes with other names, values or defaults.
+//! Attributes with changed names, values or defaults.
 
 use super::site::{Note, Site};
 use onnx_ir::{AttrValue, ElemType};
@@ -7,7 +7,7 @@ fn note(text: &str) -> Result<Note, String> {
     Ok(Some(text.to_owned()))
 }
 
-/// What a framework once needed for computing in place.
+/// `consumed_inputs`, which a framework needed for in-place computation.
 pub(super) fn consumed(s: &mut Site<'_>) -> Result<Note, String> {
     let is_said = s.drop_attr("consumed_inputs");
     Ok(is_said.then(|| "`consumed_inputs` is removed".to_owned()))
@@ -48,7 +48,7 @@ pub(super) fn paddings_up(s: &mut Site<'_>) -> Result<Note, String> {
     note("`paddings` is renamed to `pads`")
 }
 
-/// A power that became an integer.
+/// `p` became an integer.
 pub(super) fn p_up(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(p) = s.attrs().float("p")? else { return Ok(None) };
     if p.fract() != 0.0 || p.abs() > 1e6 {
@@ -58,7 +58,7 @@ pub(super) fn p_up(s: &mut Site<'_>) -> Result<Note, String> {
     note("`p` becomes an integer")
 }
 
-/// The element type had a name.
+/// The element type was a name.
 pub(super) fn cast_up(s: &mut Site<'_>) -> Result<Note, String> {
     let to = s.attrs().string("to")?.ok_or("`to` is missing")?;
     let elem = ElemType::from_name(&to.to_ascii_lowercase()).ok_or(format!("`{to}` is no element type"))?;
@@ -66,7 +66,7 @@ pub(super) fn cast_up(s: &mut Site<'_>) -> Result<Note, String> {
     note("`to` becomes an integer")
 }
 
-/// A dilation of 1 is none.
+/// Dilations of 1 are removed.
 pub(super) fn dilations_down(s: &mut Site<'_>) -> Result<Note, String> {
     let Some(list) = s.attrs().ints("dilations")? else { return Ok(None) };
     if list.iter().any(|d| *d != 1) {
@@ -99,7 +99,7 @@ pub(super) fn grid_down(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(Some(format!("`mode` is called `{old}`")))
 }
 
-/// Where regions lie was shifted by half a pixel.
+/// Regions were shifted by half a pixel.
 pub(super) fn roi_up(s: &mut Site<'_>) -> Result<Note, String> {
     s.set("coordinate_transformation_mode", "output_half_pixel");
     note("`coordinate_transformation_mode` says what version 10 means")
@@ -123,7 +123,7 @@ pub(super) fn to_scatter(s: &mut Site<'_>) -> Result<Note, String> {
     note("ScatterElements becomes Scatter")
 }
 
-/// Axes from the end were not allowed.
+/// Negative axes were not allowed.
 pub(super) fn axis_down(s: &mut Site<'_>) -> Result<Note, String> {
     let mut is_changed = false;
     if let Some(axis) = s.attrs().int("axis")?.filter(|axis| *axis < 0) {
@@ -140,7 +140,7 @@ pub(super) fn axis_down(s: &mut Site<'_>) -> Result<Note, String> {
     Ok(is_changed.then(|| "axes are counted from the front".to_owned()))
 }
 
-/// The axes of Unsqueeze are of the result.
+/// The axes of Unsqueeze refer to the result.
 pub(super) fn unsqueeze_axis_down(s: &mut Site<'_>) -> Result<Note, String> {
     let axes = s.attrs().ints("axes")?.filter(|axes| axes.iter().any(|axis| *axis < 0));
     let Some(mut axes) = axes.map(<[_]>::to_vec) else { return Ok(None) };
@@ -150,7 +150,7 @@ pub(super) fn unsqueeze_axis_down(s: &mut Site<'_>) -> Result<Note, String> {
     note("axes are counted from the front")
 }
 
-/// The axis of OneHot is one of the result.
+/// The axis of OneHot refers to the result.
 pub(super) fn one_hot_down(s: &mut Site<'_>) -> Result<Note, String> {
     match s.attrs().int("axis")? {
         Some(axis) if axis < -1 => {
@@ -161,7 +161,7 @@ pub(super) fn one_hot_down(s: &mut Site<'_>) -> Result<Note, String> {
     }
 }
 
-/// Remainders of floats were those of C alone.
+/// Before, remainders of floats always had the C semantics.
 pub(super) fn mod_down(s: &mut Site<'_>) -> Result<Note, String> {
     let elem = s.elem(0)?;
     let is_float =
@@ -183,7 +183,7 @@ pub(super) fn gemm_down(s: &mut Site<'_>) -> Result<Note, String> {
     note("a zero is added")
 }
 
-/// An input that may be omitted could not be.
+/// An optional input was required.
 pub(super) fn has_element_down(s: &mut Site<'_>) -> Result<Note, String> {
     match s.input(0) {
         Some(v) if matches!(s.ty(v), crate::infer::Ty::Optional(_)) => Ok(None),

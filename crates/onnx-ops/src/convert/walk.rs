@@ -1,4 +1,4 @@
-//! The walk from version to version.
+//! The conversion, version by version.
 
 use super::sharding::{self, Tensors};
 use super::site::{Note, Site};
@@ -15,34 +15,34 @@ use onnx_ir::{
 };
 use std::fmt::Write as _;
 
-/// Down to this version at most.
+/// The lowest target version.
 const LOWEST: i64 = 7;
 
-/// What a conversion has come to.
+/// The outcome of a conversion.
 #[derive(Clone, Debug, std::default::Default)]
 pub struct Converted {
-    /// What changed, and which nodes stand in the way.
+    /// The changes, and the nodes that cannot be converted.
     pub report: Report,
-    /// What was done to nodes that do not stay as they are, in the order in which it was done.
+    /// The changes of nodes, in order.
     pub plan: Vec<Planned>,
-    /// Whether the model has the version now.
+    /// Whether the model has the target version now.
     pub is_done: bool,
 }
 
-/// What a step does to a node.
+/// A step of the conversion at a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Planned {
-    /// The node of the model as it was, if it was there.
+    /// The node of the original model, if it existed there.
     pub place: Place,
     /// The name of its first result.
     pub result: String,
     /// The operator.
     pub op: String,
-    /// From which version to which one.
+    /// The version before the step.
     pub from: i64,
-    /// See [`from`](Self::from).
+    /// The version after the step.
     pub to: i64,
-    /// What happens.
+    /// The description of the change.
     pub what: String,
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Display for Planned {
     }
 }
 
-/// Brings a model to a version of a domain, or leaves it as it is and says why.
+/// Converts a model to a version of a domain, or leaves it unchanged and reports why.
 pub fn convert_opset(model: &mut Model, registry: &Registry, domain: &str, target: i64) -> Converted {
     let domain = normalize_domain(domain);
     let mut walk = Walk { registry, domain, target, sources: HashMap::default(), done: Converted::default() };
@@ -85,12 +85,12 @@ pub fn convert_opset(model: &mut Model, registry: &Registry, domain: &str, targe
     walk.done
 }
 
-/// Bodies with imports of their own: the model's, or a function's.
+/// A scope with its own imports: the model, or a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Unit(Option<FunctionId>);
 
 impl Unit {
-    /// Those that import a domain.
+    /// The units that import a domain.
     fn all(model: &Model, domain: &str) -> Vec<Unit> {
         let functions = model.functions.ids().map(|f| Unit(Some(f)));
         let units = std::iter::once(Unit(None)).chain(functions);
@@ -126,12 +126,12 @@ impl Unit {
     }
 }
 
-/// A node that a version concerns.
+/// A node that a version boundary affects.
 struct Todo {
     body: BodyId,
     graph: GraphId,
     node: NodeId,
-    /// Whether its operator is new in the upper version.
+    /// Whether its operator first appears in the upper version.
     is_born: bool,
 }
 
@@ -139,7 +139,7 @@ struct Walk<'a> {
     registry: &'a Registry,
     domain: &'a str,
     target: i64,
-    /// The nodes of the model as it was that new nodes come from.
+    /// The nodes of the original model that new nodes derive from.
     sources: HashMap<(BodyId, NodeId), NodeId>,
     done: Converted,
 }
@@ -174,7 +174,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether all units have come to the target.
+    /// Converts all units to the target; returns whether it succeeded.
     fn run(&mut self, model: &mut Model, units: &[Unit]) -> bool {
         let versions = |model: &Model| -> Vec<i64> {
             units.iter().filter_map(|u| u.version(model, self.domain)).collect()
@@ -195,7 +195,7 @@ impl Walk<'_> {
         true
     }
 
-    /// One version for some units; `false`: a node cannot come along.
+    /// Converts some units by one version; returns false if a node cannot be converted.
     fn step(&mut self, model: &mut Model, units: &[Unit], from: i64, to: i64) -> bool {
         let todo = self.concerned(model, units, from, to);
         if !todo.is_empty() {
@@ -221,7 +221,7 @@ impl Walk<'_> {
         true
     }
 
-    /// The nodes whose operator another version came of, or came at all.
+    /// The nodes whose operator changes or appears at the boundary.
     fn concerned(&self, model: &Model, units: &[Unit], from: i64, to: i64) -> Vec<Todo> {
         let upper = from.max(to);
         let local: HashSet<(&str, Name, Name)> = (model.functions.values())
@@ -258,7 +258,7 @@ impl Walk<'_> {
         todo
     }
 
-    /// Puts function bodies in place of nodes whose operator a version brought; whether there were any.
+    /// Replaces nodes whose operator does not exist in the lower version by function bodies; returns whether there were any.
     fn replace_born(&mut self, model: &mut Model, todo: &[Todo], facts: &Facts, from: i64, to: i64) -> bool {
         let mut bodies: HashMap<NodeKey, Foreign> = HashMap::default();
         for t in todo.iter().filter(|t| t.is_born) {
@@ -284,7 +284,7 @@ impl Walk<'_> {
         true
     }
 
-    /// New nodes come from the node whose place they have.
+    /// Records the original node of each new node.
     fn trace(&mut self, model: &Model, before: &HashMap<(BodyId, GraphId), Vec<NodeId>>) {
         for (&(body, graph), old) in before {
             let is_old: HashSet<NodeId> = old.iter().copied().collect();
@@ -300,7 +300,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Brings a node over a version.
+    /// Converts a node by one version.
     fn convert(
         &mut self,
         model: &mut Model,
@@ -326,7 +326,7 @@ impl Walk<'_> {
             let unit = model.functions.iter().find(|(_, f)| f.body == t.body).map(|(f, _)| f);
             Unit(unit).version(model, "").unwrap_or(0)
         };
-        // Whatever an adapter does, the plan says it of the node as it was.
+        // The plan refers to the original node, whatever the adapter does.
         let planned = self.planned(model, t.body, t.node, (from, to), String::new());
         let old = schema(self.registry, self.domain, &op, from);
         let tensors = Tensors::of(&model.bodies[t.body], t.node);
@@ -396,7 +396,7 @@ impl Walk<'_> {
         self.done.report.diagnostics.push(Diagnostic::new(code, place, message));
     }
 
-    /// The operator set may need a later version of the format.
+    /// Raises the IR version if the operator set requires it.
     fn raise_ir_version(&mut self, model: &mut Model) {
         let needed = releases::min_ir_version(self.domain, self.target);
         if needed.is_some_and(|needed| raise_ir_version(model, needed)) {
@@ -404,7 +404,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a table of steps has overlooked is told as it is.
+    /// Checks the result, in case the table is incomplete.
     fn is_sound(&mut self, model: &Model) -> bool {
         let found = infer(model, self.registry, &InferOptions::default()).diagnostics;
         for diagnostic in found.into_iter().filter(Diagnostic::is_error) {
@@ -422,7 +422,7 @@ impl Walk<'_> {
 
 type NodeKey = (BodyId, NodeId);
 
-/// Nodes around a node.
+/// Nodes to insert around a node.
 struct Edit {
     before: Vec<NodeId>,
     after: Vec<NodeId>,
@@ -467,7 +467,7 @@ fn schema<'r>(registry: &'r Registry, domain: &str, op: &str, version: i64) -> O
     }
 }
 
-/// Takes away what has its default and the new signature does not have, and says what does not fit it.
+/// Removes attributes that have their default and are unknown to the new signature, and returns what else does not conform.
 fn fit(site: &mut Site<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), String> {
     if new.deprecated {
         return Err("it is deprecated in that version".to_owned());

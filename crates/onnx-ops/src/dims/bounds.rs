@@ -1,4 +1,4 @@
-//! Between which numbers an expression lies, by interval arithmetic. Symbols stand for extents: at least 0.
+//! Bounds of an expression by interval arithmetic. Symbols are sizes: at least 0.
 
 /// Both ends included; `i64::MIN` and `i64::MAX` are no bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! Conditions that are constant, training in a model that infers.
+//! Constant conditions, and training mode in an inference model.
 
 use super::site::Site;
 use onnx_ir::diag::{Diagnostic, code};
@@ -29,7 +29,7 @@ pub(super) fn dropout(site: &Site<'_>) -> Option<Diagnostic> {
     is_trained.then(|| training(site, Diagnostic::new(&code::TRAINING_MODE, site.at_input(2), TRAINING)))?
 }
 
-/// Since version 14 an attribute says it; before, the number of outputs did.
+/// Since version 14 an attribute sets training mode; before, the number of outputs did.
 pub(super) fn batch_normalization(site: &Site<'_>) -> Option<Diagnostic> {
     let is_trained = site.schema.since >= 14 && site.attrs().int("training_mode") == Some(1);
     let place = site.at_attr("training_mode");

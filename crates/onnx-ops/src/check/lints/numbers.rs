@@ -23,7 +23,7 @@ pub(super) fn clip(site: &Site<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::new(&code::CLIP_BOUNDS, place, message).help("swap the bounds"))
 }
 
-/// How much a Pad adds at each end of each axis: an input from version 11 on.
+/// The padding at both ends of each axis: an input since version 11.
 fn pads(site: &Site<'_>) -> Option<Ints> {
     let attrs = site.attrs();
     if site.schema.since >= 11 {
@@ -43,7 +43,7 @@ pub(super) fn pad(site: &Site<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::new(&code::PAD_NEGATIVE, place, message).help("use `Slice` to remove elements"))
 }
 
-/// Integers divided by 0, and remainders by a negative number.
+/// Integer division by 0, and remainders by a negative number.
 pub(super) fn division(site: &Site<'_>) -> Option<Diagnostic> {
     let is_signed =
         [ElemType::INT8, ElemType::INT16, ElemType::INT32, ElemType::INT64].contains(&site.elem(1)?);

@@ -1,4 +1,4 @@
-//! One `Concat` in place of those in a row along one axis.
+//! Merges consecutive `Concat` nodes along one axis.
 //!
 //! ```text
 //! before:  a = Concat <axis = 0> (x, y)     c = Concat <axis = 0> (a, z)

@@ -1,4 +1,4 @@
-//! One `Slice` in place of two that cut different axes.
+//! Merges two `Slice` nodes on different axes.
 //!
 //! ```text
 //! before:  a = Slice(x, zero, two, axis_0)     y = Slice(a, one, three, axis_1)
@@ -8,10 +8,10 @@
 use super::site::Site;
 use onnx_ir::NodeId;
 
-/// Since this version, what is cut is an input.
+/// Since this version, the slice is given by inputs.
 const CUTS_ARE_INPUTS: i64 = 10;
 
-/// What a `Slice` cuts at one axis.
+/// The slice of one axis.
 struct Cut {
     start: i64,
     end: i64,

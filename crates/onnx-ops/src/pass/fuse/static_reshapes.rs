@@ -1,13 +1,12 @@
-//! A constant target in place of one that is computed, where it says the same.
+//! Replaces the computed target of a `Reshape` by an equivalent constant.
 //!
 //! ```text
 //! before:  float[N,S,768] x     s = Concat(n, s, twelve, sixty_four)     y = Reshape(x, s)     # N, S, 12, 64
 //! after:   y = Reshape(x, t)                                             # int64[4] t = {0, 0, 12, 64}
 //! ```
 //!
-//! An extent that is a symbol is copied where the operand has the same at that axis (0), or follows from the others (-1). Both
-//! together would leave open what is meant if a copied extent is 0, so a target with both stays, unless all that is copied is
-//! above 0.
+//! A symbolic size is copied if the operand has the same at that axis (0), or inferred from the others (-1). Both together are
+//! ambiguous if a copied size is 0, so a target with both is kept, unless all copied sizes are positive.
 
 use super::site::Site;
 use crate::dims::Dim;

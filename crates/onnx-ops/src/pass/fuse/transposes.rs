@@ -1,12 +1,12 @@
-//! One `Transpose` in place of two in a row.
+//! Merges consecutive `Transpose` nodes.
 //!
 //! ```text
 //! before:  a = Transpose <perm = [0, 2, 3, 1]> (x)     y = Transpose <perm = [0, 2, 1, 3]> (a)
 //! after:   y = Transpose <perm = [0, 3, 2, 1]> (x)
 //! ```
 //!
-//! If all that reads the first one is transposed again, every reader gets a permutation of its own. Two that undo each other become
-//! an `Identity`, which `remove-no-ops` removes.
+//! If all readers of the first one are `Transpose` nodes, each gets its combined permutation. Two inverse ones become an
+//! `Identity`, which `remove-no-ops` removes.
 
 use super::site::Site;
 use onnx_ir::{AttrValue, NodeId};
@@ -36,7 +36,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     Some(())
 }
 
-/// The permutation of a node, if it is one.
+/// The permutation of a node, if it is valid.
 fn permutation(site: &Site<'_>, node: NodeId) -> Option<Vec<usize>> {
     let perm: Vec<usize> = match site.attr(node, "perm") {
         Some(AttrValue::Ints(perm)) => {
