@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// Which fixes are applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fixes {
-    /// Those that are certain to keep what the author meant.
+    /// Fixes that certainly keep the intended meaning.
     Safe,
-    /// Those that are only likely to be right, too.
+    /// Also fixes that are only likely to be right.
     Unsafe,
 }
 
@@ -23,17 +23,17 @@ impl Fixes {
 /// Fixing can bring up findings with fixes of their own; more rounds than this are a circle.
 const MAX_ROUNDS: usize = 20;
 
-/// A text that was mended.
+/// A text with fixes applied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mended {
     /// The text.
     pub text: String,
-    /// How many findings were fixed.
+    /// The number of findings that were fixed.
     pub fixed: usize,
 }
 
-/// Applies fixes until there are none. `judge` finds what is wrong with a text, and says whether all of it could be
-/// read; a round after which less of it can be read is taken back.
+/// Applies fixes until there are none. `judge` returns the findings of a text, and whether all of it could be read; a round after
+/// which less can be read is undone.
 pub fn mend(source: &str, fixes: Fixes, mut judge: impl FnMut(&str) -> (Vec<Diagnostic>, bool)) -> Mended {
     let mut mended = Mended { text: source.to_owned(), fixed: 0 };
     let (mut found, mut is_whole) = judge(source);

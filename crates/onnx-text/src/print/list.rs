@@ -6,7 +6,7 @@ use super::wrap::Break;
 use crate::ast::{List, Name};
 use onnx_ir::diag::Span;
 
-/// How the items of a broken list stand.
+/// The layout of the items of a broken list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Style {
     /// One a line.
@@ -15,10 +15,10 @@ pub(super) enum Style {
     Fill,
 }
 
-/// Whether a list may stand on one line.
+/// Whether a list may be on one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fit {
-    /// If it fits and holds no comment.
+    /// If it fits and contains no comment.
     IfItDoes,
     /// Never.
     Broken,
@@ -37,7 +37,7 @@ pub(super) const SQUARE: Brackets = ["[", "]"];
 pub(super) const ANGLE: Brackets = ["<", ">"];
 pub(super) const BRACES: Brackets = ["{", "}"];
 
-/// The span of a list that cannot hold comments: those that are due come behind it.
+/// The span of a list that cannot contain comments: pending ones come after it.
 pub(super) fn whole(span: Span) -> Span {
     Span { start: span.start, end: 0 }
 }
@@ -109,7 +109,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Names that may be omitted: a final gap needs a comma behind it, because a final comma is dropped.
+    /// Names that may be omitted: a final omitted name needs a comma after it, because a final comma is dropped.
     pub(super) fn operands(&mut self, names: &[Name], span: Span) {
         let count = names.len();
         let mut i = 0;

@@ -152,7 +152,7 @@ impl Printer<'_> {
         is_number && element.notes.is_empty()
     }
 
-    /// Whether an attribute takes more than one line in any case.
+    /// Whether an attribute certainly needs more than one line.
     pub(super) fn breaks(&self, attr: &Attr) -> bool {
         !attr.notes.is_empty() || attr.value.as_ref().is_some_and(|v| self.value_breaks(v))
     }

@@ -103,7 +103,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether a value takes more than one line in any case.
+    /// Whether a value certainly needs more than one line.
     fn value_is_long(&self, value: &Value) -> bool {
         if !value.notes.is_empty() {
             return true;

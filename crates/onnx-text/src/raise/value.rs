@@ -10,8 +10,7 @@ use onnx_ir::diag::Span;
 use onnx_ir::{DataKind, Field, Held, MapData, Name, OptionalData, Payload, Sequence, SparseData};
 
 impl Defaults {
-    /// The conventions of a text that holds a value: those of the majority of its tensors. A tensor alone says itself
-    /// how it is stored.
+    /// The conventions of a text with a value: those of the majority of its tensors. A single tensor states its storage itself.
     pub(super) fn of_value(value: Held<'_>) -> Self {
         let (mut raw, mut typed, mut named, mut unnamed) = (0, 0, 0, 0);
         value.tensors(&mut |tensor| {

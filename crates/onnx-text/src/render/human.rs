@@ -11,7 +11,7 @@ use onnx_ir::{Diagnostic, Severity};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// How a finding is shown.
+/// Options of rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// Whether to color it with the escape sequences of ANSI terminals.
@@ -112,7 +112,7 @@ fn snippet(
     renumber(&String::from_utf8_lossy(&drawn), &windows, &places)
 }
 
-/// What ariadne draws from: texts under their position in the list.
+/// The sources for ariadne, by the index of their window.
 struct Windows<'w> {
     texts: Vec<ariadne::Source<&'w str>>,
 }
@@ -129,7 +129,7 @@ impl<'w> ariadne::Cache<usize> for Windows<'w> {
     }
 }
 
-/// Stands around the number of a window in what ariadne draws; a character that texts have no use for.
+/// Delimits the index of a window in ariadne's output; a character without other uses.
 const NAME: char = '\u{f8ff}';
 
 /// Puts the names and line numbers of the source where ariadne has those of the windows.
@@ -171,7 +171,7 @@ fn renumber(drawn: &str, windows: &[Window], places: &[String]) -> String {
     out
 }
 
-/// The first character that is neither a space nor part of an escape sequence, and where it is.
+/// The first character that is neither a space nor part of an escape sequence, and its place.
 fn first_visible(line: &str) -> (usize, char) {
     let mut is_escape = false;
     for (at, c) in line.char_indices() {
@@ -186,7 +186,7 @@ fn first_visible(line: &str) -> (usize, char) {
     (line.len(), ' ')
 }
 
-/// Message texts on one line: a name in them may hold anything.
+/// Message text on one line, because names in it may contain anything.
 fn clean(text: &str) -> String {
     super::plain::one_line(text)
 }

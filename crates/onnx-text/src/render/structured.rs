@@ -6,10 +6,10 @@ use onnx_ir::diag::{Code, Fix, Label, Span};
 use onnx_ir::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
-/// The finding as one JSON object without a line break.
+/// A finding as a JSON object on one line.
 ///
-/// `start` and `end` are bytes of the file, or of the printed text where `printed` is true; `place` has only `byte`
-/// for a finding about a place in a binary file. What a finding does not have (a rule, a place, help) is omitted.
+/// `start` and `end` are bytes of the file, or of the printed text if `printed` is true; `place` has only `byte` for a place in a
+/// binary file. Missing properties (rule, place, help) are omitted.
 pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
     let code = diagnostic.code;
     let labels: Vec<Value> = std::iter::once(&diagnostic.primary)
@@ -73,7 +73,7 @@ fn place(label: &Label, source: &Source<'_>) -> Value {
     }
 }
 
-/// A SARIF 2.1.0 log of one run, to which findings are added as they come.
+/// A SARIF 2.1.0 log of one run, to which findings are added.
 #[derive(Default)]
 pub struct Sarif {
     results: Vec<Value>,
@@ -181,7 +181,7 @@ fn region(span: Span, source: &Source<'_>) -> Value {
     })
 }
 
-/// The path as a relative reference: what a URI has other uses for is escaped.
+/// The path as a relative reference, with URI escapes.
 fn uri(path: &str) -> String {
     let mut out = String::new();
     for byte in path.replace('\\', "/").bytes() {
