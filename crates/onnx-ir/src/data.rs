@@ -1,7 +1,7 @@
-//! Values in files of their own: the inputs and outputs of test cases (`input_0.pb`).
+//! Values in separate files: the inputs and outputs of test cases (`input_0.pb`).
 //!
-//! They belong to no model: tensors stand where they are used, and the names are those of a [`Names`](crate::Names)
-//! that goes along. In text (see `grammar/values.md`):
+//! They do not belong to a model: tensors are stored inline, and names refer to an accompanying [`Names`](crate::Names). In text
+//! (see `grammar/values.md`):
 //!
 //! ```text
 //! map(int64) scores = {
@@ -42,7 +42,7 @@ pub struct SparseData {
     pub dims: SmallVec<[i64; 4]>,
 }
 
-/// A sequence. In a sound one only the list that [`kind`](Self::kind) selects has entries.
+/// A sequence. In a valid one only the list that [`kind`](Self::kind) selects has entries.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sequence {
     /// Its name.
@@ -76,7 +76,7 @@ pub struct MapData {
     pub values: Option<Sequence>,
 }
 
-/// A value or none. In a sound one only the field that [`kind`](Self::kind) selects may be set.
+/// An optional value. In a valid one only the field that [`kind`](Self::kind) selects may be set.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct OptionalData {
     /// Its name.
@@ -95,13 +95,12 @@ pub struct OptionalData {
     pub optional: Option<Box<OptionalData>>,
 }
 
-/// `SequenceProto.DataType` and `OptionalProto.DataType`, which are the same, held as a number because files may hold
-/// any.
+/// `SequenceProto.DataType` and `OptionalProto.DataType`, which are equal, as a number, because files may contain any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct DataKind(pub i32);
 
 impl DataKind {
-    /// `UNDEFINED`: what an optional without a value may be.
+    /// `UNDEFINED`: allowed for an optional without a value.
     pub const UNDEFINED: DataKind = DataKind(0);
     /// `TENSOR`
     pub const TENSOR: DataKind = DataKind(1);
@@ -135,7 +134,7 @@ impl DataKind {
     }
 }
 
-/// Something that a sequence or optional holds.
+/// An element of a sequence or optional.
 #[derive(Clone, Copy, Debug)]
 pub enum Held<'a> {
     /// A tensor.
@@ -151,7 +150,7 @@ pub enum Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// What kind it is.
+    /// Its kind.
     pub fn kind(self) -> DataKind {
         match self {
             Held::Tensor(_) => DataKind::TENSOR,
@@ -221,7 +220,7 @@ impl Sequence {
 }
 
 impl OptionalData {
-    /// The fields that are set, in their order: at most one in a sound optional.
+    /// The fields that are set, in order: at most one in a valid optional.
     pub fn content(&self) -> impl Iterator<Item = Held<'_>> {
         let tensor = self.tensor.iter().map(Held::Tensor);
         let sparse = self.sparse_tensor.iter().map(Held::SparseTensor);

@@ -11,10 +11,10 @@
 //!          f (float[N] x, float[N] z) => (u) <float[N] t> { t = Abs(x)  u = Mul(t, z) }
 //! ```
 //!
-//! Inputs of the function are the values that the nodes read from outside, nested graphs included, in the order in which
-//! they are read; outputs are the results that something outside reads, or that an annotation or a training names. Names
-//! stay. Types that are known are declared in the function. In a function, attribute parameters that the nodes refer to
-//! become parameters of the new one. [`inline`](super::inline()) is the way back, up to names.
+//! Inputs of the function are the values that the nodes read from outside, including nested graphs, in the order of reading;
+//! outputs are the results that are read outside, or that an annotation or training names. Names are kept. Known types are
+//! declared in the function. In a function, attribute parameters that the nodes refer to become parameters of the new one.
+//! [`inline`](super::inline()) is the inverse, up to names.
 
 mod region;
 
@@ -188,7 +188,7 @@ fn copied(
         ty,
         ..Port::default()
     };
-    // Types of the signature come first, as readers of text have them.
+    // Types of the signature come first, as readers of text assign them.
     let given = region.inputs.iter().copied().zip(formals.iter().copied());
     let wanted = region.outputs.iter().copied().zip(outputs.iter().copied());
     let is_output: Set<ValueId> = region.outputs.iter().copied().collect();
@@ -240,7 +240,7 @@ fn call(body: &mut Body, region: &Region, domain: Name, name: Name, parameters: 
     call
 }
 
-/// Puts the call in place of the nodes; nodes between them that need their results come behind it.
+/// Replaces the nodes by the call; nodes between them that need their results move after it.
 fn put_call(body: &mut Body, region: &Region, call: NodeId) {
     for &node in &region.nodes {
         for value in std::mem::take(&mut body.nodes[node].outputs).into_iter().flatten() {

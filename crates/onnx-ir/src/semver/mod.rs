@@ -1,18 +1,18 @@
-//! What a new version of a model changes for those who use it, and the step of `model_version` that this asks for.
+//! Semantic versioning of models: how a new version affects users, and the required increment of `model_version`.
 //!
-//! The rules are those that Versioning.md recommends for models ("Signature Changes"); it is silent on shapes, order, imports
-//! and functions, where the same question is asked: may who used the old model find that the new one fails or gives
-//! something else than is expected?
+//! The rules are those that Versioning.md recommends for models ("Signature Changes"); it does not cover shapes, order, imports
+//! and functions, where the same criterion applies: can a user of the old model find that the new one fails or behaves
+//! differently?
 //!
 //! | change | input | output |
 //! | --- | --- | --- |
-//! | removed, or behind another one now | MAJOR | MAJOR |
+//! | removed, or at another position | MAJOR | MAJOR |
 //! | added | MAJOR, with a default MINOR | MINOR |
 //! | default removed, added or changed | MAJOR, MINOR, MINOR | |
 //! | another type; a wider one | MAJOR; MINOR | MAJOR; MINOR |
 //! | fewer shapes; more shapes | MAJOR; MINOR | MINOR; MAJOR |
 //!
-//! Newer imports are MINOR: the runtime has to know them. What is inside (nodes, weights, functions) is PATCH.
+//! Newer imports are MINOR: the runtime must support them. Internal changes (nodes, weights, functions) are PATCH.
 
 mod shape;
 
@@ -24,14 +24,14 @@ use crate::types::{ElemType, TypeId, TypeKind};
 use shape::{Change, Shapes};
 use std::fmt;
 
-/// How far a change reaches.
+/// The impact of a change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Step {
-    /// Nobody has to care.
+    /// Users are not affected.
     Patch,
-    /// There is something new, and everything old goes on.
+    /// The interface has grown compatibly.
     Minor,
-    /// Somebody's use of the model may break.
+    /// An existing use of the model may break.
     Major,
 }
 
@@ -46,7 +46,7 @@ impl Step {
     }
 }
 
-/// A version of a model, as `model_version` holds it.
+/// A version of a model, decoded from `model_version`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
     /// A number that grows.
@@ -56,7 +56,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// What a number means; `None` for a negative one. A missing one reads as 0.
+    /// Decodes a number; `None` for a negative one. A missing one is 0.
     pub fn of(number: Option<i64>) -> Option<Version> {
         let number = u64::try_from(number.unwrap_or(0)).ok()?;
         let part = |shift: u32| u16::try_from((number >> shift) & 0xffff).unwrap_or_default();
@@ -68,7 +68,7 @@ impl Version {
         })
     }
 
-    /// The number that holds it.
+    /// Encodes the version.
     pub fn number(self) -> i64 {
         match self {
             Version::Simple(number) => number.into(),
@@ -79,9 +79,9 @@ impl Version {
         }
     }
 
-    /// Whether going on to another version says that there is a change as far-reaching as this. `None`: there is no change.
+    /// Whether the next version announces a change of this impact. `None`: there is no change.
     ///
-    /// A simple number has only to grow. While MAJOR is 0, MINOR is what breaks (semver.org, 4).
+    /// A simple number only has to increase. While MAJOR is 0, breaking changes raise MINOR (semver.org, 4).
     pub fn announces(self, next: Version, step: Option<Step>) -> bool {
         let Some(step) = step else { return next.number() >= self.number() };
         match (self, next) {
@@ -134,16 +134,16 @@ pub enum Side {
 /// One difference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// How far it reaches.
+    /// Its impact.
     pub step: Step,
-    /// What it is.
+    /// The message.
     pub message: String,
-    /// Where it is seen.
+    /// Its place.
     pub place: Option<(Side, Entity)>,
 }
 
-/// The differences that users of a model meet, the most far-reaching first. What is inside is not compared, but for what functions
-/// take and give.
+/// The differences that affect users of a model, the greatest impact first. Internals are not compared, except for signatures of
+/// functions.
 pub fn differences(old: &Model, new: &Model) -> Vec<Difference> {
     let mut found = Found { old, new, list: Vec::new() };
     if let (Some((old_body, old_graph)), Some((new_body, new_graph))) = (main(old), main(new)) {
@@ -221,7 +221,7 @@ impl<'m> Found<'m> {
             };
             found.push((step, place(Side::New, j), format!("{what} `{called}` is new{how}")));
         }
-        // What is addressed by position comes before all that is new.
+        // Positional arguments come before additions.
         if let Some(&(_, j)) = kept.iter().enumerate().find(|(at, (_, j))| j != at).map(|(_, pair)| pair)
             && kept.len() == before.len()
         {
@@ -232,7 +232,7 @@ impl<'m> Found<'m> {
         found.into_iter().for_each(|(step, place, message)| self.add(step, place, message));
     }
 
-    /// How kinds and element types differ. Shapes are compared all together.
+    /// The differences of kinds and element types. Shapes are compared together.
     fn types(&self, old: Option<TypeId>, new: Option<TypeId>) -> Option<(Step, String)> {
         let text =
             |model: &Model, ty: Option<TypeId>| ty.map_or("untyped".to_owned(), |ty| type_text(model, ty));
@@ -338,7 +338,7 @@ impl<'m> Found<'m> {
         }
     }
 
-    /// Functions are inside, and nobody from outside calls them; still who reads a change wants to know.
+    /// Functions are internal and cannot be called from outside, but readers of a change want to know.
     fn functions(&mut self) {
         let key = |model: &'m Model, f: &crate::model::Function| {
             (normalize_domain(model.text(f.domain)), model.text(f.name), model.text(f.overload))

@@ -1,4 +1,4 @@
-//! The elements of a stored tensor, whatever field holds them.
+//! The elements of a stored tensor, from any field.
 //!
 //! ```
 //! use onnx_ir::{ElemType, Tensor};
@@ -9,8 +9,8 @@
 //! assert_eq!(error.to_string(), "a tensor of int64 is expected, but this one is of float");
 //! ```
 //!
-//! [`Tensor::view`] borrows where the elements lie in memory as the type wants them, and copies them otherwise. [`Tensor::bits`]
-//! is for any type of numbers, also for those that Rust does not have: it yields bit patterns.
+//! [`Tensor::view`] borrows elements that are stored in the memory layout of the type, and copies them otherwise.
+//! [`Tensor::bits`] yields bit patterns of any numeric type, including types that Rust lacks.
 
 use super::{Field, Payload, Tensor};
 use crate::diag::{Code, Diagnostic, Place, code};
@@ -83,7 +83,7 @@ impl TensorElement for bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TensorError {
-    /// The element type is not set, not known, or not one of numbers of at most 64 bits.
+    /// The element type is not set, unknown, or not numeric with at most 64 bits.
     Elem(Option<ElemType>),
     /// The elements are of another type.
     Type {
@@ -92,21 +92,21 @@ pub enum TensorError {
         /// The type of the tensor.
         found: ElemType,
     },
-    /// The elements are in a file beside the model.
+    /// The elements are external data.
     External,
     /// The tensor is a chunk of a larger one.
     Segment,
     /// A dimension is negative, or there are too many elements.
     Dims,
-    /// This many fields hold elements, and one should.
+    /// This many fields have elements instead of one.
     Fields(usize),
     /// The elements are in a field that is not the one of their type.
     Field(Field),
-    /// The field has more or fewer bytes or entries than the shape says.
+    /// The number of bytes or entries of the field does not match the shape.
     Size {
-        /// What the shape says.
+        /// The expected size.
         expected: u64,
-        /// What the field has.
+        /// The size of the field.
         found: u64,
     },
     /// An entry is not a value of the element type.
@@ -179,18 +179,18 @@ pub struct Bits<'a> {
     bytes: &'a [u8],
     /// Bits of one element.
     width: usize,
-    /// How far apart two bytes of elements, or two elements, are.
+    /// The distance of consecutive bytes or elements.
     step: Step,
     next: usize,
     len: usize,
 }
 
-/// How elements lie in the bytes of a field.
+/// The layout of elements in the bytes of a field.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// One in each entry of this many bytes.
     Entry(usize),
-    /// One behind the other, in bytes that are this far apart.
+    /// Consecutive, in bytes at this distance.
     Packed(usize),
 }
 
@@ -317,7 +317,7 @@ impl Tensor {
     }
 }
 
-/// What an entry of a field may be for an element type; `None` where every entry is a value.
+/// The range of an entry for an element type; `None` if every entry is valid.
 fn range(elem: ElemType, field: Field) -> Option<(i128, i128)> {
     use ElemType as E;
     match (field, elem) {
@@ -338,7 +338,7 @@ fn range(elem: ElemType, field: Field) -> Option<(i128, i128)> {
 }
 
 /// The first entry, or byte of `raw_data`, that is not a value of the element type. Floats, wide integers and raw bytes of full
-/// size are not looked at: all of them are values.
+/// size are not read, because every bit pattern is valid.
 pub(crate) fn first_out_of_range(elem: ElemType, field: Field, bytes: &[u8]) -> Option<(usize, i128)> {
     let (low, high) = range(elem, field)?;
     let first = |entries: &mut dyn Iterator<Item = i128>| {

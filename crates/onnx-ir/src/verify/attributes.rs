@@ -49,7 +49,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-/// Attributes of a node that are looked through one by one.
+/// Up to this many attributes of a node are searched linearly.
 const FEW: usize = 8;
 
 /// The position of the first attribute of this name, if attribute `i` is not it.
@@ -73,7 +73,7 @@ fn declare(function: &Function, parameters: &mut Seen<Option<AttrType>>) {
     }
 }
 
-/// `attribute `alpha``, or what there is to say about one without a name.
+/// `attribute `alpha``, or a description of one without a name.
 fn subject(scene: &Scene<'_>, attr: &Attr) -> String {
     match attr.name.filter(|n| !n.is_empty()) {
         Some(name) => format!("attribute `{}`", scene.text(name)),
@@ -92,7 +92,7 @@ fn form(scene: &Scene<'_>, attr: &Attr, codes: &Codes) -> Option<(&'static Code,
         return Some((codes.name_type, subject()));
     }
     let ty = match attr.ty {
-        // Before IR 2 the value told the type.
+        // Before IR version 2 the value determined the type.
         None if scene.ir_version < 2 => return None,
         None => return Some((codes.name_type, format!("{} has no type", subject()))),
         Some(ty) if ty.name().is_none() => {
@@ -257,7 +257,7 @@ mod tests {
     use bytes::Bytes;
     use smallvec::smallvec;
 
-    /// A model with a `LeakyRelu` whose attribute is given.
+    /// A model with a `LeakyRelu` with a given attribute.
     fn with(attr: impl FnOnce(&mut Model) -> Attr) -> Vec<String> {
         let mut model = relu();
         let attr = attr(&mut model);

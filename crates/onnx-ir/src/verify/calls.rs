@@ -1,4 +1,4 @@
-//! Calls of functions: F03 recursion, F04 depth, F10 signatures, F11 what they resolve to.
+//! Calls of functions: F03 recursion, F04 depth, F10 signatures, F11 resolution.
 
 use super::functions::{Key, by_key, key, text};
 use super::scene::{Findings, Role, Scene, Seen, View, count, index};
@@ -287,7 +287,7 @@ mod tests {
     use crate::attr::AttrValue;
     use crate::model::Model;
 
-    /// A main graph that calls `l.f0`, and functions `f0`, `f1` … that call what the lists say.
+    /// A main graph that calls `l.f0`, and functions `f0`, `f1` … with the listed calls.
     fn calling(lists: &[&[&str]]) -> Model {
         let mut model = draft(|d| d.graph("g", &["x"], &["y"], |d| d.node("l.f0", &["x"], &["y"])));
         for (i, list) in lists.iter().enumerate() {

@@ -12,8 +12,8 @@ use crate::show::elem_text;
 use crate::tensor::SparseTensor;
 use crate::types::ElemType;
 
-/// Judges a value in a file of its own: what it says of itself is true, and its tensors are sound. Findings are at
-/// [`Entity::Data`], in document order.
+/// Checks a value in a separate file: its fields must be consistent, and its tensors valid. Findings are at [`Entity::Data`], in
+/// document order.
 ///
 /// ```
 /// use onnx_ir::{Data, MapData, Names, VerifyOptions, verify_data};
@@ -58,7 +58,7 @@ impl Judge<'_> {
         self.found.push(Diagnostic::new(&code::VALUE_PROTOS, place, message));
     }
 
-    /// `` `s` ``, or what a value without a name is.
+    /// `` `s` ``, or a description of a value without a name.
     fn subject(&self, name: Option<Name>, what: &str) -> String {
         match name.filter(|n| !n.is_empty()) {
             Some(name) => format!("`{}`", self.scene.text(name)),
@@ -109,7 +109,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What is wrong with the keys of a map, if anything is.
+    /// The first mistake in the keys of a map.
     fn keys(&self, map: &MapData) -> Option<String> {
         let subject = self.subject(map.name, "map");
         let (integers, strings) = (map.keys.len(), map.string_keys.len());

@@ -1,5 +1,5 @@
-//! What graphs declare: names of graphs (G01), `value_info` (G06, F13), nodes without outputs (G10), depth (G12), and
-//! whether declarations, initializers and symbols agree (G09, Y09).
+//! Declarations of graphs: names of graphs (G01), `value_info` (G06, F13), nodes without outputs (G10), depth (G12), and
+//! consistency of declarations, initializers and symbols (G09, Y09).
 
 use super::layout::MAX_LEVELS;
 use super::scene::{Findings, Scene, Seen, View, index};
@@ -12,21 +12,21 @@ use crate::show::{tensor_type, type_text};
 use crate::types::{DimValue, ElemType, TypeId};
 use std::collections::{HashMap, HashSet};
 
-/// What an initializer gives: where, with which element type and shape.
+/// An initializer with its place, element type and shape.
 struct Given<'m> {
     place: Entity,
     elem: Option<ElemType>,
     dims: &'m [i64],
 }
 
-/// Which initializer of its graph gives a value.
+/// The initializer of a value in its graph.
 #[derive(Clone, Copy)]
 enum Init {
     Dense(u32),
     Sparse(u32),
 }
 
-/// What is declared of the values of one body.
+/// The declarations of the values of one body.
 #[derive(Default)]
 struct Declared {
     initializers: SecondaryMap<ValueId, Option<(GraphId, Init)>>,
@@ -38,7 +38,7 @@ struct Declarations<'s, 'm> {
     found: &'s mut Findings,
     seen: Seen<u32>,
     outputs: Seen<()>,
-    /// What each symbol stands for, and where that was said; of functions in `local`.
+    /// The number of each symbol, and where it was determined; for functions in `local`.
     symbols: HashMap<Name, (i64, Entity)>,
     local: HashMap<Name, (i64, Entity)>,
     contradicted: HashSet<Name>,
@@ -232,7 +232,7 @@ impl<'m> Declarations<'_, 'm> {
         fits
     }
 
-    /// An initializer says what the symbols of its declaration stand for.
+    /// An initializer determines the symbols of its declaration.
     fn symbols_of(&mut self, view: &View<'m>, ty: TypeId, given: &Given<'_>) {
         let model = self.scene.model;
         let Some(shape) = tensor_of(&model.types[ty]).and_then(|t| t.shape.as_ref()) else { return };
@@ -243,7 +243,7 @@ impl<'m> Declarations<'_, 'm> {
         }
     }
 
-    /// A second declaration of a value says what the symbols of the first stand for, and the other way round.
+    /// Two declarations of a value determine each other's symbols.
     fn symbols_between(&mut self, view: &View<'m>, first: TypeId, second: TypeId, place: Entity) {
         let types = &self.scene.model.types;
         if first == second {

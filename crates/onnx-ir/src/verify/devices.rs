@@ -58,7 +58,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-/// What the declarations and initializers of `graphs`, those of `body`, say of ranks.
+/// The ranks that the declarations and initializers of `graphs` state, which belong to `body`.
 pub(crate) fn declared_ranks(types: &Types, body: &Body, graphs: impl IntoIterator<Item = GraphId>) -> Ranks {
     let mut ranks = Ranks::with_len(None, body.values.len());
     for graph in graphs {
@@ -76,7 +76,7 @@ pub(crate) fn declared_ranks(types: &Types, body: &Body, graphs: impl IntoIterat
     ranks
 }
 
-/// What is wrong with the axes that a sharding of `tensor` splits, for a tensor of `rank`.
+/// Mistakes in the split axes of a sharding of `tensor`, for a tensor of `rank`.
 pub(crate) fn misplaced_axes(spec: &ShardingSpec, rank: Option<usize>, tensor: &str) -> Vec<String> {
     let rank = rank.and_then(|r| i64::try_from(r).ok());
     let mut seen = BTreeSet::new();

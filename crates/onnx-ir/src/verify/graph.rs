@@ -1,7 +1,7 @@
 //! Single assignment, order and scopes: G02–G05, G07, G08, N01–N05, V01, V02, and for functions F05–F07.
 //!
-//! One walk through each body keeps what every name stands for at that point. Uses were resolved when the body was
-//! built, so the walk only asks where a value is defined; names decide what is defined twice.
+//! One walk through each body tracks the visible definition of every name. Uses were resolved when the body was built, so the
+//! walk only checks where a value is defined; names determine duplicate definitions.
 
 use super::scene::{Findings, Role, Scene, Seen, View, index};
 use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
@@ -24,7 +24,7 @@ entity!(
     "def"
 );
 
-/// What a name stands for.
+/// The definition of a name.
 #[derive(Clone, Copy)]
 struct Def {
     graph: GraphId,
@@ -46,17 +46,17 @@ struct Walker<'s, 'm> {
     found: &'s mut Findings,
     visible: &'s mut SecondaryMap<Name, Option<DefId>>,
     definitions: PrimaryMap<DefId, Def>,
-    /// Names that became visible, with what they stood for before.
+    /// Names that became visible, with their previous definitions.
     log: Vec<(Name, Option<DefId>)>,
-    /// Where the log of each open graph begins.
+    /// The start of the log for each open graph.
     open: Vec<(GraphId, usize)>,
     reported: SecondaryMap<ValueId, bool>,
-    /// What the nodes need of each other, where some are not in order.
+    /// The dependencies of nodes, if some are not in order.
     order: Option<Order>,
-    /// Graphs that a finding has put in order.
+    /// Graphs that a fix has sorted.
     sorted: SecondaryMap<GraphId, bool>,
     outputs: &'s mut Seen<u32>,
-    /// What is declared of a name first, where one is not defined.
+    /// The first declaration of each name, for undefined names.
     declarations: Option<HashMap<Name, (GraphId, u32)>>,
     main_names: &'s SecondaryMap<Name, Option<Entity>>,
     step_names: &'s SecondaryMap<Name, Option<Entity>>,
@@ -102,7 +102,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-/// Where the outermost graph of a body defines each name.
+/// The definition of each name in the outermost graph of a body.
 fn root_names(view: Option<&View<'_>>) -> SecondaryMap<Name, Option<Entity>> {
     let mut names = SecondaryMap::default();
     if let Some(view) = view {
@@ -163,7 +163,7 @@ impl<'m> Walker<'_, 'm> {
         self.log.push((name, before));
     }
 
-    /// What a name stands for here.
+    /// The visible definition of a name.
     fn definition(&self, name: Name) -> Option<Def> {
         self.visible[name].map(|def| self.definitions[def])
     }
@@ -173,7 +173,7 @@ impl<'m> Walker<'_, 'm> {
         self.near(name).map(|near| format!("did you mean `{near}`?"))
     }
 
-    /// The name that is visible here and likely to be meant.
+    /// The most similar visible name.
     fn near(&mut self, name: Name) -> Option<&'m str> {
         let scene = self.scene;
         let candidates = self.log.iter().map(|&(n, _)| scene.text(n));
@@ -196,7 +196,7 @@ impl<'m> Walker<'_, 'm> {
         changes
     }
 
-    /// A graph in order, told of once.
+    /// A fix that sorts a graph, once per graph.
     fn sorted(&mut self, node: NodeId) -> Vec<Change> {
         let (id, body) = (self.view.id, self.view.body);
         let Some(graph) = self.view.layout.owner(node).filter(|&g| !self.sorted[g]) else {
@@ -281,7 +281,7 @@ impl<'m> Walker<'_, 'm> {
         Some(diagnostic.help(help).change(format!("write `{near}`"), changes, false))
     }
 
-    /// Where a value that nothing defines is declared.
+    /// The declaration of a value that is not defined.
     fn declared(&mut self, value: ValueId) -> Option<Entity> {
         let name = self.value(value).name;
         let body = self.view.body;
@@ -299,7 +299,7 @@ impl<'m> Walker<'_, 'm> {
         declarations.get(&name).map(|&(graph, i)| Entity::ValueInfo(self.view.id, graph, i))
     }
 
-    /// No name resolution gives this; an edit that went wrong can.
+    /// Name resolution cannot cause this; an incorrect edit can.
     fn out_of_scope(&self, value: ValueId, place: Entity, produced: Option<Entity>) -> Diagnostic {
         let message =
             format!("use of value `{}`, which is not in scope", self.scene.text(self.value(value).name));

@@ -137,7 +137,7 @@ fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
     };
     // Below IR 3 the import itself is the mistake.
     let Some(version) = import.version.filter(|_| scene.ir_version >= 3) else { return };
-    // Nobody knows with which version of the format a version will be released that is too new, which is reported as such.
+    // The IR version for an unreleased operator set version is unknown; the version itself is reported.
     let Some(needed) = min_ir_version("", version) else { return };
     if scene.ir_version < needed {
         let message = format!(
@@ -152,8 +152,8 @@ fn opset_and_ir(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-/// Reports the first node of each domain that its model or function does not import. `domains` holds those that the
-/// model imports.
+/// Reports the first node of each domain that its model or function does not import. `domains` contains those that the model
+/// imports.
 pub(super) fn used_domains(scene: &Scene<'_>, found: &mut Findings, domains: &mut Seen<u32>) {
     let model_imports = &scene.model.header.opset_imports;
     let mut own = Seen::new();

@@ -23,14 +23,14 @@ fn unused(found: &mut Findings, place: Entity, message: String) {
     found.push(Diagnostic::new(&code::UNUSED, place, message));
 }
 
-/// Something unused that can be removed; it is certain that nobody wanted it if `is_certain`.
+/// An unused entity that can be removed; the fix is safe if `is_certain`.
 fn removable(found: &mut Findings, place: Entity, message: String, is_certain: bool) {
     let diagnostic = Diagnostic::new(&code::UNUSED, place, message);
     found.push(diagnostic.change("remove it", vec![Change::Remove(place)], is_certain));
 }
 
-/// Reports nodes, initializers and inputs that nothing reads. What only unused nodes read counts as used: one
-/// finding at a time is enough to follow the chain.
+/// Reports nodes, initializers and inputs that are not read. Readers that are unused themselves count: one finding of a chain is
+/// enough.
 fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
     let (id, body) = (view.id, view.body);
     let mut used: SecondaryMap<ValueId, bool> = SecondaryMap::with_len(false, body.values.len());
@@ -51,7 +51,7 @@ fn values(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>) {
         _ => None,
     };
     let is_public = |graph: GraphId| Some(graph) == public;
-    // What says something about values that are gone would be wrong.
+    // Names in text about removed values would be wrong.
     let is_named = |node: NodeId| {
         let Some(graph) = view.layout.owner(node) else { return true };
         let (g, outputs) = (&body.graphs[graph], &body.nodes[node].outputs);
@@ -172,7 +172,7 @@ fn names(scene: &Scene<'_>, found: &mut Findings) {
     }
 }
 
-/// Names in one graph: the first that is no identifier, and names of nodes that are taken.
+/// Names in one graph: the first that is not an identifier, and duplicate names of nodes.
 fn hygiene(scene: &Scene<'_>, found: &mut Findings, view: &View<'_>, graph: GraphId) {
     let (id, body) = (view.id, view.body);
     let g = &body.graphs[graph];

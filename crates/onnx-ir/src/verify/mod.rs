@@ -1,8 +1,8 @@
 //! The structural verifier: every rule of the specification that needs no operator schema.
 //!
-//! [`verify`] judges a model and never changes it. One mistake gives one finding, at the smallest place that is wrong,
-//! with a second place at its cause; what only follows from a mistake stays silent. Findings come in the order of the
-//! text, the same for the same model. All checks take time linear in the size of the model.
+//! [`verify`] checks a model and never changes it. One mistake gives one finding, at the smallest wrong place, with a second
+//! place at its cause; consequences are not reported. Findings are deterministic and in the order of the text. All checks take
+//! time linear in the size of the model.
 //!
 //! What holds for a model without findings, chapter by chapter (the ids are those of the code table):
 //!
@@ -74,13 +74,13 @@ use crate::diag::Diagnostic;
 use crate::model::Model;
 use scene::{Findings, Scene};
 
-/// What [`verify`] looks at.
+/// Options of [`verify`].
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
     /// Findings of codes above this level are omitted.
     pub level: Level,
-    /// Whether to look at stored values where a rule is about them (ranges of narrow types, booleans, strings, sparse
-    /// indices). Floats and wide integers are never looked at.
+    /// Whether to check stored values where rules apply (ranges of narrow types, booleans, strings, sparse indices). Floats and
+    /// wide integers are never read.
     pub payloads: bool,
 }
 
@@ -91,7 +91,7 @@ impl Default for VerifyOptions {
     }
 }
 
-/// Judges a model by every rule that needs no operator schema; see the [module](self) for what they are.
+/// Checks a model by every rule that needs no operator schema; see the [module](self).
 pub fn verify(model: &Model, options: &VerifyOptions) -> Vec<Diagnostic> {
     verify_with(model, options, Vec::new())
 }

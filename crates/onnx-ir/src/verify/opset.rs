@@ -1,5 +1,5 @@
-//! Operator sets in files of their own: what their headers and operators say, and the functions that define them. The
-//! bodies of functions obey the rules of every function.
+//! Operator sets in separate files: headers, operators, and the functions that define them. Function bodies are subject to the
+//! rules for all functions.
 
 use super::scene::{Findings, Scene, Seen, index};
 use super::{
@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 mod signature;
 
-/// Judges an operator set. The signatures are those of its operators; without them nothing is said of signatures.
+/// Checks an operator set. The signatures are those of its operators; missing ones are not checked.
 ///
 /// ```
 /// use onnx_ir::{OperatorSet, Signatures, VerifyOptions, verify_operator_set};
@@ -57,8 +57,8 @@ fn bodies(scene: &Scene<'_>, found: &mut Findings) {
     calls::check(scene, found);
 }
 
-/// Whether a finding is about what is right in a set: a node that names an operator of the set, which need not be a
-/// function; functions of the default domain, if that is the domain of the set; and functions that nothing calls.
+/// Whether a finding does not apply to a set: a node with an operator of the set, which need not be a function; functions of the
+/// default domain, if that is the domain of the set; and unused functions.
 fn is_fine_in_set(scene: &Scene<'_>, set: &OperatorSet, known: &HashSet<Name>, found: &Diagnostic) -> bool {
     match found.primary.place {
         Place::Entity(Entity::NodeOp(body, node)) if found.code == &code::CALL_UNRESOLVED => {

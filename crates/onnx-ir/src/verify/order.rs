@@ -10,7 +10,7 @@ type Key = (u32, u32, u32, u32);
 
 /// Sorts findings by their primary place; those of one place keep their order.
 pub(super) fn sort(scene: &Scene<'_>, list: &mut [Diagnostic]) {
-    // The header comes first, then the bodies, then what has no place in the reference's text.
+    // First the header, then the bodies, then what the reference syntax cannot express.
     let ranks: HashMap<BodyId, usize> =
         scene.bodies.iter().enumerate().rev().map(|(i, v)| (v.id, i)).collect();
     list.sort_by_cached_key(|d| match d.primary.place {

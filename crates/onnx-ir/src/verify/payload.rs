@@ -1,5 +1,4 @@
-//! Stored values where a rule is about them: T08–T10. Floats, wide integers and raw bytes of full size are never
-//! looked at; bits of padding are, because that takes no time.
+//! Checks of stored values: T08–T10. Floats, wide integers and raw bytes of full size are never read; padding bits are.
 
 use super::scene::{Findings, Scene};
 use super::tensors::At;
@@ -64,7 +63,7 @@ fn padding(
     let bits = elem.bits().filter(|b| matches!(b, 2 | 4 | 6))?;
     let used = match field {
         Field::Raw => elements.checked_mul(bits.into())? % 8,
-        // One byte in each entry; float6 entries hold one element and have a range instead.
+        // One byte per entry; float6 entries hold one element and have a range instead.
         Field::Int32 if bits != 6 => elements.checked_mul(bits.into())? % 8,
         Field::Int32 | Field::Float | Field::Int64 | Field::Double | Field::Uint64 | Field::String => {
             return None;

@@ -7,8 +7,7 @@ use crate::show::tensor_text;
 use crate::tensor::{Payload, SparseTensor, Tensor};
 use crate::types::ElemType;
 
-/// Reports what is wrong with the files that parts of a sparse tensor are in, and else the first thing that is wrong with
-/// it.
+/// Reports mistakes in the external files of a sparse tensor's parts, otherwise its first mistake.
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, sparse: &SparseTensor) {
     for part in sparse.values.into_iter().chain(sparse.indices) {
         let tensor = &at.body.tensors[part];

@@ -1,7 +1,7 @@
 //! M05: names, domains, documentation and metadata are UTF-8.
 //!
-//! Names are interned, so one look at the table says whether there is anything to find; only then is the model
-//! searched for the place where the string is used first.
+//! Names are interned, so one scan of the table shows whether there is a finding; only then is the model searched for the first
+//! use of the string.
 
 use super::scene::{Findings, Scene, Seen, index};
 use crate::attr::Attr;

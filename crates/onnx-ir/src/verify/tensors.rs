@@ -35,12 +35,12 @@ impl Stored<'_> {
     }
 }
 
-/// Where a tensor is stored.
+/// The location of a tensor.
 #[derive(Clone, Copy)]
 pub(super) struct At<'m> {
     pub(super) body: &'m Body,
     pub(super) place: Entity,
-    /// The attribute that holds it, if one does.
+    /// The attribute that contains it, if one does.
     attribute: Option<Name>,
 }
 
@@ -50,7 +50,7 @@ impl<'m> At<'m> {
         At { body, place, attribute: None }
     }
 
-    /// `` `w` ``, or what holds a tensor without a name.
+    /// `` `w` ``, or a description of the owner of a tensor without a name.
     pub(super) fn subject(&self, scene: &Scene<'_>, tensor: &Tensor) -> String {
         match (tensor.name.filter(|n| !n.is_empty()), self.attribute) {
             (Some(name), _) => format!("`{}`", scene.text(name)),
@@ -60,10 +60,10 @@ impl<'m> At<'m> {
     }
 }
 
-/// The tensors that an attribute holds.
+/// The tensors of an attribute.
 pub(super) fn stored(attr: &Attr) -> impl Iterator<Item = Stored<'_>> {
     let (mut dense, mut sparse): (&[TensorId], &[SparseTensor]) = (&[], &[]);
-    // A sound attribute has one value; of a broken one the first of each kind is enough.
+    // A valid attribute has one value; for an invalid one the first of each kind is checked.
     for value in &attr.values {
         match value {
             AttrValue::Tensor(tensor) => dense = std::slice::from_ref(tensor),
@@ -227,7 +227,7 @@ pub(super) fn dense(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
     payload::check(scene, found, at, elem, elements, payload, &subject)
 }
 
-/// How many entries of a field `elements` take. Sizes beyond 64 bits count as the largest, which no payload has.
+/// The number of entries of a field for `elements` elements. Sizes beyond 64 bits saturate.
 fn entries(elem: ElemType, elements: u64, field: Field) -> u64 {
     let bits = elem.bits();
     let many = |n: u64| elements.checked_mul(n);

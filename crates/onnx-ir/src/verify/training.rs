@@ -12,7 +12,7 @@ use crate::show::{tensor_text, type_text};
 use crate::tensor::{Entry, Tensor};
 use crate::types::DimValue;
 
-/// A set of names with what they stand for in one body.
+/// A map from names to their entities in one body.
 type Table<'m, T> = SecondaryMap<Name, Option<&'m T>>;
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
@@ -138,7 +138,7 @@ impl<'m> Bindings<'_, 'm> {
         }
     }
 
-    /// The value has the type of the initializer, as far as it is declared.
+    /// Checks that the value has the type of the initializer, as far as it is declared.
     fn types(&mut self, state: &str, tensor: &Tensor, port: &Port) {
         let model = self.scene.model;
         let Some(ty) = port.ty else { return };

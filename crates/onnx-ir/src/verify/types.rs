@@ -1,6 +1,6 @@
 //! Declared types: Y01–Y08 and denotations, Y10.
 //!
-//! Types are interned, so each is judged once, with all that it is made of; its uses only look the verdict up.
+//! Types are interned, so each is checked once, including its components; its uses only look up the verdict.
 
 use super::formula::is_formula;
 use super::scene::{Findings, Role, Scene, Seen, View, count, index};
@@ -28,12 +28,12 @@ const DIM_DENOTATIONS: [&str; 7] = [
     "FILTER_SPATIAL",
 ];
 
-/// A type and what it is made of, from the outside in.
+/// A type and its components, from the outside in.
 pub(super) fn chain(types: &Types, ty: TypeId) -> impl Iterator<Item = TypeId> + '_ {
     std::iter::successors(Some(ty), |&ty| inner(&types[ty]).filter(|&inner| inner < ty))
 }
 
-/// What a sequence, optional or map is made of. It was interned before, so its id is less.
+/// The component of a sequence, optional or map. It was interned before, so its id is smaller.
 fn inner(ty: &Type) -> Option<TypeId> {
     match ty.kind {
         TypeKind::Sequence(inner) | TypeKind::Optional(inner) | TypeKind::Map { value: inner, .. } => inner,
@@ -53,7 +53,7 @@ pub(super) fn tensor_of(ty: &Type) -> Option<&TensorType> {
     }
 }
 
-/// The types that an attribute holds.
+/// The types of an attribute.
 pub(super) fn of_attribute(attr: &Attr) -> impl Iterator<Item = TypeId> + '_ {
     attr.values
         .iter()
@@ -76,7 +76,7 @@ pub(super) fn of_attribute(attr: &Attr) -> impl Iterator<Item = TypeId> + '_ {
         .copied()
 }
 
-/// What is wrong with a type, as words after "type `…` of `x`".
+/// A mistake in a type, as words after "type `…` of `x`".
 #[derive(Clone, Copy)]
 struct Problem {
     code: &'static Code,
@@ -85,7 +85,7 @@ struct Problem {
     unset: bool,
 }
 
-/// What is known of a type and all that it is made of.
+/// The result of checking a type and its components.
 #[derive(Clone, Copy, Default)]
 struct Verdict {
     problem: Option<Problem>,
@@ -133,7 +133,7 @@ fn own_problem(scene: &Scene<'_>, ty: &Type) -> Option<Problem> {
     }
 }
 
-/// Judges every type, inner ones before those made of them.
+/// Checks every type, components first.
 fn verdicts(scene: &Scene<'_>) -> Vec<Verdict> {
     let types = &scene.model.types;
     let mut list: Vec<Verdict> = Vec::with_capacity(types.len());

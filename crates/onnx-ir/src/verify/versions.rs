@@ -1,4 +1,4 @@
-//! What the stated IR version does not have yet: V03–V06.
+//! Features that the stated IR version does not have: V03–V06.
 //!
 //! The mistake is the IR version, so each type or field is reported once, at its first use.
 
@@ -10,7 +10,7 @@ use crate::types::{ElemType, TypeId, TypeKind};
 use crate::walk::WalkEvent;
 use std::collections::BTreeSet;
 
-/// The IR version that brought an element type: onnx.proto, Version.
+/// The IR version that introduced an element type: onnx.proto, Version.
 fn elem_since(elem: ElemType) -> i64 {
     use ElemType as E;
     match elem {
@@ -37,7 +37,7 @@ struct Versions<'s, 'm> {
 
 pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
     if scene.ir_version >= 14 && scene.model.header.ir_version != Some(14) {
-        return; // none is stated, or one that is not known
+        return; // unstated or unknown
     }
     let ml = scene.model.header.opset_imports.iter().any(|i| scene.model.text(i.domain) == "ai.onnx.ml");
     let types = vec![false; scene.model.types.len()];
@@ -103,7 +103,7 @@ impl Versions<'_, '_> {
     fn ty(&mut self, ty: TypeId, place: Entity) {
         for ty in types::chain(&self.scene.model.types, ty) {
             if std::mem::replace(&mut self.types[crate::EntityId::index(ty)], true) {
-                return; // this type and what it is made of were looked at before
+                return; // this type and its components were checked before
             }
             let ty = &self.scene.model.types[ty];
             let since = match &ty.kind {

@@ -1,5 +1,4 @@
-//! What a graph shows to its nodes and to the outside: its inputs and initializers at its beginning, its outputs at
-//! its end.
+//! The interface of a graph: its inputs and initializers at its start, its outputs at its end.
 
 use super::{Def, Kind, Walker};
 use crate::body::{GraphId, Port, ValueDef};
@@ -115,7 +114,7 @@ impl<'m> Walker<'_, 'm> {
         holder.is_some_and(|n| self.scene.domain(self.view.body.nodes[n].domain).is_empty())
     }
 
-    /// Up to IR 3, inputs with an initializer come after those that the node passes.
+    /// Up to IR version 3, inputs with an initializer come after those that the node passes.
     fn defaults_last(&mut self, graph: GraphId) {
         let mut default = None;
         for (i, port) in self.graph(graph).inputs.iter().enumerate() {
