@@ -1,8 +1,7 @@
-//! The other two forms of a message, JSON and textproto: both are read into wire format and written from it.
+//! The JSON and textproto forms of messages, converted to and from wire format.
 //!
-//! This is done over the walker's table of fields. Messages built from descriptors at run time would do it too, but they
-//! take a hundred bytes for a number, read the largest float from JSON as an error and others one bit off, and do not
-//! say where a text is wrong.
+//! The conversion uses the walker's table of fields. Dynamic messages from descriptors would take a hundred bytes per number,
+//! reject the largest float in JSON and read others one bit off, and report no places of errors.
 
 #[cfg(feature = "forms")]
 mod build;
@@ -25,9 +24,9 @@ use std::borrow::Cow;
 /// Why a JSON or textproto document, or the message for one, cannot be converted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormatError {
-    /// Where in the input, in bytes; `None` where no place is known.
+    /// The byte offset in the input; `None` if unknown.
     pub offset: Option<usize>,
-    /// What is wrong, lower case, no full stop.
+    /// The message, lower case, no full stop.
     pub message: String,
 }
 

@@ -122,7 +122,7 @@ impl GraphReader<'_, '_> {
     }
 }
 
-/// The message fields of an attribute, by number, and what they are slices of.
+/// The message fields of an attribute, by number, and the buffer that they are slices of.
 struct Messages<'a> {
     fields: SmallVec<[(u32, &'a [u8]); 2]>,
     whole: &'a Bytes,

@@ -1,29 +1,28 @@
-//! One go at the bytes of a file: the first one, which trusts them, or the careful one after a walk.
+//! A read pass over a file: first a fast one that trusts the bytes, then a validated one after a walk.
 //!
-//! Nearly all files are as a standard encoder writes them. So the first go reads at once, and looks at each field on the
-//! way as the [walk](crate::wire) would: messages that become structs are walked over just before. Where anything is
-//! unusual (a field that is not known, a list that is packed otherwise, bytes that are no message), what was read so far
-//! is worth nothing, and the careful go begins at the front.
+//! Nearly all files are encoded in the standard way. So the first pass decodes at once, and checks each field on the way like the
+//! [walk](crate::wire): messages that become structs are walked just before. If anything is unusual (an unknown field, a list in
+//! another encoding, invalid bytes), the result is discarded and the validated pass starts again.
 
 use super::Bytes;
 use super::late::{Late, decode_late};
 use crate::wire::{self, MAX_DEPTH, Message};
 use onnx_ir::Diagnostic;
 
-/// Graphs inside one another that the first go reads; of more, the walk says whether they are too many.
+/// The deepest nesting of graphs in the first pass; beyond, the walk checks the limit.
 const MOST_GRAPHS: usize = 16;
-/// Messages around what is in a graph: the graph, the node that holds it, and the attribute.
+/// Messages per level: the graph, the node that contains it, and the attribute.
 const MESSAGES: usize = 3;
 
-/// What happens on the way.
+/// The state of a pass.
 pub(super) struct Go {
-    /// What is wrong.
+    /// Findings.
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Whether the bytes have been walked over.
     is_walked: bool,
     /// Whether they have to be walked over.
     pub(super) is_unusual: bool,
-    /// Graphs around what is read now.
+    /// The current nesting of graphs.
     graphs: usize,
 }
 
@@ -38,12 +37,12 @@ impl Go {
         Go { diagnostics, is_walked: true, ..Go::first() }
     }
 
-    /// Records that there is something that a walk would tell.
+    /// Records that a walk would have a finding.
     pub(super) fn unusual(&mut self) {
         self.is_unusual = true;
     }
 
-    /// Whether there is no use in reading on.
+    /// Whether the pass has been abandoned.
     pub(super) fn is_over(&self) -> bool {
         self.is_unusual && !self.is_walked
     }
@@ -59,7 +58,7 @@ impl Go {
         self.graphs -= 1;
     }
 
-    /// Takes long lists out of a message, see [`Late`].
+    /// Separates long lists from a message, see [`Late`].
     pub(super) fn split(&mut self, bytes: &Bytes, late: &[u32]) -> (Bytes, Late) {
         Late::split(bytes, late).unwrap_or_else(|_| {
             self.unusual();

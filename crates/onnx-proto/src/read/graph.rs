@@ -54,7 +54,7 @@ impl GraphReader<'_, '_> {
         }
         let count = |number| late.slices(number).count();
         let (nodes, tensors) = (count(NODE), count(INITIALIZER));
-        // Each has a name of its own, and so has what a node computes.
+        // Each has a name, and so have the results of nodes.
         self.b.names.reserve(2 * nodes + tensors);
         let body = self.b.body_mut();
         body.nodes.reserve(nodes);

@@ -1,7 +1,7 @@
-//! Keeps the long lists of a message encoded, to be read one element at a time.
+//! Keeps the long lists of a message encoded, to decode one element at a time.
 //!
-//! A model of 100,000 nodes as structs takes ten times the memory of its file. So its nodes are read one by one, each
-//! after the one before it has gone into the IR.
+//! A model of 100,000 nodes as structs takes ten times the memory of its file. So its nodes are decoded one by one, each
+//! converted to the IR before the next.
 
 use super::fields::merged;
 use super::{Bytes, code};
@@ -27,7 +27,7 @@ impl Late {
         Late { bytes: Bytes::new(), fields: Vec::new() }
     }
 
-    /// Takes the fields of these numbers out of a message; what remains of it is decoded as usual.
+    /// Separates the fields with these numbers from a message; the rest is decoded as usual.
     pub(super) fn split(bytes: &Bytes, late: &[u32]) -> Result<(Bytes, Late), Reason> {
         let mut rest = Vec::new();
         let mut fields = Vec::with_capacity(USUAL);

@@ -1,7 +1,7 @@
-//! From bytes to the IR.
+//! Decodes bytes to the IR.
 //!
-//! Payloads are slices of the input. Whatever the format can say has its place in the IR, presence included; what it
-//! cannot say (unknown fields) is reported. A model that is wrong is read like any other: judging it is not done here.
+//! Payloads are slices of the input. Everything that the format defines is represented in the IR, including field presence;
+//! unknown fields are reported. Invalid models are read like others; checking is not done here.
 
 mod attr;
 mod data;
@@ -32,13 +32,13 @@ use onnx_ir::{
     Port, TrainingInfo,
 };
 
-/// Unknown fields that are reported one by one.
+/// The most unknown fields that are reported individually.
 const MAX_REPORTED: usize = 50;
 
-/// The model that the bytes of a `ModelProto` describe, and what is wrong with the bytes.
+/// Decodes the bytes of a `ModelProto`; returns findings about the bytes.
 ///
-/// An error says that the bytes are no model, or that a part of it could not be decoded and is missing. A warning names
-/// a field that the format does not know and that is therefore left out.
+/// An error means that the bytes are not a model, or that a part could not be decoded and is missing. A warning names an unknown
+/// field, which is dropped.
 pub fn read(bytes: Bytes) -> (Model, Vec<Diagnostic>) {
     let (mut model, mut go) = (Model::new(), Go::first());
     read_model(&bytes, &mut model, &mut go);
@@ -63,8 +63,8 @@ pub(crate) fn decode<M: prost::Message + Default>(
     Some(decode_late(readable(bytes, kind, diagnostics)?, diagnostics))
 }
 
-/// The bytes of a message in a form that the structs do not misread, usually as they are; `None` if they are no such
-/// message. Reports what the structs leave out.
+/// The bytes of a message in an encoding that the structs decode correctly, usually unchanged; `None` if they are not such a
+/// message. Reports what the structs drop.
 fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> Option<Bytes> {
     let mut misread = false;
     let mut unknown = 0;
@@ -86,7 +86,7 @@ fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> 
         diagnostics.push(Diagnostic::new(&code::UNKNOWN_FIELD, Place::Nowhere, message));
     }
     if misread {
-        // The walk did not look at the numbers in lists.
+        // The walk did not read the numbers in lists.
         return wire::canonical(&bytes, kind.message())
             .map_err(|reason| {
                 diagnostics.push(undecodable(&Malformed { path: String::new(), offset: 0, reason }, kind));
@@ -97,7 +97,7 @@ fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> 
     Some(bytes)
 }
 
-/// A file that is shorter than its fields say; `None` for one that is damaged inside.
+/// The finding for a truncated file; `None` for one that is damaged inside.
 fn truncated(bytes: &[u8], malformed: &Malformed) -> Option<Diagnostic> {
     let announced = wire::announced(bytes).filter(|_| malformed.reason == Reason::Truncated)?;
     let message = format!(

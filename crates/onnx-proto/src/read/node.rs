@@ -1,5 +1,5 @@
-//! Nodes, straight from their bytes: a model has most of its fields in them, and structs on the way would take longer
-//! than everything else.
+//! Decodes nodes directly from bytes: they have most fields of a model, and intermediate structs would take longer than
+//! everything else.
 
 use super::fields::{Fields, Value};
 use super::graph::GraphReader;

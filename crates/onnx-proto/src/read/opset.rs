@@ -9,8 +9,7 @@ use onnx_ir::{Diagnostic, Operator, OperatorSet, OperatorStatus};
 
 const FUNCTIONS: u32 = 9;
 
-/// The operator set that the bytes of an `OperatorSetProto` describe, and what is wrong with the bytes, as
-/// [`read`](super::read()) tells it of a model.
+/// Decodes the bytes of an `OperatorSetProto`; returns findings about the bytes, as [`read`](super::read()) does.
 ///
 /// ```
 /// let bytes = bytes::Bytes::from_static(b"\x0a\x09ONNXOPSET\x22\x01d\x28\x02\x42\x05\x0a\x01A\x10\x01");

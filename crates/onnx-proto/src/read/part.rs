@@ -6,8 +6,8 @@ use crate::FileKind;
 use bytes::Bytes;
 use onnx_ir::{BodyId, Diagnostic, FunctionId, Model};
 
-/// Reads a `GraphProto` into a new body of `model`, whose main graph it does not become; also what is wrong with the
-/// bytes. `None`: they are no such message.
+/// Reads a `GraphProto` into a new body of `model`, which does not become its main graph; also returns findings about the bytes.
+/// `None`: they are not such a message.
 ///
 /// ```
 /// use onnx_ir::Model;
@@ -27,8 +27,8 @@ pub fn read_graph(bytes: Bytes, model: &mut Model) -> (Option<BodyId>, Vec<Diagn
     (body, go.diagnostics)
 }
 
-/// Reads a `FunctionProto` and adds it to the functions of `model`; also what is wrong with the bytes. `None`: they are
-/// no such message.
+/// Reads a `FunctionProto` and adds it to the functions of `model`; also returns findings about the bytes. `None`: they are not
+/// such a message.
 ///
 /// ```
 /// use onnx_ir::Model;

@@ -7,7 +7,7 @@ use super::schema::{Field, Kind, Message, NUMBERS, Repeat};
 use std::fmt;
 use std::ops::Range;
 
-/// Something in a message that will not come out as it went in.
+/// A part of a message that rewriting would change.
 pub struct Finding<'a> {
     /// The message that has the field.
     pub path: Path<'a>,
@@ -15,7 +15,7 @@ pub struct Finding<'a> {
     pub number: u32,
     /// The field's name, if the format has a field of this number.
     pub field: Option<&'static str>,
-    /// How the value is delimited.
+    /// The wire type.
     pub wire: WireType,
     /// The bytes of the field, from its key to the end of its value.
     pub range: Range<usize>,
@@ -23,7 +23,7 @@ pub struct Finding<'a> {
     pub what: What,
 }
 
-/// How closely to look.
+/// How much to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Look {
     /// At keys and lengths.
@@ -32,32 +32,32 @@ pub enum Look {
     Numbers,
 }
 
-/// What a [`Finding`] is about. All but the first two are readable, only written otherwise by standard encoders.
+/// The kinds of [`Finding`]. All but the first two decode correctly, but standard encoders write them differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// The message has no field of this number.
     Unknown,
     /// The message has this field, but with another wire type: decoders take it for unknown.
     WrongType,
-    /// A field with a lower number stands behind one with a higher number.
+    /// A field with a lower number follows one with a higher number.
     OutOfOrder,
     /// A field that is there once occurs again: messages merge, the last of other values counts.
     Again,
     /// Another alternative of the same set came before; the last one counts.
     OtherAlternative,
-    /// Entries with a key each, where the format packs them behind one.
+    /// Entries with a key each, where the format packs them.
     Unpacked,
-    /// Entries packed behind one key, where the format gives a key to each.
+    /// Packed entries, where the format has a key for each.
     Packed,
     /// Packed entries in more than one piece.
     Pieces,
     /// A packed list without entries.
     EmptyPacked,
-    /// A number that takes more bytes than it needs, or more than 32 bits where the field has 32.
+    /// A number in more bytes than necessary, or with more than 32 bits in a 32-bit field.
     LongNumber,
 }
 
-/// The way from the root to a message: `graph.node[3].attribute[0]`.
+/// The path from the root to a message: `graph.node[3].attribute[0]`.
 #[derive(Clone, Copy)]
 pub struct Path<'a>(&'a [Step]);
 
@@ -87,14 +87,14 @@ impl Path<'_> {
     }
 }
 
-/// Bytes that are no message of the format.
+/// Bytes that are not a message of the format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
     /// The message that cannot be read, such as `graph.node[3]`; empty for the root.
     pub path: String,
-    /// Where the field that cannot be read begins, in bytes from the start.
+    /// The byte offset of the field that cannot be read.
     pub offset: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -110,9 +110,9 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Walks over one message of the given kind and reports what is unusual, in the order of the bytes.
+/// Walks over one message of the given kind and reports unusual encodings, in the order of the bytes.
 ///
-/// Time is linear in the number of fields. Ends at the first place that cannot be read.
+/// The time is linear in the number of fields. Stops at the first place that cannot be read.
 pub(crate) fn walk(
     bytes: &[u8],
     root: &'static Message,
@@ -128,7 +128,7 @@ pub(crate) fn walk(
     })
 }
 
-/// How long a message would be whose last field is longer than what is there of it; `None` if none is.
+/// The announced length of a message whose last field is truncated; `None` if none is.
 pub(crate) fn announced(bytes: &[u8]) -> Option<usize> {
     let mut cursor = Cursor::new(bytes, 0);
     while !cursor.is_at_end() {
