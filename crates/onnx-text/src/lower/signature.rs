@@ -110,7 +110,7 @@ impl Cx<'_> {
                 }
                 let attr = self.attr(b, &tree.attr, None)?;
                 if attr.values.iter().any(|value| Some(value.ty()) != stated) {
-                    return None; // return None; // already reported
+                    return None; // already reported
                 }
                 if let Some(mark) = tree.optional {
                     let message = "an attribute with a default is already optional";
