@@ -88,7 +88,7 @@ fn apart(a: &Value, b: &Value) -> Option<String> {
     Some(format!("element {at} is {} by the operator and {} by its body", x[at], y[at]))
 }
 
-/// What was compared of a model: how often, the operators that were replaced, and what is wrong.
+/// The comparisons of a model: their number, the replaced operators, and the mismatches.
 struct Compared {
     count: usize,
     used: BTreeSet<(String, u32)>,

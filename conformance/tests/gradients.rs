@@ -21,7 +21,7 @@ const STEP: f64 = 1e-5;
 /// How far a gradient may be from the differences, as a part of its magnitude or one.
 const TOLERANCE: f64 = 2e-5;
 
-/// So many elements of an input are tried.
+/// The number of elements of an input that are tried.
 const ELEMENTS: usize = 5;
 
 /// An input that is differentiated.
@@ -142,7 +142,7 @@ fn total(executable: &Executable<'_>, tensors: &[(Vec<usize>, Vec<f64>)]) -> Res
     floats(&results[0]).first().copied().ok_or_else(|| "no total".to_owned())
 }
 
-/// What is wrong with a case, on shapes and numbers that a seed draws.
+/// The failure of a case, for shapes and numbers drawn from a seed.
 fn judge((version, given, body): (i64, &str, &str), seed: u64, is_static: bool) -> Result<(), String> {
     let mut random = Random::new(seed);
     let inputs = inputs(given);

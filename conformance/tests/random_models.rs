@@ -95,7 +95,7 @@ proptest! {
         check(convert::round_trip_with_sidecar(wire, 1).map(drop))?;
     }
 
-    /// What is printed is in canonical form, and narrow lines mean what wide ones do.
+    /// Printed text is in canonical form, and narrow lines have the same meaning as wide ones.
     #[test]
     fn printed_texts_are_canonical(Wire(wire) in wires(Wildness::Wild), width in 1usize..120) {
         let text = print(&read_wire(wire.clone()).unwrap(), Profile::Onnx).text;

@@ -1,5 +1,5 @@
-//! Fixes: each that a finding of the suite has, applied alone, mends that finding, breaks nothing and keeps all comments but those of
-//! what it removes.
+//! Fixes: each fix of a finding in the suite, applied alone, removes that finding, introduces no errors and keeps all comments
+//! except those of removed items.
 
 use libtest_mimic::Trial;
 use onnx_ir::diag::{Edit, Span, code};

@@ -30,7 +30,7 @@ pub(super) fn wire(data: &[u8]) {
     assert_eq!(write(&again).expect("it is small"), written, "what was written comes back");
 }
 
-/// What can be read of any bytes comes back from text, and from JSON and textproto as far as they can say it.
+/// Whatever can be decoded survives conversion to text, and to JSON and textproto as far as they can express it.
 pub(super) fn convert(data: &[u8]) {
     let (model, _) = read(data.to_vec().into());
     let wire = write_wire(&model).expect("it is small");
@@ -86,7 +86,7 @@ pub(super) fn opset(data: &[u8]) {
     places_are_sound(&found, &text).expect("every finding lies in the text");
 }
 
-/// What nothing that is read may hold.
+/// A text that no result may contain.
 const SECRET: &[u8] = b"this lies outside the folder of the model";
 
 /// Weights that are put beside a model come back, and no tensor reads a file outside the folder of its model, whatever it

@@ -137,7 +137,7 @@ const SLIPS: &[(&str, &str)] = &[
 /// The text with one of its characters typed wrong, which one its length says.
 fn mistake(text: &str) -> Option<String> {
     let (from, to) = SLIPS[text.len() % SLIPS.len()];
-    // Both quotes of a string are wrong, as somebody types them who is used to another language.
+    // Both quotes of a string are wrong, as in another language.
     if from == "\"" {
         return text.contains(from).then(|| text.replace(from, to));
     }

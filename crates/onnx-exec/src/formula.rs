@@ -128,7 +128,7 @@ pub(crate) struct Prepared {
     nests: Vec<Option<(Nest, Workers)>>,
 }
 
-/// What a definition depends on: the node, the types of its inputs, and the elements of inputs that determine shapes.
+/// The key of a definition: the node, the types of its inputs, and the elements of inputs that determine shapes.
 pub(crate) type Signature = Vec<u8>;
 
 /// Computes the signature of a node.
@@ -262,7 +262,7 @@ fn write(to: &mut Tensor, from: &Dense) -> Result<(), Failure> {
     let width = width(elem).unwrap_or(1);
     let is_signed = matches!(elem, ElemType::INT4 | ElemType::INT2);
     for (to, number) in to.bytes_mut()?.chunks_exact_mut(width).zip(&from.numbers) {
-        let Some(bits) = number.to_bits(elem) else { fail!("a result is no number of its type") };
+        let Some(bits) = number.to_bits(elem) else { fail!("a result is not a number of its type") };
         let bits = match (is_signed, number) {
             // Sign extension to the whole byte.
             (true, Number::Int(n)) => *n as u64,

@@ -6,8 +6,8 @@ use onnx_ir::{Body, GraphId, NodeId, SecondaryMap, ValueDef, ValueId};
 /// Where values are read last.
 #[derive(Debug)]
 pub(crate) struct Liveness {
-    /// For each node the values of its own graph that nothing reads behind it: neither a later node, nor what is nested in
-    /// one, nor an output of the graph.
+    /// For each node the values of its own graph that are dead after it: no later node, no nested graph of a later node and no
+    /// output of the graph reads them.
     pub(crate) dead_after: SecondaryMap<NodeId, Vec<ValueId>>,
     /// For each graph and output, whether it holds the only reference to its value when the graph ends: the graph defines the
     /// value, and no later output repeats it.

@@ -11,7 +11,7 @@ impl Executable<'_> {
     /// Makes the plans for inputs of these element types and shapes, in order, so that the first run takes no longer than later
     /// ones. `None` stands for an input whose value the model stores.
     ///
-    /// What depends on elements (shapes computed from the values of inputs, graphs in branches and loops) is planned during the
+    /// Computations that depend on elements (shapes from the values of inputs, graphs in branches and loops) are planned during the
     /// run.
     ///
     /// ```

@@ -212,7 +212,7 @@ impl Drop for Block {
     }
 }
 
-/// What a new block contains.
+/// The contents of a new block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contents {
     Any,
@@ -354,7 +354,7 @@ mod tests {
         let other = first.clone();
         assert!(first.bytes_mut().is_err(), "two owners");
         drop(first);
-        assert_eq!(recycler.shelves().iter().map(Vec::len).sum::<usize>(), 0, "somebody has it");
+        assert_eq!(recycler.shelves().iter().map(Vec::len).sum::<usize>(), 0, "it is in use");
         drop(other);
         let second = recycler.shared(600, Contents::Any).expect("there is memory");
         assert_eq!((second.bytes().as_ptr().addr(), second.bytes().len()), (at, 600), "the same memory");

@@ -57,7 +57,7 @@ pub struct SaveOptions {
 pub struct Saved {
     /// Whether a result was written. Otherwise `losses` are errors.
     pub is_written: bool,
-    /// What the form cannot express.
+    /// Losses: what the form cannot express.
     pub losses: Vec<Diagnostic>,
     /// Whether the reference parser refuses the text.
     pub is_extended: bool,
@@ -187,7 +187,7 @@ impl Loaded {
         let shown = path.display();
         let resolved = resolve(path).map_err(|error| Error::write(&shown.to_string(), error))?;
         let Some(name) = resolved.file_name().and_then(|name| name.to_str()) else {
-            return Err(Error::Refused(format!("{shown} is no name that a model can refer to")));
+            return Err(Error::Refused(format!("{shown} is not a name that a model can refer to")));
         };
         let (data, folder) = (format!("{name}.data"), format!("{name}.weights"));
         let layout = match options.weights {

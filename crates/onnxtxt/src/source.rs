@@ -140,7 +140,7 @@ impl File {
 pub fn undecodable(form: Form, error: &FormatError) -> Diagnostic {
     let place = error.offset.and_then(|offset| u32::try_from(offset).ok());
     let place = place.map_or(Place::Nowhere, |at| Span::at(at).into());
-    let message = format!("this {} is no model: {}", form.name(), error.message);
+    let message = format!("this {} is not a model: {}", form.name(), error.message);
     Diagnostic::new(&code::MODEL_UNDECODABLE, place, message)
 }
 

@@ -19,7 +19,7 @@ impl Text {
         Text(raise_with(model, options, comments))
     }
 
-    /// What the profile cannot express.
+    /// Losses: what the profile cannot express.
     pub fn losses(&self) -> &[Diagnostic] {
         &self.0.losses
     }

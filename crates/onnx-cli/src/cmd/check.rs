@@ -73,7 +73,7 @@ enum LevelArg {
     Spec,
     /// Operator signatures, types and shapes
     Types,
-    /// What is legal but not good style
+    /// Style findings for legal models
     Strict,
 }
 

@@ -33,7 +33,7 @@ fn build(pattern: &str, translated: &str) -> Result<Regex, Failure> {
         Err(regex::Error::CompiledTooBig(most)) => {
             fail!("the pattern `{pattern}` takes more than {most} bytes")
         }
-        Err(_) => fail!("`{pattern}` is no pattern in the syntax of RE2"),
+        Err(_) => fail!("`{pattern}` is not a pattern in the syntax of RE2"),
     }
 }
 

@@ -152,7 +152,7 @@ const MOST_EMPTY: usize = 1 << 20;
 /// Concatenates all elements along an axis, or stacks them along a new one.
 fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let tensors = call.value(0)?.elements()?.iter().map(Value::tensor).try_listed()?;
-    let Some(first) = tensors.first() else { fail!("a sequence without elements is no tensor") };
+    let Some(first) = tensors.first() else { fail!("an empty sequence cannot be concatenated") };
     let is_new = call.attrs.flag("new_axis");
     let axis = call.attrs.axis("axis", first.rank() + usize::from(is_new))?;
     if !is_new {
@@ -169,7 +169,7 @@ fn concat(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 
 /// Concatenates tensors along an axis of the first one.
 fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor, Failure> {
-    let Some(first) = tensors.first() else { fail!("no tensors are no tensor") };
+    let Some(first) = tensors.first() else { fail!("at least one tensor is needed") };
     let axis = resolve_axis(i64::try_from(axis).unwrap_or(i64::MAX), first.rank())?;
     let mut dims = first.dims().to_vec();
     let mut total = 0usize;

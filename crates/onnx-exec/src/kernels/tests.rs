@@ -302,7 +302,7 @@ fn nothing_that_a_model_says_ends_the_program() {
     let budget = Arc::new(Budget::new(MOST_BYTES, u64::MAX, None));
     for row in FAMILIES.iter().chain(contributed::FAMILIES).chain(BESIDE).flat_map(|rows| rows.iter()) {
         let schemas = versions(&registry, row);
-        assert!(!schemas.is_empty(), "{} is no operator", row.1);
+        assert!(!schemas.is_empty(), "{} is not an operator", row.1);
         for schema in schemas {
             let mut results = 0;
             for seed in 0..NODES {

@@ -23,7 +23,7 @@ pub(super) fn target(attrs: &Attributes<'_>) -> Option<ElemType> {
 fn cast(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     match target(&call.attrs) {
         Some(to) => Ok(vec![converted(call.tensor(0)?, to)?.into()]),
-        None => fail!("attribute `to` is no element type"),
+        None => fail!("attribute `to` is not an element type"),
     }
 }
 
@@ -212,7 +212,7 @@ pub(super) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Fail
         let width = numbers.bytes().len().checked_div(texts.len()).unwrap_or(0);
         for (text, to) in texts.iter().zip(numbers.bytes_mut()?.chunks_exact_mut(width.max(1))) {
             let Some(bytes) = integer(text).and_then(|n| in_range(n, elem)) else {
-                fail!("{text:?} is no {name}");
+                fail!("{text:?} is not a valid {name}");
             };
             to.copy_from_slice(&bytes[..width]);
         }
@@ -227,7 +227,7 @@ pub(super) fn from_text(strings: &Tensor, elem: ElemType) -> Result<Tensor, Fail
             _ => None,
         };
         let read = text.parse().ok().or_else(|| truth(text));
-        read.ok_or_else(|| Failure::new(format!("{text:?} is no {name}")))
+        read.ok_or_else(|| Failure::new(format!("{text:?} is not a valid {name}")))
     };
     let numbers = texts.iter().map(number).try_listed()?;
     Tensor::of_floats(elem, strings.dims(), &numbers)

@@ -310,7 +310,7 @@ impl Loops {
             match self.total.class {
                 Class::Int => widest(ToInts { sums, lanes: &mut self.then.int[self.total.at][..part.n()] }),
                 Class::Single => self.then.own(self.total)[..part.n()].copy_from_slice(sums),
-                Class::Double => fail!("the total of a stencil is no double"),
+                Class::Double => fail!("the total of a stencil is not a double"),
             }
             self.finish(nest, operands, part, &at, now)?;
             part.pass(&mut at[..split], &nest.dims);

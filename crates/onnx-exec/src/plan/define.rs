@@ -49,7 +49,7 @@ pub(super) enum Item {
     Node(NodeId),
 }
 
-/// What planning knows about a value.
+/// The planner's knowledge of a value.
 #[derive(Clone)]
 pub(super) enum Known {
     /// Its value.
@@ -60,7 +60,7 @@ pub(super) enum Known {
     Fact(Fact),
 }
 
-/// What happens to the plan at a node.
+/// The effect of a node on the plan.
 pub(super) enum Flow {
     On,
     /// The plan ends before the node: it needs values that the run must compute first.
@@ -263,7 +263,7 @@ impl<'x> Define<'_, 'x, '_> {
         self.results(node, &outputs)
     }
 
-    /// What is known about a value that a node reads.
+    /// The planner's knowledge of a value that a node reads.
     fn value(&mut self, value: ValueId) -> Option<Known> {
         if let Some(known) = self.known.get(&value) {
             return Some(known.clone());

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What the runs of a plan share.
+/// Data that the runs of a plan share.
 #[derive(Default)]
 pub(super) struct Rooms {
     accesses: OnceLock<Vec<Access>>,

@@ -125,7 +125,7 @@ struct Merger<'m> {
     removed: Set<NodeId>,
 }
 
-/// What was merged.
+/// The merged entities.
 struct Done {
     uses: Uses,
     became: Map<ValueId, ValueId>,

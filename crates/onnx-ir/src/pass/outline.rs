@@ -87,7 +87,7 @@ fn identity(model: &mut Model, domain: &str, name: &str) -> Result<(Name, Name),
         && bodies(model).iter().any(|&(body, _)| nodes(&model.bodies[body]).any(of_domain))
     {
         let message = format!(
-            "operators of `{domain}` are no functions of the model, and would have to be if one of them were"
+            "operators of `{domain}` are not functions of the model, and would have to be if one of them were"
         );
         return refused(&code::CALL_UNRESOLVED, message);
     }

@@ -4,7 +4,7 @@
 //! place at its cause; consequences are not reported. Findings are deterministic and in the order of the text. All checks take
 //! time linear in the size of the model.
 //!
-//! What holds for a model without findings, chapter by chapter (the ids are those of the code table):
+//! Properties of a model without findings, by chapter (the ids are those of the code table):
 //!
 //! **Header** (`header`, `metadata`, `versions`, `strings`). The IR version is known, operator sets are imported once
 //! each in versions that exist, and every node's domain is among them (M02–M05, O01–O06). Metadata keys are distinct

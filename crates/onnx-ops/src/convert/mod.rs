@@ -19,8 +19,8 @@
 //! that a later downgrade can restore it; constants that are no longer read are left to the pass `dead-code`. The IR version is
 //! raised if the operator set requires it, and never lowered.
 //!
-//! If one node cannot be brought to the version, nothing is changed, and all such nodes of the step are told. Not before
-//! version 7: there, operators could be in training, broadcast otherwise, and computed in place.
+//! If a node cannot be converted, nothing is changed, and all such nodes of the step are reported. Versions before 7 are not
+//! supported: operators could be in training mode, broadcast differently, and compute in place.
 
 mod broadcast;
 mod coerced;

@@ -61,7 +61,8 @@ pub(super) fn p_up(s: &mut Site<'_>) -> Result<Note, String> {
 /// The element type was a name.
 pub(super) fn cast_up(s: &mut Site<'_>) -> Result<Note, String> {
     let to = s.attrs().string("to")?.ok_or("`to` is missing")?;
-    let elem = ElemType::from_name(&to.to_ascii_lowercase()).ok_or(format!("`{to}` is no element type"))?;
+    let elem =
+        ElemType::from_name(&to.to_ascii_lowercase()).ok_or(format!("`{to}` is not an element type"))?;
     s.set("to", AttrValue::Int(elem.0.into()));
     note("`to` becomes an integer")
 }

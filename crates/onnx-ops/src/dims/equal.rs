@@ -33,7 +33,7 @@ pub struct Mark {
 pub(super) struct Equalities {
     /// Symbols to expressions of symbols that had none when this was recorded; other atoms to numbers.
     pub(super) bindings: HashMap<AtomId, Dim, RandomState>,
-    /// What the bindings were before each change.
+    /// The previous bindings before each change.
     trail: Vec<(AtomId, Option<Dim>)>,
     /// Equalities without a solution.
     open: Vec<(Dim, Dim)>,
@@ -41,11 +41,11 @@ pub(super) struct Equalities {
     pub(super) atoms: u64,
     /// Counts changes, to invalidate cached results.
     pub(super) generation: u64,
-    /// What expressions resolve to, with the generation.
+    /// Resolved expressions, with the generation.
     pub(super) resolved: HashMap<ExprId, (u64, Dim), RandomState>,
 }
 
-/// What an equality comes to.
+/// The consequence of an equality.
 enum Solution {
     Holds,
     Never,

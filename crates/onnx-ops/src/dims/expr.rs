@@ -13,7 +13,7 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 entity!(
-    /// What sums are made of: a symbol or a function of expressions.
+    /// A term of sums: a symbol or a function of expressions.
     AtomId,
     "atom"
 );
@@ -30,7 +30,7 @@ pub(super) enum Atom {
     Symbol(SymbolId),
     /// The quotient rounded down.
     Floor(Dim, Dim),
-    /// What [`Atom::Floor`] leaves, which has the sign of the divisor.
+    /// The remainder of [`Atom::Floor`], which has the sign of the divisor.
     Mod(Dim, Dim),
     /// Two or more, in the order of [`order`](super::order), each once.
     Max(Box<[Dim]>),
@@ -80,7 +80,7 @@ pub(super) struct Arena {
     expr_table: HashTable<ExprId>,
     atom_table: HashTable<AtomId>,
     by_name: HashMap<Box<str>, SymbolId, RandomState>,
-    /// The next number to try behind a hint.
+    /// The next number to try after a hint.
     numbers: HashMap<String, u32, RandomState>,
     hasher: RandomState,
 }

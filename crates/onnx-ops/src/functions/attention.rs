@@ -44,7 +44,7 @@ impl Heads {
     }
 }
 
-/// What is added to the scores before the softmax.
+/// The terms that are added to the scores before the softmax.
 #[derive(Default)]
 struct Bias {
     /// A tensor of addends.

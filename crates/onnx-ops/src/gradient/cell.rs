@@ -221,7 +221,7 @@ impl<'a> Cell<'a> {
         let is_broadcast = self.arity() > 1;
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (Some(open), Some((name, _))) = (line.rfind('('), line.split_once('=')) else {
-                return Err("its derivative is no line of ONNX text".to_owned());
+                return Err("its derivative is not a line of ONNX text".to_owned());
             };
             let operands: Vec<String> = line[open + 1..]
                 .trim_end_matches(')')

@@ -28,7 +28,7 @@ pub(super) enum Kind {
     Scan,
 }
 
-/// What a node is, if it runs graphs.
+/// The kind of a node with graphs.
 pub(super) fn kind(model: &Model, body: BodyId, node: NodeId) -> Option<Kind> {
     let n = &model.bodies[body].nodes[node];
     if !normalize_domain(model.text(n.domain)).is_empty() {

@@ -39,7 +39,7 @@ pub struct Step {
     pub value: Used,
     /// Where the value is defined.
     pub place: Option<Entity>,
-    /// What defines it.
+    /// The definition.
     pub how: How,
     /// The values that it is computed from, in the order of the inputs.
     pub from: Vec<Used>,
@@ -87,7 +87,7 @@ pub enum How {
         since: u32,
         /// Where the element type comes from.
         elem: String,
-        /// What the rule read for the shape; inputs are positions in [`Step::from`].
+        /// The reads of the rule for the shape; inputs are positions in [`Step::from`].
         looked: Looked,
     },
     /// A call of a function of the model.

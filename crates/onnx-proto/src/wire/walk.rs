@@ -19,7 +19,7 @@ pub struct Finding<'a> {
     pub wire: WireType,
     /// The bytes of the field, from its key to the end of its value.
     pub range: Range<usize>,
-    /// What is unusual.
+    /// The kind of anomaly.
     pub what: What,
 }
 
@@ -171,7 +171,7 @@ struct Walker<'f> {
     found: &'f mut dyn FnMut(Finding<'_>),
 }
 
-/// What was seen of a message so far.
+/// The fields of a message so far.
 struct Seen {
     /// By field number, how often.
     counts: [u32; NUMBERS],

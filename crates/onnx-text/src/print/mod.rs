@@ -27,9 +27,9 @@
 //! - One blank line is kept where the author had any between statements and between the items of a broken list; none is
 //!   invented but the one above a function.
 //! - `##` and `#@` lines stand above their item. A `#@` line is never broken, however long.
-//! - A comment on a line of its own keeps one, at the indentation of what follows. One behind something stays behind it
-//!   and never makes its line break. A comment where a line cannot end well (before a comma, inside a type) moves behind
-//!   the next punctuation at most. None is lost, doubled or reordered.
+//! - A comment on a line of its own keeps one, at the indentation of the next item. A comment after an item stays after it and
+//!   never makes its line break. A comment where a line cannot end well (before a comma, inside a type) moves at most after the
+//!   next punctuation. None is lost, duplicated or reordered.
 //! - Strings and numbers are spelled as the source spells them.
 //!
 //! # How it works

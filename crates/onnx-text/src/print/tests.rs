@@ -1,4 +1,4 @@
-//! What formatting must preserve, and the layout of each construct.
+//! Invariants of formatting, and the layout of each construct.
 
 mod comments;
 mod layout;

@@ -83,7 +83,7 @@ pub struct Raised {
     pub annotated: Option<Span>,
     /// The comments, in order.
     pub comments: Vec<Span>,
-    /// What the profile cannot express.
+    /// Losses: what the profile cannot express.
     pub losses: Vec<Diagnostic>,
     /// Whether an extended form was needed, so that the reference parser refuses the text.
     pub is_extended: bool,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What is compared.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Only what users of the model see: inputs, outputs, operator sets and header.

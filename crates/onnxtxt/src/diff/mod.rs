@@ -1,7 +1,7 @@
 //! Structural differences between two models: by names and by structure, never by the order of bytes.
 //!
-//! [`diff`] returns a [`ModelDiff`]: data, which the functions of [`render`] turn into something to read. It is empty if and only if
-//! nothing that it compares differs. How a model is encoded (which field holds the elements of a weight) is no difference.
+//! [`diff`] returns a [`ModelDiff`]: data, which the functions of [`render`] convert to readable forms. It is empty if and only
+//! if nothing that it compares differs. The encoding of a model (such as the field with the elements of a weight) does not count.
 //!
 //! ```
 //! use onnxtxt::diff::{Options, diff, render};

@@ -43,7 +43,7 @@ const ELEM_TYPES: [&str; 8] = [
     "qk_matmul_output_dtype",
 ];
 
-/// What the number of an attribute of a standard operator stands for: `float` for `to = 1`.
+/// The name for the number of an enumerated attribute of a standard operator: `float` for `to = 1`.
 pub fn enum_name(attribute: &str, number: i64) -> Option<&'static str> {
     let elem = i32::try_from(number).ok().map(ElemType)?;
     elem.name().filter(|_| ELEM_TYPES.contains(&attribute))

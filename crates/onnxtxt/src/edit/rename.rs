@@ -37,7 +37,7 @@ impl Rule {
     /// `OLD=NEW`, or `/EXPRESSION/=NEW` where NEW may refer to groups: `$1`, `${1}_x`.
     ///
     /// # Errors
-    /// What is wrong with the rule, as a sentence.
+    /// The mistake in the rule, as a sentence.
     pub fn parse(text: &str) -> Result<Rule, String> {
         let expression = text.strip_prefix('/').and_then(|rest| rest.split_once("/="));
         if let Some((expression, new)) = expression.filter(|(expression, _)| !expression.is_empty()) {

@@ -43,7 +43,7 @@ pub(crate) struct Place {
     pub(crate) shown: String,
 }
 
-/// What exists at a place.
+/// The properties of an existing file.
 pub(crate) struct Found {
     pub(crate) kind: Kind,
     pub(crate) permissions: u32,

@@ -64,7 +64,7 @@ impl Temporary {
     }
 }
 
-/// What happened to the existing file.
+/// The outcome for the existing file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Replaced {
     Nothing,

@@ -139,7 +139,7 @@ pub(crate) fn commit_all(files: Vec<Pending>) -> Result<(), Error> {
 /// Files that are renamed together.
 pub(crate) struct Batch {
     files: Vec<(Place, Temporary)>,
-    /// What happened to the existing files so far.
+    /// The outcomes for the existing files so far.
     replaced: Vec<Replaced>,
 }
 

@@ -94,7 +94,7 @@ impl Test {
     ///
     /// # Errors
     ///
-    /// What differs from the expectation; a panic is an error too.
+    /// The difference from the expectation; a panic is an error too.
     pub fn run(&self) -> Result<(), String> {
         let ran = catch_unwind(AssertUnwindSafe(|| self.judge()));
         ran.unwrap_or_else(|panic| {

@@ -76,7 +76,7 @@ use std::sync::Arc;
 /// Values by name.
 pub type Named = Vec<(String, Value)>;
 
-/// What a test runner provides. A closure that compares snapshots is a host for tests that need nothing else.
+/// The services of a test runner. A closure that compares snapshots is a host for tests that need nothing else.
 pub trait Host: Send + Sync {
     /// Compares an output with its snapshot; `what` is the kind of output (`print`).
     ///

@@ -28,7 +28,7 @@ fn zeros(executable: &Executable<'_>, port: &Port) -> Result<Option<Value>, Stri
         return Ok(None);
     }
     let kind = port.ty.map(|ty| &executable.model().types[ty].kind);
-    let Some(TypeKind::Tensor(ty)) = kind else { return Err("an input is no tensor".to_owned()) };
+    let Some(TypeKind::Tensor(ty)) = kind else { return Err("an input is not a tensor".to_owned()) };
     let extent = |dim: &Dim| match dim.value {
         DimValue::Value(n) => usize::try_from(n).map_err(|why| why.to_string()),
         DimValue::Param(_) | DimValue::Unknown => Err("the extent of an input is not known".to_owned()),

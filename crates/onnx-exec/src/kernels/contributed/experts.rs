@@ -132,7 +132,7 @@ fn codes<'l>(
         bits => fail!("weights of {} bits cannot be unpacked", bits.unwrap_or(0)),
     };
     if tensor.elem() != ElemType::UINT8 || call.attrs.string("quant_type").is_some_and(|kind| kind != "int") {
-        fail!("weights that are no integers cannot be unpacked");
+        fail!("weights that are not integers cannot be unpacked");
     }
     let &[experts, outputs, stored] = tensor.dims() else {
         fail!("weights of shape {:?} are none of experts", tensor.dims())

@@ -27,7 +27,7 @@ impl Functions {
             None => coefficients.len().checked_div(features).unwrap_or(0),
         };
         if count == 0 || count.checked_mul(features) != Some(coefficients.len()) {
-            fail!("{} coefficients are no functions of {features} features", coefficients.len());
+            fail!("{} coefficients are not functions of {features} features", coefficients.len());
         }
         if !intercepts.is_empty() && intercepts.len() != count && intercepts.len() != 1 {
             fail!("{} intercepts do not go with {count} functions", intercepts.len());

@@ -49,7 +49,7 @@ impl Kind for f32 {
     fn take(regs: &Registers, from: Reg, out: &mut [f32]) -> Result<(), Failure> {
         match from.class {
             Class::Single => out.copy_from_slice(&regs.single[from.at][..out.len()]),
-            Class::Double | Class::Int => fail!("a factor is no single float"),
+            Class::Double | Class::Int => fail!("a factor is not a single float"),
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Kind for f32 {
                     *to = (*x).into();
                 }
             }
-            Class::Int => fail!("a total is no float"),
+            Class::Int => fail!("a total is not a float"),
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Kind for u8 {
     fn take(regs: &Registers, from: Reg, out: &mut [u8]) -> Result<(), Failure> {
         match from.class {
             Class::Int => widest(Narrow { lanes: &regs.int[from.at], out }),
-            Class::Single | Class::Double => fail!("a factor is no integer"),
+            Class::Single | Class::Double => fail!("a factor is not an integer"),
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Kind for u8 {
         match to.class {
             Class::Int => widest(Widen { totals, lanes: &mut regs.int[to.at] }),
             Class::Single => widest(Floats { totals, lanes: regs.own(to) }),
-            Class::Double => fail!("a total is no integer"),
+            Class::Double => fail!("a total is not an integer"),
         }
         Ok(())
     }

@@ -301,7 +301,7 @@ impl Contraction {
             return self.part::<T>(operands, 0, out);
         }
         if !elements.start.is_multiple_of(behind) || !elements.len().is_multiple_of(behind) {
-            fail!("a part of a matrix product is no part of its first axis")
+            fail!("a matrix product must be divided along its first axis")
         }
         let mut part = self.clone();
         part.dims[0] = elements.len() / behind;

@@ -3,7 +3,7 @@
 //! ```text
 //! sum over c, k, l of w[m, c, k, l] * (x[c, i + k - 1, j + l - 1] if that is in bounds else 0)
 //!
-//! a b c        0 0 0 0 0       The columns of a tap lie one behind the other, from some place on: those of (0, 1) from the second
+//! a b c        0 0 0 0 0       The columns of a tap are contiguous, from some offset on: those of (0, 1) from the second
 //! d e f   ──▶  0 a b c 0       number on, as 0 0 0 | 0 0 | a b c | 0 0 | d e f. Two of each five belong to no column, and what
 //!              0 d e f 0       is computed of them is left.
 //!              0 0 0 0 0

@@ -4,7 +4,7 @@
 //! if its rows have a constant stride, or its columns are contiguous:
 //!
 //! ```text
-//! sum over k of a[m, k] * b[k, n]        rows `a.dims[1]` apart, columns one behind the other
+//! sum over k of a[m, k] * b[k, n]        rows `a.dims[1]` apart, contiguous columns
 //! sum over k of a[m, k] * b[n, k]        rows likewise, columns packed
 //! ```
 

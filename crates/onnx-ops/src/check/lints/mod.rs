@@ -1,8 +1,8 @@
 //! Lints: legal but questionable models, on level `strict`.
 //!
 //! A lint checks one node with its facts ([`Site`]), or the stored tensors and declared names of the model. It reports only what
-//! is certain; a fix that keeps every value is safe. Functions are skipped: what holds for the present calls is no reason to
-//! change a function.
+//! is certain; a fix that keeps every value is safe. Functions are skipped: what holds for the present calls does not justify
+//! changing a function.
 //!
 //! | file | what |
 //! | --- | --- |

@@ -264,10 +264,10 @@ mod tests {
         assert!(VALUES.is_sorted_by(|a, b| a.0 < b.0));
         let registry = crate::schema::Registry::builtin();
         for name in ROWS.iter().map(|row| row.0).chain(VALUES.iter().map(|row| row.0)) {
-            assert!(!registry.versions("", name).is_empty(), "{name} is no operator");
+            assert!(!registry.versions("", name).is_empty(), "{name} is not an operator");
         }
         for (name, _) in ML_ROWS {
-            assert!(!registry.versions("ai.onnx.ml", name).is_empty(), "{name} is no operator");
+            assert!(!registry.versions("ai.onnx.ml", name).is_empty(), "{name} is not an operator");
         }
     }
 
