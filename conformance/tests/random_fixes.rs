@@ -11,7 +11,7 @@ use conformance::texts::small_texts;
 use conformance::trial::encoded;
 use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::schema::Registry;
-use onnx_text::{Fixes, mend};
+use onnx_text::{Fixes, apply_fixes};
 use std::fs;
 use std::path::Path;
 
@@ -55,17 +55,17 @@ fn text(path: &Path, mistakes: u64) -> (u64, Vec<String>) {
     let mut random = Random::new(seed);
     for _ in 0..mistakes {
         let mistaken = mistake(&original, &mut random);
-        let mended = mend(&mistaken, Fixes::Safe, |text| {
+        let result = apply_fixes(&mistaken, Fixes::Safe, |text| {
             let (found, is_whole, _) = judged(text);
             (found, is_whole)
         });
-        if mended.fixed == 0 {
+        if result.fixed == 0 {
             continue;
         }
         fixed += 1;
-        let (found, _, model) = judged(&mended.text);
+        let (found, _, model) = judged(&result.text);
         if found.is_empty() && encoded(&model) != meant {
-            wrong.push(format!("{}\n{mistaken}\n── became ──\n{}", path.display(), mended.text));
+            wrong.push(format!("{}\n{mistaken}\n── became ──\n{}", path.display(), result.text));
         }
     }
     (fixed, wrong)

@@ -11,14 +11,14 @@
 //! ```
 
 mod allow;
+mod apply_fixes;
 mod commas;
-mod mend;
 mod opset;
 mod value;
 
 #[cfg(test)]
-pub(crate) use mend::apply;
-pub use mend::{Fixes, Mended, mend};
+pub(crate) use apply_fixes::apply;
+pub use apply_fixes::{Fixed, Fixes, apply_fixes};
 pub use opset::{CheckedSet, check_operator_set};
 pub use value::{CheckedValue, check_value, value_span};
 

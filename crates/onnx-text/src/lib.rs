@@ -29,8 +29,8 @@ mod sniff;
 mod visible;
 
 pub use check::{
-    Checked, CheckedSet, CheckedValue, Fixes, Mended, check, check_operator_set, check_value, check_with,
-    mend, value_span,
+    Checked, CheckedSet, CheckedValue, Fixed, Fixes, apply_fixes, check, check_operator_set, check_value,
+    check_with, value_span,
 };
 pub use comments::Comments;
 pub use lex::{ANNOTATED, MAX_FINDINGS, MAX_NESTING};

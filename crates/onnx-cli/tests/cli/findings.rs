@@ -234,8 +234,8 @@ fn lints_are_on_the_level_strict_in_every_form() {
     assert_eq!(replacements.as_array().map(Vec::len), Some(2));
     folder.run(&["check", "--level", "strict", "--deny", "W1201", "m.onnxtxt"]).expect(1);
     folder.run(&["check", "--level", "strict", "--deny", "W1201", "--fix", "m.onnxtxt"]).expect(0);
-    let mended = IDLE.replace("   u = Identity(t)\n", "").replace("Relu(u)", "Relu(t)");
-    assert_eq!(String::from_utf8_lossy(&folder.read("m.onnxtxt")), mended);
+    let fixed = IDLE.replace("   u = Identity(t)\n", "").replace("Relu(u)", "Relu(t)");
+    assert_eq!(String::from_utf8_lossy(&folder.read("m.onnxtxt")), fixed);
 }
 
 #[test]

@@ -399,8 +399,8 @@ mod tests {
         let [relu, abs] = [0, 1].map(NodeId::from_index);
         let (body, graph) = (model.main.expect("a main graph"), GraphId::from_index(0));
         let edits = map.edits(&[Change::Order(body, graph, vec![abs, relu])]).expect("edits");
-        let (mended, _) = crate::check::apply(text, [&edits[..]]);
+        let (fixed, _) = crate::check::apply(text, [&edits[..]]);
         let expected = "#@ onnxtxt 1\ng (float[N] x) => (float[N] y)\n{\n   # of t too\n   ## of t\n   t = Abs(x)  # first\n   y = Relu(t)  # last\n}\n";
-        assert_eq!(mended, expected);
+        assert_eq!(fixed, expected);
     }
 }

@@ -9,8 +9,8 @@ use onnx_ops::opset::registry_of;
 use onnx_ops::targets::{self, Target};
 use onnx_text::render::{Of, Source, Style, human, json};
 use onnx_text::{
-    Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, ast, check, check_value, check_with,
-    format, mend, raise,
+    Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, apply_fixes, ast, check, check_value,
+    check_with, format, raise,
 };
 
 /// Runs the directives of a test; the error explains which expectation fails.
@@ -68,12 +68,12 @@ pub fn run(case: &Case) -> Result<(), String> {
             }
             Directive::Fix(level, fixes) => {
                 let options = VerifyOptions { level: *level, ..VerifyOptions::default() };
-                let mended = mend(&case.text, *fixes, |text| {
+                let result = apply_fixes(&case.text, *fixes, |text| {
                     let checked = judged(text, &options);
                     let is_partial = checked.is_partial();
                     (checked.diagnostics, !is_partial)
                 });
-                snapshot(&context, "fix", mended.text.trim_end())?;
+                snapshot(&context, "fix", result.text.trim_end())?;
             }
             Directive::Fmt => fmt(&context)?,
             Directive::Print { profile, elide, metadata } => {
