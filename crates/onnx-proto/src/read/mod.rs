@@ -5,14 +5,14 @@
 
 mod attr;
 mod data;
+mod deferred;
 mod fields;
-mod go;
 mod graph;
-mod late;
 mod node;
 mod opset;
 mod part;
 mod plain;
+mod read_pass;
 mod tensor;
 mod types;
 
@@ -23,14 +23,14 @@ pub use part::{read_function, read_graph};
 use crate::wire::{self, FUNCTION_PROTO, Finding, MODEL_PROTO, Malformed, Reason, TRAINING_INFO_PROTO, What};
 use crate::{FileKind, pb};
 use bytes::Bytes;
-use go::Go;
+use deferred::decode_walked;
 use graph::GraphReader;
-use late::decode_late;
 use onnx_ir::diag::{Place, Span, code};
 use onnx_ir::{
     BodyBuilder, BodyId, DeviceConfiguration, Diagnostic, Entry, Function, Model, Name, Names, OpsetImport,
     Port, TrainingInfo,
 };
+use read_pass::ReadPass;
 
 /// The most unknown fields that are reported individually.
 const MAX_REPORTED: usize = 50;
@@ -40,18 +40,18 @@ const MAX_REPORTED: usize = 50;
 /// An error means that the bytes are not a model, or that a part could not be decoded and is missing. A warning names an unknown
 /// field, which is dropped.
 pub fn read(bytes: Bytes) -> (Model, Vec<Diagnostic>) {
-    let (mut model, mut go) = (Model::new(), Go::first());
-    read_model(&bytes, &mut model, &mut go);
-    if go.is_unusual {
+    let (mut model, mut pass) = (Model::new(), ReadPass::fast());
+    read_model(&bytes, &mut model, &mut pass);
+    if pass.is_unusual {
         model = Model::new();
         let mut diagnostics = Vec::new();
         let bytes = readable(bytes, FileKind::Model, &mut diagnostics);
-        go = Go::careful(diagnostics);
+        pass = ReadPass::validated(diagnostics);
         if let Some(bytes) = bytes {
-            read_model(&bytes, &mut model, &mut go);
+            read_model(&bytes, &mut model, &mut pass);
         }
     }
-    (model, go.diagnostics)
+    (model, pass.diagnostics)
 }
 
 /// Decodes a message; `None` if it is not one.
@@ -60,7 +60,7 @@ pub(crate) fn decode<M: prost::Message + Default>(
     kind: FileKind,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<M> {
-    Some(decode_late(readable(bytes, kind, diagnostics)?, diagnostics))
+    Some(decode_walked(readable(bytes, kind, diagnostics)?, diagnostics))
 }
 
 /// The bytes of a message in an encoding that the structs decode correctly, usually unchanged; `None` if they are not such a
@@ -151,8 +151,8 @@ const TRAINING_ALGORITHM: u32 = 2;
 const FUNCTION_NODE: u32 = 7;
 const FUNCTION_ATTRIBUTE_PROTO: u32 = 11;
 
-fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
-    let (rest, late) = go.split(bytes, &[MODEL_GRAPH, MODEL_TRAINING_INFO, MODEL_FUNCTIONS]);
+fn read_model(bytes: &Bytes, model: &mut Model, pass: &mut ReadPass) {
+    let (rest, deferred) = pass.split(bytes, &[MODEL_GRAPH, MODEL_TRAINING_INFO, MODEL_FUNCTIONS]);
     let pb::ModelProto {
         ir_version,
         producer_name,
@@ -166,7 +166,7 @@ fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
         training_info: _,
         functions: _,
         configuration,
-    } = go.decode(rest, &MODEL_PROTO);
+    } = pass.decode(rest, &MODEL_PROTO);
 
     let names = &mut model.names;
     model.header.ir_version = ir_version;
@@ -186,15 +186,15 @@ fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
         })
         .collect();
 
-    model.main = late.value(MODEL_GRAPH).map(|graph| graph_body(&graph, model, go));
-    for function in late.values(MODEL_FUNCTIONS) {
-        let function = self::function(&function, model, go);
+    model.main = deferred.value(MODEL_GRAPH).map(|graph| graph_body(&graph, model, pass));
+    for function in deferred.values(MODEL_FUNCTIONS) {
+        let function = self::function(&function, model, pass);
         model.functions.push(function);
     }
-    for info in late.values(MODEL_TRAINING_INFO) {
-        let (rest, late) = go.split(&info, &[TRAINING_INITIALIZATION, TRAINING_ALGORITHM]);
-        let message: pb::TrainingInfoProto = go.decode(rest, &TRAINING_INFO_PROTO);
-        let mut graph = |number| Some(graph_body(&late.value(number)?, model, go));
+    for info in deferred.values(MODEL_TRAINING_INFO) {
+        let (rest, deferred) = pass.split(&info, &[TRAINING_INITIALIZATION, TRAINING_ALGORITHM]);
+        let message: pb::TrainingInfoProto = pass.decode(rest, &TRAINING_INFO_PROTO);
+        let mut graph = |number| Some(graph_body(&deferred.value(number)?, model, pass));
         let (initialization, algorithm) = (graph(TRAINING_INITIALIZATION), graph(TRAINING_ALGORITHM));
         model.training.push(TrainingInfo {
             initialization,
@@ -205,14 +205,14 @@ fn read_model(bytes: &Bytes, model: &mut Model, go: &mut Go) {
     }
 }
 
-fn graph_body(encoded: &Bytes, model: &mut Model, go: &mut Go) -> BodyId {
-    let mut reader = GraphReader { b: BodyBuilder::new(model), go };
+fn graph_body(encoded: &Bytes, model: &mut Model, pass: &mut ReadPass) -> BodyId {
+    let mut reader = GraphReader { b: BodyBuilder::new(model), pass };
     reader.graph(encoded, None);
     reader.b.finish()
 }
 
-fn function(bytes: &Bytes, model: &mut Model, go: &mut Go) -> Function {
-    let (rest, late) = go.split(bytes, &[FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO]);
+fn function(bytes: &Bytes, model: &mut Model, pass: &mut ReadPass) -> Function {
+    let (rest, deferred) = pass.split(bytes, &[FUNCTION_NODE, FUNCTION_ATTRIBUTE_PROTO]);
     let pb::FunctionProto {
         name: function_name,
         input,
@@ -226,16 +226,16 @@ fn function(bytes: &Bytes, model: &mut Model, go: &mut Go) -> Function {
         value_info,
         overload,
         metadata_props,
-    } = go.decode(rest, &FUNCTION_PROTO);
+    } = pass.decode(rest, &FUNCTION_PROTO);
 
-    let mut reader = GraphReader { b: BodyBuilder::new(model), go };
+    let mut reader = GraphReader { b: BodyBuilder::new(model), pass };
     reader.b.begin_graph(None, None);
     for input in input {
         let name = reader.b.names.intern_bytes(&input);
         reader.b.input(name, None);
     }
-    for node in late.slices(FUNCTION_NODE) {
-        reader.node(node, &late.bytes);
+    for node in deferred.slices(FUNCTION_NODE) {
+        reader.node(node, &deferred.bytes);
     }
     for output in output {
         let name = reader.b.names.intern_bytes(&output);
@@ -245,8 +245,10 @@ fn function(bytes: &Bytes, model: &mut Model, go: &mut Go) -> Function {
         let port = reader.port(info);
         reader.b.value_info(port);
     }
-    let attribute_defaults =
-        late.slices(FUNCTION_ATTRIBUTE_PROTO).map(|attr| reader.attr(attr, &late.bytes, None)).collect();
+    let attribute_defaults = deferred
+        .slices(FUNCTION_ATTRIBUTE_PROTO)
+        .map(|attr| reader.attr(attr, &deferred.bytes, None))
+        .collect();
     reader.b.end_graph();
     let body = reader.b.finish();
 

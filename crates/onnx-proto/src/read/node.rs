@@ -28,7 +28,7 @@ const DEVICE_CONFIGURATIONS: u32 = 10;
 impl GraphReader<'_, '_> {
     /// A `NodeProto`, a slice of `whole`.
     pub(super) fn node(&mut self, encoded: &[u8], whole: &Bytes) {
-        let Self { b, go } = self;
+        let Self { b, pass } = self;
         let names = &mut *b.names;
         let mut spec = NodeSpec::default();
         let (mut inputs, mut outputs) = (SmallVec::<[Name; 8]>::new(), SmallVec::<[Name; 8]>::new());
@@ -36,7 +36,7 @@ impl GraphReader<'_, '_> {
         let mut extra = NodeExtra::default();
         for (number, value) in Fields::new(encoded) {
             let Value::Bytes(bytes) = value else {
-                go.unusual();
+                pass.unusual();
                 continue;
             };
             match number {
@@ -48,12 +48,12 @@ impl GraphReader<'_, '_> {
                 DOC_STRING => extra.doc = Some(names.intern_bytes(bytes)),
                 DOMAIN => spec.domain = Some(names.intern_bytes(bytes)),
                 OVERLOAD => spec.overload = Some(names.intern_bytes(bytes)),
-                METADATA_PROPS => extra.metadata.push(entry(bytes, names, || go.unusual())),
+                METADATA_PROPS => extra.metadata.push(entry(bytes, names, || pass.unusual())),
                 DEVICE_CONFIGURATIONS => {
-                    let message = go.decode(whole.slice_ref(bytes), &NODE_DEVICE_CONFIGURATION_PROTO);
+                    let message = pass.decode(whole.slice_ref(bytes), &NODE_DEVICE_CONFIGURATION_PROTO);
                     extra.devices.push(devices(message, names));
                 }
-                _ => go.unusual(),
+                _ => pass.unusual(),
             }
         }
         let has_extra = extra.doc.is_some() || !extra.metadata.is_empty() || !extra.devices.is_empty();

@@ -1,6 +1,6 @@
 //! Operator sets in files of their own.
 
-use super::go::Go;
+use super::read_pass::ReadPass;
 use super::{function, name, readable};
 use crate::wire::OPERATOR_SET_PROTO;
 use crate::{FileKind, pb};
@@ -23,15 +23,15 @@ pub fn read_operator_set(bytes: Bytes) -> (OperatorSet, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut set = OperatorSet::new();
     let bytes = readable(bytes, FileKind::OperatorSet, &mut diagnostics);
-    let mut go = Go::careful(diagnostics);
+    let mut pass = ReadPass::validated(diagnostics);
     if let Some(bytes) = bytes {
-        fill(&bytes, &mut set, &mut go);
+        fill(&bytes, &mut set, &mut pass);
     }
-    (set, go.diagnostics)
+    (set, pass.diagnostics)
 }
 
-fn fill(bytes: &Bytes, set: &mut OperatorSet, go: &mut Go) {
-    let (rest, late) = go.split(bytes, &[FUNCTIONS]);
+fn fill(bytes: &Bytes, set: &mut OperatorSet, pass: &mut ReadPass) {
+    let (rest, deferred) = pass.split(bytes, &[FUNCTIONS]);
     let pb::OperatorSetProto {
         magic,
         ir_version,
@@ -42,7 +42,7 @@ fn fill(bytes: &Bytes, set: &mut OperatorSet, go: &mut Go) {
         ir_build_metadata,
         operator,
         functions: _,
-    } = go.decode(rest, &OPERATOR_SET_PROTO);
+    } = pass.decode(rest, &OPERATOR_SET_PROTO);
 
     let names = &mut set.model.names;
     set.magic = name(magic, names);
@@ -61,8 +61,8 @@ fn fill(bytes: &Bytes, set: &mut OperatorSet, go: &mut Go) {
             doc: name(message.doc_string, names),
         })
         .collect();
-    for encoded in late.values(FUNCTIONS) {
-        let function = function(&encoded, &mut set.model, go);
+    for encoded in deferred.values(FUNCTIONS) {
+        let function = function(&encoded, &mut set.model, pass);
         set.model.functions.push(function);
     }
 }

@@ -5,17 +5,17 @@
 //! another encoding, invalid bytes), the result is discarded and the validated pass starts again.
 
 use super::Bytes;
-use super::late::{Late, decode_late};
+use super::deferred::{Deferred, decode_walked};
 use crate::wire::{self, MAX_DEPTH, Message};
 use onnx_ir::Diagnostic;
 
-/// The deepest nesting of graphs in the first pass; beyond, the walk checks the limit.
+/// The deepest nesting of graphs in the fast pass; beyond, the walk checks the limit.
 const MOST_GRAPHS: usize = 16;
 /// Messages per level: the graph, the node that contains it, and the attribute.
 const MESSAGES: usize = 3;
 
 /// The state of a pass.
-pub(super) struct Go {
+pub(super) struct ReadPass {
     /// Findings.
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Whether the bytes have been walked over.
@@ -26,15 +26,15 @@ pub(super) struct Go {
     graphs: usize,
 }
 
-impl Go {
-    /// The go that trusts.
-    pub(super) fn first() -> Go {
-        Go { diagnostics: Vec::new(), is_walked: false, is_unusual: false, graphs: 0 }
+impl ReadPass {
+    /// The fast pass, which trusts the bytes.
+    pub(super) fn fast() -> ReadPass {
+        ReadPass { diagnostics: Vec::new(), is_walked: false, is_unusual: false, graphs: 0 }
     }
 
-    /// The go after a walk, which found this.
-    pub(super) fn careful(diagnostics: Vec<Diagnostic>) -> Go {
-        Go { diagnostics, is_walked: true, ..Go::first() }
+    /// The validated pass after a walk, which returned these diagnostics.
+    pub(super) fn validated(diagnostics: Vec<Diagnostic>) -> ReadPass {
+        ReadPass { diagnostics, is_walked: true, ..ReadPass::fast() }
     }
 
     /// Records that a walk would have a finding.
@@ -58,11 +58,11 @@ impl Go {
         self.graphs -= 1;
     }
 
-    /// Separates long lists from a message, see [`Late`].
-    pub(super) fn split(&mut self, bytes: &Bytes, late: &[u32]) -> (Bytes, Late) {
-        Late::split(bytes, late).unwrap_or_else(|_| {
+    /// Separates long lists from a message, see [`Deferred`].
+    pub(super) fn split(&mut self, bytes: &Bytes, deferred: &[u32]) -> (Bytes, Deferred) {
+        Deferred::split(bytes, deferred).unwrap_or_else(|_| {
             self.unusual();
-            (Bytes::new(), Late::none())
+            (Bytes::new(), Deferred::none())
         })
     }
 
@@ -77,7 +77,7 @@ impl Go {
             self.unusual();
             return M::default();
         }
-        decode_late(bytes, &mut self.diagnostics)
+        decode_walked(bytes, &mut self.diagnostics)
     }
 }
 
@@ -119,10 +119,10 @@ mod tests {
     #[test]
     fn the_first_go_ends_where_something_is_unusual() {
         let is_unusual = |node: &[u8]| {
-            let (mut model, mut go) = (onnx_ir::Model::new(), Go::first());
+            let (mut model, mut pass) = (onnx_ir::Model::new(), ReadPass::fast());
             let bytes = field(7, &field(1, node));
-            super::super::read_model(&bytes.into(), &mut model, &mut go);
-            go.is_unusual
+            super::super::read_model(&bytes.into(), &mut model, &mut pass);
+            pass.is_unusual
         };
         let attr = |attr: &[u8]| field(5, attr);
         assert!(!is_unusual(

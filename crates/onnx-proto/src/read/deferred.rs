@@ -14,28 +14,28 @@ use std::ops::Range;
 const USUAL: usize = 64;
 
 /// Fields of a message that are still encoded.
-pub(super) struct Late {
+pub(super) struct Deferred {
     /// The message.
     pub(super) bytes: Bytes,
     /// Number and value, in the order of the bytes.
     fields: Vec<(u32, Range<usize>)>,
 }
 
-impl Late {
-    /// Nothing is late.
-    pub(super) fn none() -> Late {
-        Late { bytes: Bytes::new(), fields: Vec::new() }
+impl Deferred {
+    /// Nothing is deferred.
+    pub(super) fn none() -> Deferred {
+        Deferred { bytes: Bytes::new(), fields: Vec::new() }
     }
 
     /// Separates the fields with these numbers from a message; the rest is decoded as usual.
-    pub(super) fn split(bytes: &Bytes, late: &[u32]) -> Result<(Bytes, Late), Reason> {
+    pub(super) fn split(bytes: &Bytes, deferred: &[u32]) -> Result<(Bytes, Deferred), Reason> {
         let mut rest = Vec::new();
         let mut fields = Vec::with_capacity(USUAL);
         let mut cursor = Cursor::new(bytes, 0);
         while !cursor.is_at_end() {
             let start = cursor.at;
             let key = cursor.key()?;
-            if key.wire == WireType::Bytes && late.contains(&key.number) {
+            if key.wire == WireType::Bytes && deferred.contains(&key.number) {
                 let (length, _) = cursor.length()?;
                 let value = cursor.at;
                 cursor.skip(length)?;
@@ -45,7 +45,7 @@ impl Late {
                 rest.extend_from_slice(bytes.get(start..cursor.at).unwrap_or_default());
             }
         }
-        Ok((rest.into(), Late { bytes: bytes.clone(), fields }))
+        Ok((rest.into(), Deferred { bytes: bytes.clone(), fields }))
     }
 
     /// The encoded values of a field, slices of [`bytes`](Self::bytes).
@@ -66,7 +66,10 @@ impl Late {
 }
 
 /// Decodes a message whose encoding has been walked over.
-pub(super) fn decode_late<M: prost::Message + Default>(bytes: Bytes, diagnostics: &mut Vec<Diagnostic>) -> M {
+pub(super) fn decode_walked<M: prost::Message + Default>(
+    bytes: Bytes,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> M {
     M::decode(bytes).unwrap_or_else(|error| {
         let message = format!("a part of the model cannot be decoded: {error}");
         diagnostics.push(Diagnostic::new(&code::MODEL_UNDECODABLE, Place::Nowhere, message));
