@@ -145,7 +145,7 @@ pub fn inputs(executable: &Executable<'_>, folder: &Path) -> Vec<Option<Value>> 
         let kind =
             port.ty.map(|ty| FileKind::from(&executable.model().types[ty].kind)).unwrap_or(FileKind::Tensor);
         let (data, _) = read_data(file::open(&path).ok()?, kind, &mut Names::new());
-        Value::stored(data?.held()).ok()
+        Value::stored(data?.data_ref()).ok()
     };
     executable.inputs().iter().map(input).collect()
 }

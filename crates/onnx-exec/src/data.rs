@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 64;
 
 impl Value {
     /// The value that a file stores.
-    pub fn stored(data: ir::Held<'_>) -> Result<Value, Failure> {
+    pub fn stored(data: ir::DataRef<'_>) -> Result<Value, Failure> {
         stored(data, 0)
     }
 
@@ -42,7 +42,7 @@ impl Value {
                     ir::OptionalData { kind: Some(DataKind::UNDEFINED), ..ir::OptionalData::default() };
                 if let Some(value) = value {
                     let value = value.to_stored()?;
-                    data.kind = Some(value.held().kind());
+                    data.kind = Some(value.data_ref().kind());
                     let _is_first = data.set(value);
                 }
                 Data::Optional(data)
@@ -69,30 +69,30 @@ fn sequence(values: &[Value]) -> Result<ir::Sequence, Failure> {
     let mut data = ir::Sequence::default();
     for value in values {
         let value = value.to_stored()?;
-        data.kind.get_or_insert(value.held().kind());
+        data.kind.get_or_insert(value.data_ref().kind());
         data.push(value);
     }
     data.kind.get_or_insert(DataKind::TENSOR);
     Ok(data)
 }
 
-fn stored(data: ir::Held<'_>, depth: usize) -> Result<Value, Failure> {
+fn stored(data: ir::DataRef<'_>, depth: usize) -> Result<Value, Failure> {
     if depth > MAX_DEPTH {
         fail!("a value has more than {MAX_DEPTH} values in one another");
     }
     Ok(match data {
-        ir::Held::Tensor(tensor) => Value::Tensor(Tensor::stored(tensor)?),
-        ir::Held::SparseTensor(sparse) => {
+        ir::DataRef::Tensor(tensor) => Value::Tensor(Tensor::stored(tensor)?),
+        ir::DataRef::SparseTensor(sparse) => {
             let part = |tensor: &Option<ir::Tensor>| match tensor {
                 Some(tensor) => Tensor::stored(tensor),
                 None => fail!("a sparse tensor has no values or no indices"),
             };
             Value::Tensor(dense(&part(&sparse.values)?, &part(&sparse.indices)?, &sparse.dims)?)
         }
-        ir::Held::Sequence(sequence) => {
+        ir::DataRef::Sequence(sequence) => {
             Value::list(sequence.elements().map(|held| stored(held, depth + 1)).try_listed()?)
         }
-        ir::Held::Map(map) => {
+        ir::DataRef::Map(map) => {
             let keys = match map.key {
                 Some(ElemType::STRING) => {
                     let texts = map.string_keys.iter().map(|s| String::from_utf8_lossy(s));
@@ -108,7 +108,7 @@ fn stored(data: ir::Held<'_>, depth: usize) -> Result<Value, Failure> {
             }
             Value::Map(Arc::new(Map { keys, values }))
         }
-        ir::Held::Optional(optional) => match optional.content().next() {
+        ir::DataRef::Optional(optional) => match optional.content().next() {
             Some(held) => Value::Optional(Some(Arc::new(stored(held, depth + 1)?))),
             None => Value::Optional(None),
         },

@@ -42,7 +42,7 @@ pub use body::{
     ValueDef, ValueId,
 };
 pub use build::{BodyBuilder, GraphBuilder, NewNode, NodeSpec};
-pub use data::{Data, DataKind, Held, MapData, OptionalData, Sequence, SparseData};
+pub use data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
 pub use diag::{Diagnostic, Severity};
 pub use edit::{Cursor, Declaration, Use, Uses};
 pub use entity::{EntityId, PrimaryMap, SecondaryMap};

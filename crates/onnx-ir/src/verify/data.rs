@@ -4,7 +4,7 @@ use super::scene::{Findings, Scene, count, index};
 use super::tensors::At;
 use super::{VerifyOptions, sparse, tensors};
 use crate::body::Body;
-use crate::data::{Data, DataKind, Held, MapData, OptionalData, Sequence, SparseData};
+use crate::data::{Data, DataKind, DataRef, MapData, OptionalData, Sequence, SparseData};
 use crate::diag::{Diagnostic, Entity, code};
 use crate::model::Model;
 use crate::names::{Name, Names};
@@ -28,7 +28,7 @@ pub fn verify_data(data: &Data, names: &Names, options: &VerifyOptions) -> Vec<D
     let model = Model { names: names.clone(), ..Model::new() };
     let scene = Scene::new(&model, options);
     let mut judge = Judge { scene: &scene, found: Findings::new(options), next: 0 };
-    judge.held(data.held());
+    judge.held(data.data_ref());
     judge.found.into_list()
 }
 
@@ -40,17 +40,17 @@ struct Judge<'m> {
 }
 
 impl Judge<'_> {
-    fn held(&mut self, held: Held<'_>) {
+    fn held(&mut self, held: DataRef<'_>) {
         let place = Entity::Data(index(self.next));
         self.next += 1;
         match held {
-            Held::Tensor(tensor) => {
+            DataRef::Tensor(tensor) => {
                 tensors::dense(self.scene, &mut self.found, At::alone(&Body::default(), place), tensor);
             }
-            Held::SparseTensor(tensor) => self.sparse(tensor, place),
-            Held::Sequence(sequence) => self.sequence(sequence, place),
-            Held::Map(map) => self.map(map, place),
-            Held::Optional(optional) => self.optional(optional, place),
+            DataRef::SparseTensor(tensor) => self.sparse(tensor, place),
+            DataRef::Sequence(sequence) => self.sequence(sequence, place),
+            DataRef::Map(map) => self.map(map, place),
+            DataRef::Optional(optional) => self.optional(optional, place),
         }
     }
 
@@ -105,7 +105,7 @@ impl Judge<'_> {
             self.fail(place, message);
         }
         if let Some(values) = &map.values {
-            self.held(Held::Sequence(values));
+            self.held(DataRef::Sequence(values));
         }
     }
 

@@ -51,7 +51,7 @@ impl Temporary {
 
     /// Renames the file to its final place. An existing file gets the temporary name and is removed with it unless it is put
     /// back: no file ever has two names, which readers of external data refuse.
-    pub(crate) fn replace(&self, place: &OsStr, held: &mut Held) -> io::Result<Replaced> {
+    pub(crate) fn replace(&self, place: &OsStr, signals: &mut DeferredSignals) -> io::Result<Replaced> {
         let found = self.folder.look(place)?;
         let is_file = found.as_ref().is_some_and(|found| found.kind == Kind::File);
         // Not all file systems can exchange names.
@@ -59,7 +59,7 @@ impl Temporary {
             return Ok(Replaced::Kept);
         }
         self.folder.rename(&self.name, place)?;
-        held.0.retain(|(number, ..)| *number != self.number);
+        signals.0.retain(|(number, ..)| *number != self.number);
         Ok(if found.is_none() { Replaced::Nothing } else { Replaced::Lost })
     }
 }
@@ -76,11 +76,11 @@ pub(crate) enum Replaced {
 
 /// While it exists, termination by a signal that can be handled is deferred; so several files are replaced together or not at
 /// all.
-pub(crate) struct Held(MutexGuard<'static, List>);
+pub(crate) struct DeferredSignals(MutexGuard<'static, List>);
 
-/// See [`Held`].
-pub(crate) fn hold() -> Held {
-    Held(list())
+/// See [`DeferredSignals`].
+pub(crate) fn defer_signals() -> DeferredSignals {
+    DeferredSignals(list())
 }
 
 impl Drop for Temporary {

@@ -208,15 +208,15 @@ fn replace_both(
     let mut copies = Batch::new(copies)?;
     let mut first = Batch::new(vec![first])?;
     let mut last = Batch::new(weights.into_iter().map(|one| one.pending).chain([model]).collect())?;
-    let mut held = temporary::hold();
+    let mut signals = temporary::defer_signals();
     let mut replace = || {
-        copies.replace(&mut held)?;
+        copies.replace(&mut signals)?;
         copies.sync();
-        first.replace(&mut held).inspect_err(|_| copies.put_back(&mut held))?;
+        first.replace(&mut signals).inspect_err(|_| copies.put_back(&mut signals))?;
         first.sync();
-        last.replace(&mut held).inspect_err(|_| {
-            first.put_back(&mut held);
-            copies.put_back(&mut held);
+        last.replace(&mut signals).inspect_err(|_| {
+            first.put_back(&mut signals);
+            copies.put_back(&mut signals);
         })
     };
     replace()?;

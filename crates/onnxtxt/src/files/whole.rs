@@ -5,7 +5,7 @@
 
 use super::place::{Found, Kind, Place};
 use super::reads::Reads;
-use super::temporary::{self, Held, Replaced, Temporary};
+use super::temporary::{self, DeferredSignals, Replaced, Temporary};
 use crate::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -129,9 +129,9 @@ pub(crate) fn may_replace(name: &str, existing: &Found, guard: Guard<'_>) -> Res
 /// Renames all files to their places, or none. The last one is the one that refers to the others.
 pub(crate) fn commit_all(files: Vec<Pending>) -> Result<(), Error> {
     let mut batch = Batch::new(files)?;
-    let mut held = temporary::hold();
-    batch.replace(&mut held)?;
-    drop(held);
+    let mut signals = temporary::defer_signals();
+    batch.replace(&mut signals)?;
+    drop(signals);
     batch.sync();
     Ok(())
 }
@@ -154,17 +154,17 @@ impl Batch {
     }
 
     /// Renames one file after the other. If that fails, those replaced so far are restored.
-    pub(crate) fn replace(&mut self, held: &mut Held) -> Result<(), Error> {
+    pub(crate) fn replace(&mut self, signals: &mut DeferredSignals) -> Result<(), Error> {
         for (done, (place, temporary)) in self.files.iter().enumerate() {
             if done > 0 && done + 1 == self.files.len() {
                 // Data that the last file refers to are durable before it.
                 self.files.iter().take(done).for_each(|(place, _)| place.folder.sync());
             }
-            match temporary.replace(&place.name, held) {
+            match temporary.replace(&place.name, signals) {
                 Ok(replaced) => self.replaced.push(replaced),
                 Err(error) => {
                     let failed = Error::write(&place.shown, error);
-                    self.put_back(held);
+                    self.put_back(signals);
                     return Err(failed);
                 }
             }
@@ -173,11 +173,11 @@ impl Batch {
     }
 
     /// Restores replaced files as far as they still exist.
-    pub(crate) fn put_back(&mut self, held: &mut Held) {
+    pub(crate) fn put_back(&mut self, signals: &mut DeferredSignals) {
         let done = self.files.iter().zip(self.replaced.drain(..)).rev();
         for ((place, temporary), replaced) in done {
             match replaced {
-                Replaced::Kept => _ = temporary.replace(&place.name, held),
+                Replaced::Kept => _ = temporary.replace(&place.name, signals),
                 Replaced::Nothing => _ = place.folder.remove(&place.name),
                 Replaced::Lost => {}
             }

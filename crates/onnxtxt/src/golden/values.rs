@@ -30,7 +30,7 @@ pub(crate) fn literal(text: &str) -> Result<(String, Value), String> {
     if name.is_empty() {
         return Err(format!("the value `{text}` needs the name of an input or output"));
     }
-    let value = Value::stored(data.held()).map_err(|why| why.to_string())?;
+    let value = Value::stored(data.data_ref()).map_err(|why| why.to_string())?;
     Ok((name, value))
 }
 
