@@ -1,6 +1,6 @@
 //! Values in files of their own: Y11, and the rules on the tensors in them.
 
-use super::scene::{Findings, Scene, count, index};
+use super::context::{Findings, VerifyContext, count, index};
 use super::tensors::At;
 use super::{VerifyOptions, sparse, tensors};
 use crate::body::Body;
@@ -26,14 +26,14 @@ use crate::types::ElemType;
 pub fn verify_data(data: &Data, names: &Names, options: &VerifyOptions) -> Vec<Diagnostic> {
     // The rules on tensors are about those of a model.
     let model = Model { names: names.clone(), ..Model::new() };
-    let scene = Scene::new(&model, options);
-    let mut judge = Judge { scene: &scene, found: Findings::new(options), next: 0 };
+    let cx = VerifyContext::new(&model, options);
+    let mut judge = Judge { cx: &cx, found: Findings::new(options), next: 0 };
     judge.held(data.data_ref());
     judge.found.into_list()
 }
 
 struct Judge<'m> {
-    scene: &'m Scene<'m>,
+    cx: &'m VerifyContext<'m>,
     found: Findings,
     /// The number of the next value, in document order.
     next: usize,
@@ -45,7 +45,7 @@ impl Judge<'_> {
         self.next += 1;
         match held {
             DataRef::Tensor(tensor) => {
-                tensors::dense(self.scene, &mut self.found, At::alone(&Body::default(), place), tensor);
+                tensors::dense(self.cx, &mut self.found, At::alone(&Body::default(), place), tensor);
             }
             DataRef::SparseTensor(tensor) => self.sparse(tensor, place),
             DataRef::Sequence(sequence) => self.sequence(sequence, place),
@@ -61,7 +61,7 @@ impl Judge<'_> {
     /// `` `s` ``, or a description of a value without a name.
     fn subject(&self, name: Option<Name>, what: &str) -> String {
         match name.filter(|n| !n.is_empty()) {
-            Some(name) => format!("`{}`", self.scene.text(name)),
+            Some(name) => format!("`{}`", self.cx.text(name)),
             None => format!("the {what}"),
         }
     }
@@ -71,7 +71,7 @@ impl Judge<'_> {
         let mut part = |tensor: &Option<_>| tensor.clone().map(|tensor| body.tensors.push(tensor));
         let (values, indices) = (part(&sparse.values), part(&sparse.indices));
         let tensor = SparseTensor { values, indices, dims: sparse.dims.clone() };
-        sparse::check(self.scene, &mut self.found, At::alone(&body, place), &tensor);
+        sparse::check(self.cx, &mut self.found, At::alone(&body, place), &tensor);
     }
 
     fn sequence(&mut self, sequence: &Sequence, place: Entity) {

@@ -17,7 +17,7 @@
 //! assert_eq!(found[0].code.name, "length-vs-shape");
 //! ```
 
-use super::scene::{Findings, Scene, count};
+use super::context::{Findings, VerifyContext, count};
 use super::tensors::At;
 use crate::diag::{Diagnostic, Place, code, did_you_mean};
 use crate::model::Model;
@@ -47,9 +47,9 @@ pub struct FileFacts {
 }
 
 /// A tensor whose data is inline has no entries about a file.
-pub(super) fn entries_of_inline(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor) {
+pub(super) fn entries_of_inline(cx: &VerifyContext<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor) {
     if !tensor.extra().external.is_empty() {
-        let subject = at.subject(scene, tensor);
+        let subject = at.subject(cx, tensor);
         let message = format!("{subject} has entries of external data, but its data is inline");
         found.push(Diagnostic::new(&code::EXTERNAL_KEYS, at.place, message));
     }
@@ -77,9 +77,15 @@ fn not_portable(path: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor: &Tensor, elem: ElemType) {
-    let subject = at.subject(scene, tensor);
-    let names = &scene.model.names;
+pub(super) fn check(
+    cx: &VerifyContext<'_>,
+    found: &mut Findings,
+    at: At<'_>,
+    tensor: &Tensor,
+    elem: ElemType,
+) {
+    let subject = at.subject(cx, tensor);
+    let names = &cx.model.names;
     let mut push = |diagnostic: Diagnostic| found.push(diagnostic);
     let new = |code, message: String| Diagnostic::new(code, at.place, message);
     if elem == ElemType::STRING {
@@ -92,7 +98,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
     }
     let mut given = [false; KEYS.len()];
     for entry in &tensor.extra().external {
-        let key = scene.model.text(entry.key);
+        let key = cx.model.text(entry.key);
         if key == INLINE_KEY {
             continue;
         }
@@ -108,7 +114,7 @@ pub(super) fn check(scene: &Scene<'_>, found: &mut Findings, at: At<'_>, tensor:
             push(new(&code::EXTERNAL_KEYS, format!("{subject} has two entries `{key}`")));
         }
     }
-    for diagnostic in gate(scene.model, tensor, at.place.into(), &subject) {
+    for diagnostic in gate(cx.model, tensor, at.place.into(), &subject) {
         push(diagnostic);
     }
     let path = tensor.external(names, "location").map_or("", |l| &names[l]);

@@ -3,7 +3,7 @@
 //! One walk through each body tracks the visible definition of every name. Uses were resolved when the body was built, so the
 //! walk only checks where a value is defined; names determine duplicate definitions.
 
-use super::scene::{Findings, Role, Scene, Seen, View, index};
+use super::context::{Findings, Role, Seen, VerifyContext, View, index};
 use crate::body::{Graph, GraphId, NodeId, Value, ValueDef, ValueId};
 use crate::diag::{Change, Diagnostic, Entity, code};
 use crate::entity;
@@ -41,7 +41,7 @@ enum Kind {
 }
 
 struct Walker<'s, 'm> {
-    scene: &'s Scene<'m>,
+    cx: &'s VerifyContext<'m>,
     view: &'s View<'m>,
     found: &'s mut Findings,
     visible: &'s mut SecondaryMap<Name, Option<DefId>>,
@@ -62,21 +62,21 @@ struct Walker<'s, 'm> {
     step_names: &'s SecondaryMap<Name, Option<Entity>>,
 }
 
-pub(super) fn check(scene: &Scene<'_>, found: &mut Findings) {
+pub(super) fn check(cx: &VerifyContext<'_>, found: &mut Findings) {
     let none = SecondaryMap::default();
-    let main_names = if scene.bodies.len() > 1 { root_names(scene.main()) } else { none.clone() };
+    let main_names = if cx.bodies.len() > 1 { root_names(cx.main()) } else { none.clone() };
     let mut step_names = none;
-    for view in scene.bodies.iter().filter(|v| matches!(v.role, Role::Algorithm(_))) {
+    for view in cx.bodies.iter().filter(|v| matches!(v.role, Role::Algorithm(_))) {
         collect_root_names(view, &mut step_names);
     }
-    let mut visible = SecondaryMap::with_len(None, scene.model.names.len());
+    let mut visible = SecondaryMap::with_len(None, cx.model.names.len());
     let mut outputs = Seen::new();
-    for view in &scene.bodies {
+    for view in &cx.bodies {
         let values = view.body.values.len();
         let mut definitions = PrimaryMap::new();
         definitions.reserve(values);
         let mut walker = Walker {
-            scene,
+            cx,
             view,
             found,
             visible: &mut visible,
@@ -175,9 +175,9 @@ impl<'m> Walker<'_, 'm> {
 
     /// The most similar visible name.
     fn near(&mut self, name: Name) -> Option<&'m str> {
-        let scene = self.scene;
-        let candidates = self.log.iter().map(|&(n, _)| scene.text(n));
-        self.found.near(scene.text(name), self.log.len(), candidates)
+        let cx = self.cx;
+        let candidates = self.log.iter().map(|&(n, _)| cx.text(n));
+        self.found.near(cx.text(name), self.log.len(), candidates)
     }
 
     /// Every operand that reads a value, under another name.
@@ -240,7 +240,7 @@ impl<'m> Walker<'_, 'm> {
 
     fn unbound(&mut self, value: ValueId, place: Entity) -> Option<Diagnostic> {
         let name = self.value(value).name;
-        let text = self.scene.text(name);
+        let text = self.cx.text(name);
         if let Some(outer) = self.main_names[name] {
             match self.view.role {
                 Role::Algorithm(_) => return None,
@@ -302,7 +302,7 @@ impl<'m> Walker<'_, 'm> {
     /// Name resolution cannot cause this; an incorrect edit can.
     fn out_of_scope(&self, value: ValueId, place: Entity, produced: Option<Entity>) -> Diagnostic {
         let message =
-            format!("use of value `{}`, which is not in scope", self.scene.text(self.value(value).name));
+            format!("use of value `{}`, which is not in scope", self.cx.text(self.value(value).name));
         let diagnostic = Diagnostic::new(&code::VALUE_UNDEFINED, place, message);
         match produced {
             Some(produced) => {
@@ -320,7 +320,7 @@ impl<'m> Walker<'_, 'm> {
         by: NodeId,
         produced: Entity,
     ) -> Diagnostic {
-        let name = self.scene.text(self.value(value).name);
+        let name = self.cx.text(self.value(value).name);
         let code = self.body_code(&code::NODE_ORDER);
         if self.view.layout.contains(by, node) {
             let message = format!("`{name}` is read by the node that produces it");
@@ -345,7 +345,7 @@ impl<'m> Walker<'_, 'm> {
             if name.is_empty() {
                 continue;
             }
-            let text = self.scene.text(name);
+            let text = self.cx.text(name);
             let place = Entity::NodeOutput(self.view.id, node, index(i));
             match self.definition(name) {
                 Some(first) if first.graph == here => {

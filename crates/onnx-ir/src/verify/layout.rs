@@ -79,7 +79,7 @@ impl Layout {
     fn step(&mut self, step: WalkEvent) {
         // Positions begin at 1.
         self.steps.push(step);
-        let at = super::scene::index(self.steps.len());
+        let at = super::context::index(self.steps.len());
         match step {
             WalkEvent::EnterGraph(graph) => self.graphs[graph].begin = at,
             WalkEvent::LeaveGraph(graph) => self.graphs[graph].end = at,

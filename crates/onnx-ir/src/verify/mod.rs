@@ -40,6 +40,7 @@
 
 mod attributes;
 mod calls;
+mod context;
 mod data;
 mod declarations;
 pub(crate) mod devices;
@@ -55,7 +56,6 @@ mod opset;
 mod order;
 mod payload;
 mod quantization;
-mod scene;
 mod sparse;
 mod strings;
 mod tensors;
@@ -72,7 +72,7 @@ pub use opset::verify_operator_set;
 
 use crate::diag::Diagnostic;
 use crate::model::Model;
-use scene::{Findings, Scene};
+use context::{Findings, VerifyContext};
 
 /// Options of [`verify`].
 #[derive(Clone, Debug)]
@@ -98,25 +98,25 @@ pub fn verify(model: &Model, options: &VerifyOptions) -> Vec<Diagnostic> {
 
 /// Like [`verify`], with what others found, all in the order of the text.
 pub fn verify_with(model: &Model, options: &VerifyOptions, others: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let scene = Scene::new(model, options);
+    let cx = VerifyContext::new(model, options);
     let mut found = Findings::new(options);
-    header::check(&scene, &mut found);
-    strings::check(&scene, &mut found);
-    metadata::check(&scene, &mut found);
-    versions::check(&scene, &mut found);
-    graph::check(&scene, &mut found);
-    declarations::check(&scene, &mut found);
-    lints::check(&scene, &mut found);
-    attributes::check(&scene, &mut found);
-    tensors::check(&scene, &mut found);
-    types::check(&scene, &mut found);
-    functions::check(&scene, &mut found);
-    calls::check(&scene, &mut found);
-    training::check(&scene, &mut found);
-    quantization::check(&scene, &mut found);
-    devices::check(&scene, &mut found);
+    header::check(&cx, &mut found);
+    strings::check(&cx, &mut found);
+    metadata::check(&cx, &mut found);
+    versions::check(&cx, &mut found);
+    graph::check(&cx, &mut found);
+    declarations::check(&cx, &mut found);
+    lints::check(&cx, &mut found);
+    attributes::check(&cx, &mut found);
+    tensors::check(&cx, &mut found);
+    types::check(&cx, &mut found);
+    functions::check(&cx, &mut found);
+    calls::check(&cx, &mut found);
+    training::check(&cx, &mut found);
+    quantization::check(&cx, &mut found);
+    devices::check(&cx, &mut found);
     others.into_iter().for_each(|d| found.push(d));
     let mut list = found.into_list();
-    order::sort(&scene, &mut list);
+    order::sort(&cx, &mut list);
     list
 }

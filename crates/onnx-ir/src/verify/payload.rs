@@ -1,6 +1,6 @@
 //! Checks of stored values: T08–T10. Floats, wide integers and raw bytes of full size are never read; padding bits are.
 
-use super::scene::{Findings, Scene};
+use super::context::{Findings, VerifyContext};
 use super::tensors::At;
 use crate::diag::{Code, Diagnostic, code};
 use crate::tensor::{Field, Payload, first_out_of_range};
@@ -8,7 +8,7 @@ use crate::types::ElemType;
 
 /// Reports the first value of a tensor that is out of range; whether there is none.
 pub(super) fn check(
-    scene: &Scene<'_>,
+    cx: &VerifyContext<'_>,
     found: &mut Findings,
     at: At<'_>,
     elem: ElemType,
@@ -17,12 +17,12 @@ pub(super) fn check(
     subject: &dyn Fn() -> String,
 ) -> bool {
     let problem = match payload {
-        Payload::Strings(strings) if scene.options.payloads => {
+        Payload::Strings(strings) if cx.options.payloads => {
             strings.iter().enumerate().find_map(|(i, s)| string(i, s, subject))
         }
         Payload::Strings(_) => None,
         Payload::Entries { field, bytes } => padding(elem, elements, *field, bytes, subject)
-            .or_else(|| scene.options.payloads.then(|| out_of_range(elem, *field, bytes, subject))?),
+            .or_else(|| cx.options.payloads.then(|| out_of_range(elem, *field, bytes, subject))?),
     };
     let Some((code, message)) = problem else { return true };
     found.push(Diagnostic::new(code, at.place, message));

@@ -1,6 +1,6 @@
 //! Signatures of operators.
 
-use super::super::scene::{Findings, count, index};
+use super::super::context::{Findings, count, index};
 use crate::diag::{Diagnostic, Entity, code, did_you_mean};
 use crate::model::{Function, Model};
 use crate::names::Name;

@@ -35,7 +35,7 @@ pub(super) struct View<'m> {
 }
 
 /// The model, prepared for checking.
-pub(super) struct Scene<'m> {
+pub(super) struct VerifyContext<'m> {
     pub(super) model: &'m Model,
     pub(super) options: &'m VerifyOptions,
     /// In the order of the text: main graph, functions, training.
@@ -45,7 +45,7 @@ pub(super) struct Scene<'m> {
     ai_onnx: Option<Name>,
 }
 
-impl<'m> Scene<'m> {
+impl<'m> VerifyContext<'m> {
     pub(super) fn new(model: &'m Model, options: &'m VerifyOptions) -> Self {
         let functions = model.functions.iter().map(|(f, function)| (Role::Function(f), function.body));
         let training = model.training.iter().enumerate().flat_map(|(i, t)| {
@@ -62,7 +62,7 @@ impl<'m> Scene<'m> {
             })
             .collect();
         let ir_version = model.header.ir_version.filter(|&v| v >= 1).unwrap_or(NEWEST_IR);
-        Scene { model, options, bodies, ir_version, ai_onnx: model.names.find("ai.onnx") }
+        VerifyContext { model, options, bodies, ir_version, ai_onnx: model.names.find("ai.onnx") }
     }
 
     /// The text of a name.
