@@ -29,7 +29,7 @@ pub(crate) const IR_WITH_FUNCTIONS: i64 = 8;
 /// domains may pass any values; their graphs are not changed. Before version 3, a missing import means version 1 of a domain. A
 /// model with functions before version 8, one of them without a domain, is not raised beyond: since then functions need a domain,
 /// and calls refer to it.
-pub fn raise_ir_version(model: &mut Model, needed: i64) -> bool {
+pub fn upgrade_ir_version(model: &mut Model, needed: i64) -> bool {
     let has_no_domain = model.functions.values().any(|f| f.domain.is_none_or(Name::is_empty));
     let needed = if has_no_domain { needed.min(IR_WITH_FUNCTIONS - 1) } else { needed };
     let Some(version) = model.header.ir_version.filter(|&v| v < needed) else { return false };

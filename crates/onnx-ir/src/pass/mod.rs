@@ -13,7 +13,7 @@
 //! | [`dead_code()`] | removes unused nodes, initializers and functions |
 //! | [`inline()`] | inlines functions |
 //! | [`outline()`] | makes a function of some nodes of a graph |
-//! | [`raise_ir_version()`] | converts a model to a later IR version |
+//! | [`upgrade_ir_version()`] | converts a model to a later IR version |
 //! | [`rename()`] | renames values, nodes and graphs |
 //! | [`sanitise()`], [`name_nodes`] | makes names conform to the specification |
 //! | [`topological_sort()`] | sorts nodes topologically |
@@ -35,7 +35,7 @@ mod transplant;
 pub use common_subexpressions::{Initializers, common_subexpressions};
 pub use compact::compact;
 pub use dead_code::dead_code;
-pub use format::raise_ir_version;
+pub use format::upgrade_ir_version;
 pub use inline::{Foreign, Inline, MAX_NODES, Resolve, inline, is_function};
 pub use operators::{OpRef, Operators, Unknown};
 pub use outline::outline;

@@ -20,7 +20,7 @@ mod region;
 
 use super::calls::{Functions, Imports, bodies, nodes};
 use super::dead_code::trained_names;
-use super::format::{IR_WITH_FUNCTIONS, raise_ir_version};
+use super::format::{IR_WITH_FUNCTIONS, upgrade_ir_version};
 use super::transplant::{Source, Style, Target, Transplant};
 use super::watched;
 use crate::attr::Attr;
@@ -58,7 +58,7 @@ pub fn outline(
         let is_main = bodies(model).iter().all(|&(b, f)| b != body || f.is_none());
         let trained = if is_main { trained_names(model) } else { Set::default() };
         let region = Region::new(model, body, selected, &trained)?;
-        raise_ir_version(model, IR_WITH_FUNCTIONS);
+        upgrade_ir_version(model, IR_WITH_FUNCTIONS);
         Ok(make(model, body, &region, function))
     })
 }

@@ -8,7 +8,7 @@ use crate::infer::{self, Facts, InferOptions, infer};
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
 use foldhash::{HashMap, HashSet};
 use onnx_ir::diag::{Diagnostic, Entity, Place, code};
-use onnx_ir::pass::{self, Foreign, Inline, Report, raise_ir_version};
+use onnx_ir::pass::{self, Foreign, Inline, Report, upgrade_ir_version};
 use onnx_ir::{
     AttrValue, Body, BodyId, FunctionId, GraphId, Model, Name, NodeId, OpsetImport, WalkEvent,
     normalize_domain, releases,
@@ -73,7 +73,7 @@ pub fn convert_opset(model: &mut Model, registry: &Registry, domain: &str, targe
     if !walk.run(&mut changed, &units) {
         return walk.done;
     }
-    walk.raise_ir_version(&mut changed);
+    walk.upgrade_ir_version(&mut changed);
     if was_sound && !walk.is_sound(&changed) {
         return walk.done;
     }
@@ -397,9 +397,9 @@ impl Walk<'_> {
     }
 
     /// Raises the IR version if the operator set requires it.
-    fn raise_ir_version(&mut self, model: &mut Model) {
+    fn upgrade_ir_version(&mut self, model: &mut Model) {
         let needed = releases::min_ir_version(self.domain, self.target);
-        if needed.is_some_and(|needed| raise_ir_version(model, needed)) {
+        if needed.is_some_and(|needed| upgrade_ir_version(model, needed)) {
             self.done.report.note(1, "IR version", "raised");
         }
     }

@@ -14,7 +14,7 @@
 use super::{Edited, listed, main_graph};
 use onnx_ir::diag::{Diagnostic, Place, code, did_you_mean};
 use onnx_ir::pass::{
-    Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, raise_ir_version, rename,
+    Inline, Named, Report, Source, Style, Target, Transplant, compact, inline, rename, upgrade_ir_version,
 };
 use onnx_ir::{Body, Model, OpsetImport, Port, ValueDef, ValueId, normalize_domain};
 use onnx_ops::convert::convert_opset;
@@ -50,8 +50,8 @@ pub fn concat(first: &mut Model, second: &Model, options: &Concat) -> Edited {
     imports(first, &mut second)?;
     let version = first.header.ir_version.max(second.header.ir_version);
     if let Some(version) = version {
-        raise_ir_version(first, version);
-        raise_ir_version(&mut second, version);
+        upgrade_ir_version(first, version);
+        upgrade_ir_version(&mut second, version);
     }
     let shared = rename_apart(first, &mut second, &pairs)?;
     let nodes = join(first, &second, &pairs, &shared, options.keep_outputs)?;

@@ -160,7 +160,7 @@ fn the_way_back(before: &Model, after: &Model, name: &str) -> Result<(), String>
     // Functions require a later IR version, which stays.
     let mut before = before.clone();
     if let Some(version) = after.header.ir_version {
-        pass::raise_ir_version(&mut before, version);
+        pass::upgrade_ir_version(&mut before, version);
     }
     let (before, back) = (anonymous(&before), anonymous(&back));
     if before.lines().count() == back.lines().count() && in_order(&before) == in_order(&back) {

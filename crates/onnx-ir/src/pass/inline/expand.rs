@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Entity, code};
 use crate::model::{BodyId, FunctionId, Model};
 use crate::names::Name;
 use crate::pass::calls::{Imports, implies_opset, nodes};
-use crate::pass::format::{IR_WITH_FUNCTIONS, IR_WITHOUT_DEFAULTS, raise_ir_version};
+use crate::pass::format::{IR_WITH_FUNCTIONS, IR_WITHOUT_DEFAULTS, upgrade_ir_version};
 use crate::verify::devices::{declared_ranks, misplaced_axes};
 use std::collections::VecDeque;
 
@@ -97,7 +97,7 @@ impl<'e> Expander<'e> {
         }
         self.add_imports();
         if self.stores && self.function.is_none() {
-            raise_ir_version(self.model, IR_WITHOUT_DEFAULTS);
+            upgrade_ir_version(self.model, IR_WITHOUT_DEFAULTS);
         }
         found.append(&mut self.work.found);
         self.calls
@@ -247,7 +247,7 @@ impl<'e> Expander<'e> {
         };
         list.extend(added.into_iter().filter(|import| used.contains(&imports.domain(import.domain))));
         if self.function.is_none() && implies_opset(self.model) {
-            raise_ir_version(self.model, IR_WITH_FUNCTIONS);
+            upgrade_ir_version(self.model, IR_WITH_FUNCTIONS);
         }
     }
 }
