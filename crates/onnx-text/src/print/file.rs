@@ -2,7 +2,7 @@
 
 use super::INDENT;
 use super::line::{Blank, Gap, Printer};
-use super::list::{ANGLE, Fit, PARENS, Style};
+use super::list::{ANGLE, Layout, PARENS, Style};
 use crate::ast::{File, Function, Graph, List, Node, ValueInfo};
 use onnx_ir::diag::Span;
 
@@ -114,15 +114,16 @@ impl Printer<'_> {
 
     /// `<float[N] t, …>`, before a body
     pub(super) fn values_of(&mut self, values: &List<ValueInfo>) {
-        let fit =
-            Fit::unless(values.items.len() > 1 || values.items.iter().any(|v| self.value_info_breaks(v)));
-        self.list(ANGLE, values, Style::Lines, fit, Self::value_info);
+        let layout = Layout::broken_if(
+            values.items.len() > 1 || values.items.iter().any(|v| self.value_info_breaks(v)),
+        );
+        self.list(ANGLE, values, Style::Lines, layout, Self::value_info);
     }
 
     /// `(float[N] x, …)`
     fn value_infos(&mut self, list: &List<ValueInfo>) {
-        let fit = Fit::unless(list.items.iter().any(|v| self.value_info_breaks(v)));
-        self.list(PARENS, list, Style::Lines, fit, Self::value_info);
+        let layout = Layout::broken_if(list.items.iter().any(|v| self.value_info_breaks(v)));
+        self.list(PARENS, list, Style::Lines, layout, Self::value_info);
     }
 
     /// `{ nodes }`

@@ -15,18 +15,18 @@ pub(super) enum Style {
     Fill,
 }
 
-/// Whether a list may be on one line.
+/// Layout of a list: whether it may be on one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fit {
+pub(super) enum Layout {
     /// If it fits and contains no comment.
-    IfItDoes,
+    Auto,
     /// Never.
     Broken,
 }
 
-impl Fit {
-    pub(super) fn unless(broken: bool) -> Fit {
-        if broken { Fit::Broken } else { Fit::IfItDoes }
+impl Layout {
+    pub(super) fn broken_if(broken: bool) -> Layout {
+        if broken { Layout::Broken } else { Layout::Auto }
     }
 }
 
@@ -49,10 +49,10 @@ impl Printer<'_> {
         brackets: Brackets,
         list: &List<T>,
         style: Style,
-        fit: Fit,
+        layout: Layout,
         item: impl FnMut(&mut Self, &T),
     ) {
-        self.items(brackets, &list.items, list.span, style, fit, item);
+        self.items(brackets, &list.items, list.span, style, layout, item);
     }
 
     /// `open item, item close` at `span` of the source.
@@ -62,11 +62,11 @@ impl Printer<'_> {
         items: &[T],
         span: Span,
         style: Style,
-        fit: Fit,
+        layout: Layout,
         mut item: impl FnMut(&mut Self, &T),
     ) {
         self.put_at(span.start, open);
-        let broken = !self.rigid && (fit == Fit::Broken || self.has_comment_before(span.end));
+        let broken = !self.rigid && (layout == Layout::Broken || self.has_comment_before(span.end));
         if items.is_empty() && !broken {
             self.put(close);
             return;
@@ -113,7 +113,7 @@ impl Printer<'_> {
     pub(super) fn operands(&mut self, names: &[Name], span: Span) {
         let count = names.len();
         let mut i = 0;
-        self.items(PARENS, names, span, Style::Lines, Fit::IfItDoes, |p, name| {
+        self.items(PARENS, names, span, Style::Lines, Layout::Auto, |p, name| {
             p.put_span(*name);
             i += 1;
             if i == count && name.is_empty() {
