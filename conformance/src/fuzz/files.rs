@@ -9,7 +9,7 @@ use onnx_proto::external::{
     Folder, Layout, Which, external_tensors, externalize, internalize, is_stored_outside,
 };
 use onnx_proto::write_operator_set;
-use onnx_proto::{FileKind, Look, json as js, read, read_operator_set, textproto as tp, walk, write};
+use onnx_proto::{FileKind, ScanDepth, json as js, read, read_operator_set, textproto as tp, walk, write};
 use onnx_text::{Profile, RaiseOptions, check_operator_set, print_operator_set};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ pub(super) fn wire(data: &[u8]) {
     verify(&model, &VerifyOptions::default());
     let written = write(&model).expect("it is small");
     let mut is_usual = complaints.is_empty();
-    let walked = walk(data, FileKind::Model, Look::Numbers, &mut |_| is_usual = false);
+    let walked = walk(data, FileKind::Model, ScanDepth::Numbers, &mut |_| is_usual = false);
     if is_usual && walked.is_ok() {
         assert_eq!(written, data, "what a standard encoder wrote comes back");
     }

@@ -33,14 +33,14 @@ pub use form::FormatError;
 pub use form::{json, textproto};
 pub use kind::{FileKind, foreign, sniff};
 pub use read::{read, read_data, read_function, read_graph, read_operator_set};
-pub use wire::{Finding, Look, MAX_DEPTH, Malformed, Path, Reason, What, WireType};
+pub use wire::{Anomaly, AnomalyKind, MAX_DEPTH, Malformed, Path, Reason, ScanDepth, WireType};
 pub use write::{TooLarge, write, write_data, write_function, write_graph, write_operator_set};
 
 /// Walks over a message and reports what a decoder drops and what a standard encoder would have encoded differently, in the order
 /// of the bytes.
 ///
 /// Reads keys and lengths, without allocation: in a large mapped model it touches only pages with structure. With
-/// [`Look::Numbers`] it also reads the integers in packed lists.
+/// [`ScanDepth::Numbers`] it also reads the integers in packed lists.
 ///
 /// # Errors
 ///
@@ -48,8 +48,8 @@ pub use write::{TooLarge, write, write_data, write_function, write_graph, write_
 pub fn walk(
     bytes: &[u8],
     kind: FileKind,
-    look: Look,
-    found: &mut dyn FnMut(Finding<'_>),
+    scan: ScanDepth,
+    found: &mut dyn FnMut(Anomaly<'_>),
 ) -> Result<(), Malformed> {
-    wire::walk(bytes, kind.message(), look, found)
+    wire::walk(bytes, kind.message(), scan, found)
 }

@@ -297,7 +297,7 @@ fn bounded(found: Vec<Diagnostic>) -> (Vec<Diagnostic>, More) {
 /// A message that is neither model nor value: whether it can be read.
 pub(super) fn other_message(input: &Input) -> (Loaded, Vec<Diagnostic>) {
     let mut found = Vec::new();
-    let walked = onnx_proto::walk(&input.bytes, input.kind, onnx_proto::Look::Structure, &mut |_| {});
+    let walked = onnx_proto::walk(&input.bytes, input.kind, onnx_proto::ScanDepth::Structure, &mut |_| {});
     if let Err(malformed) = walked {
         found.push(undecodable(Form::Binary, &malformed.into()));
     }

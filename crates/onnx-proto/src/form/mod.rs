@@ -16,7 +16,7 @@ use crate::wire::Malformed;
 #[cfg(feature = "forms")]
 use crate::{
     FileKind,
-    wire::{self, Look, What},
+    wire::{self, AnomalyKind, ScanDepth},
 };
 #[cfg(feature = "forms")]
 use std::borrow::Cow;
@@ -48,8 +48,8 @@ impl From<Malformed> for FormatError {
 /// The message with its fields in order, lists in one piece, and nothing twice: usually the bytes as they are.
 fn in_order(bytes: &[u8], kind: FileKind) -> Result<Cow<'_, [u8]>, FormatError> {
     let mut in_order = true;
-    wire::walk(bytes, kind.message(), Look::Numbers, &mut |finding| {
-        in_order &= finding.what == What::Unknown
+    wire::walk(bytes, kind.message(), ScanDepth::Numbers, &mut |finding| {
+        in_order &= finding.kind == AnomalyKind::Unknown
     })?;
     if in_order {
         return Ok(Cow::Borrowed(bytes));

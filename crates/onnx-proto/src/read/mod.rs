@@ -20,7 +20,9 @@ pub use data::read_data;
 pub use opset::read_operator_set;
 pub use part::{read_function, read_graph};
 
-use crate::wire::{self, FUNCTION_PROTO, Finding, MODEL_PROTO, Malformed, Reason, TRAINING_INFO_PROTO, What};
+use crate::wire::{
+    self, Anomaly, AnomalyKind, FUNCTION_PROTO, MODEL_PROTO, Malformed, Reason, TRAINING_INFO_PROTO,
+};
 use crate::{FileKind, pb};
 use bytes::Bytes;
 use deferred::decode_walked;
@@ -68,9 +70,9 @@ pub(crate) fn decode<M: prost::Message + Default>(
 fn readable(bytes: Bytes, kind: FileKind, diagnostics: &mut Vec<Diagnostic>) -> Option<Bytes> {
     let mut misread = false;
     let mut unknown = 0;
-    let walked = wire::walk(&bytes, kind.message(), wire::Look::Structure, &mut |finding| {
-        misread |= wire::is_misread(finding.what);
-        if matches!(finding.what, What::Unknown | What::WrongType) {
+    let walked = wire::walk(&bytes, kind.message(), wire::ScanDepth::Structure, &mut |finding| {
+        misread |= wire::is_misread(finding.kind);
+        if matches!(finding.kind, AnomalyKind::Unknown | AnomalyKind::WrongType) {
             unknown += 1;
             if unknown <= MAX_REPORTED {
                 diagnostics.push(unknown_field(&finding, kind));
@@ -125,7 +127,7 @@ fn undecodable(malformed: &Malformed, kind: FileKind) -> Diagnostic {
     Diagnostic::new(&code::MODEL_UNDECODABLE, place(malformed.offset, malformed.offset), message)
 }
 
-fn unknown_field(finding: &Finding<'_>, kind: FileKind) -> Diagnostic {
+fn unknown_field(finding: &Anomaly<'_>, kind: FileKind) -> Diagnostic {
     let path = if finding.path.is_root() { kind.name().to_owned() } else { finding.path.to_string() };
     let message = match finding.field {
         Some(field) => format!("field `{field}` of `{path}` is stored as {}", finding.wire.name()),

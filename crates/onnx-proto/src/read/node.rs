@@ -107,7 +107,7 @@ fn devices(message: pb::NodeDeviceConfigurationProto, names: &mut Names) -> Node
 
 #[cfg(test)]
 mod tests {
-    use crate::wire::{self, Look, MODEL_PROTO, is_misread, push_bytes};
+    use crate::wire::{self, MODEL_PROTO, ScanDepth, is_misread, push_bytes};
     use crate::{read, write};
 
     fn field(number: u32, value: &[u8]) -> Vec<u8> {
@@ -181,8 +181,8 @@ mod tests {
             let by = by % node.len();
             let graph = [field(5, &field(8, b"a")), field(1, &rotated(node, by)), field(2, b"g")].concat();
             let model = [vec![0x08, 10], field(7, &graph)].concat();
-            wire::walk(&model, &MODEL_PROTO, Look::Structure, &mut |finding| {
-                assert!(!is_misread(finding.what), "the reader would begin with another encoding");
+            wire::walk(&model, &MODEL_PROTO, ScanDepth::Structure, &mut |finding| {
+                assert!(!is_misread(finding.kind), "the reader would begin with another encoding");
             })
             .unwrap();
             let canonical = wire::canonical(&model, &MODEL_PROTO).unwrap();

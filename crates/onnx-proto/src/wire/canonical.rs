@@ -5,20 +5,23 @@
 
 use super::cursor::{Cursor, Reason, WireType};
 use super::schema::{Field, Kind, Message, Repeat};
-use super::{MAX_DEPTH, What};
+use super::{AnomalyKind, MAX_DEPTH};
 use prost::encoding::encode_varint;
 
 /// Whether the structs would decode a message with such a finding incorrectly: they store packed lists as bytes and alternatives
 /// as separate fields.
-pub(crate) fn is_misread(what: What) -> bool {
-    match what {
-        What::WrongType | What::Unpacked | What::Pieces | What::OtherAlternative => true,
-        What::Unknown
-        | What::OutOfOrder
-        | What::Again
-        | What::Packed
-        | What::EmptyPacked
-        | What::LongNumber => false,
+pub(crate) fn is_misread(kind: AnomalyKind) -> bool {
+    match kind {
+        AnomalyKind::WrongType
+        | AnomalyKind::Unpacked
+        | AnomalyKind::Pieces
+        | AnomalyKind::OtherAlternative => true,
+        AnomalyKind::Unknown
+        | AnomalyKind::OutOfOrder
+        | AnomalyKind::Again
+        | AnomalyKind::Packed
+        | AnomalyKind::EmptyPacked
+        | AnomalyKind::LongNumber => false,
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) use cursor::{Cursor, bytes_run, fixed32_run, varint_run};
 pub use cursor::{Reason, WireType};
 pub(crate) use schema::{Field, Kind, Message, Repeat};
 pub(crate) use table::*;
-pub use walk::{Finding, Look, Malformed, Path, What};
+pub use walk::{Anomaly, AnomalyKind, Malformed, Path, ScanDepth};
 pub(crate) use walk::{announced, is_plain, walk};
 
 /// Messages inside messages that are read, which is what other decoders allow: 32 graphs, one inside the other.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 
 /// A part of a message that rewriting would change.
-pub struct Finding<'a> {
+pub struct Anomaly<'a> {
     /// The message that has the field.
     pub path: Path<'a>,
     /// The field's number.
@@ -20,21 +20,21 @@ pub struct Finding<'a> {
     /// The bytes of the field, from its key to the end of its value.
     pub range: Range<usize>,
     /// The kind of anomaly.
-    pub what: What,
+    pub kind: AnomalyKind,
 }
 
 /// How much to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Look {
-    /// At keys and lengths.
+pub enum ScanDepth {
+    /// Keys and lengths.
     Structure,
-    /// At the integers in packed lists too.
+    /// Also the integers in packed lists.
     Numbers,
 }
 
-/// The kinds of [`Finding`]. All but the first two decode correctly, but standard encoders write them differently.
+/// The kinds of [`Anomaly`]. All but the first two decode correctly, but standard encoders write them differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum AnomalyKind {
     /// The message has no field of this number.
     Unknown,
     /// The message has this field, but with another wire type: decoders take it for unknown.
@@ -116,11 +116,11 @@ impl std::error::Error for Malformed {}
 pub(crate) fn walk(
     bytes: &[u8],
     root: &'static Message,
-    look: Look,
-    found: &mut dyn FnMut(Finding<'_>),
+    scan: ScanDepth,
+    found: &mut dyn FnMut(Anomaly<'_>),
 ) -> Result<(), Malformed> {
     let start = Step { field: &ROOT, index: 0 };
-    let mut walker = Walker { path: [start; MAX_DEPTH], depth: 0, look, stopped_at: None, found };
+    let mut walker = Walker { path: [start; MAX_DEPTH], depth: 0, scan, stopped_at: None, found };
     walker.message(Cursor::new(bytes, 0), root).map_err(|reason| Malformed {
         path: walker.path().to_string(),
         offset: walker.stopped_at.unwrap_or(0),
@@ -150,11 +150,12 @@ pub(crate) fn announced(bytes: &[u8]) -> Option<usize> {
 pub(crate) fn is_plain(bytes: &[u8], schema: &'static Message, depth: usize) -> bool {
     let start = Step { field: &ROOT, index: 0 };
     let mut is_plain = true;
-    let mut found = |finding: Finding<'_>| {
-        is_plain &= !matches!(finding.what, What::Unknown | What::WrongType) && !is_misread(finding.what);
+    let mut found = |finding: Anomaly<'_>| {
+        is_plain &= !matches!(finding.kind, AnomalyKind::Unknown | AnomalyKind::WrongType)
+            && !is_misread(finding.kind);
     };
-    let look = Look::Structure;
-    let mut walker = Walker { path: [start; MAX_DEPTH], depth, look, stopped_at: None, found: &mut found };
+    let scan = ScanDepth::Structure;
+    let mut walker = Walker { path: [start; MAX_DEPTH], depth, scan, stopped_at: None, found: &mut found };
     let walked = walker.message(Cursor::new(bytes, 0), schema);
     walked.is_ok() && is_plain
 }
@@ -165,10 +166,10 @@ static ROOT: Field = Field::new(0, "", Kind::Bytes);
 struct Walker<'f> {
     path: [Step; MAX_DEPTH],
     depth: usize,
-    look: Look,
+    scan: ScanDepth,
     /// Where the field begins that cannot be read.
     stopped_at: Option<usize>,
-    found: &'f mut dyn FnMut(Finding<'_>),
+    found: &'f mut dyn FnMut(Anomaly<'_>),
 }
 
 /// The fields of a message so far.
@@ -220,13 +221,13 @@ impl Walker<'_> {
         let field = message.field(key.number);
         let Some(field) = field.filter(|field| field.fits(key.wire)) else {
             cursor.skip_value(key.number, key.wire, self.depth)?;
-            let what = if field.is_some() { What::WrongType } else { What::Unknown };
-            self.report(&key, field, start..cursor.at, what);
+            let kind = if field.is_some() { AnomalyKind::WrongType } else { AnomalyKind::Unknown };
+            self.report(&key, field, start..cursor.at, kind);
             return Ok(());
         };
         let wire = key.wire;
         let (value, mut usual) = value(cursor, field, wire)?;
-        if self.look == Look::Numbers && key.wire == WireType::Bytes {
+        if self.scan == ScanDepth::Numbers && key.wire == WireType::Bytes {
             usual &= numbers_are_usual(field, value.rest())?;
         }
         let count = seen.counts.get_mut(field.number as usize);
@@ -268,31 +269,31 @@ impl Walker<'_> {
     /// Reports what is unusual about a field.
     fn look_closer(&mut self, occurrence: &Occurrence<'_>, seen: &mut Seen) {
         let Occurrence { field, ref key, start, end, ref value, index, numbers_are_usual } = *occurrence;
-        let mut unusual = |yes: bool, what: What| {
+        let mut unusual = |yes: bool, kind: AnomalyKind| {
             if yes {
-                self.report(key, Some(field), start..end, what);
+                self.report(key, Some(field), start..end, kind);
             }
         };
-        unusual(!key.shortest || !numbers_are_usual, What::LongNumber);
-        unusual(field.number < seen.highest, What::OutOfOrder);
-        unusual(index > 0 && field.repeat == Repeat::Once, What::Again);
+        unusual(!key.shortest || !numbers_are_usual, AnomalyKind::LongNumber);
+        unusual(field.number < seen.highest, AnomalyKind::OutOfOrder);
+        unusual(index > 0 && field.repeat == Repeat::Once, AnomalyKind::Again);
         if field.oneof {
-            unusual(![0, field.number].contains(&seen.alternative), What::OtherAlternative);
+            unusual(![0, field.number].contains(&seen.alternative), AnomalyKind::OtherAlternative);
             seen.alternative = field.number;
         }
         if field.kind.is_number() {
             let is_packed = key.wire == WireType::Bytes;
-            unusual(is_packed && field.repeat == Repeat::Each, What::Packed);
-            unusual(!is_packed && field.repeat == Repeat::Packed, What::Unpacked);
-            unusual(is_packed && index > 0, What::Pieces);
-            unusual(is_packed && value.is_at_end(), What::EmptyPacked);
+            unusual(is_packed && field.repeat == Repeat::Each, AnomalyKind::Packed);
+            unusual(!is_packed && field.repeat == Repeat::Packed, AnomalyKind::Unpacked);
+            unusual(is_packed && index > 0, AnomalyKind::Pieces);
+            unusual(is_packed && value.is_at_end(), AnomalyKind::EmptyPacked);
         }
     }
 
-    fn report(&mut self, key: &Key, field: Option<&'static Field>, range: Range<usize>, what: What) {
+    fn report(&mut self, key: &Key, field: Option<&'static Field>, range: Range<usize>, kind: AnomalyKind) {
         let path = Path(self.path.get(..self.depth).unwrap_or_default());
         let field = field.map(|field| field.name);
-        (self.found)(Finding { path, number: key.number, field, wire: key.wire, range, what });
+        (self.found)(Anomaly { path, number: key.number, field, wire: key.wire, range, kind });
     }
 }
 
@@ -343,9 +344,9 @@ mod tests {
 
     fn findings(bytes: &[u8], root: &'static Message) -> Result<Vec<String>, Malformed> {
         let mut all = Vec::new();
-        walk(bytes, root, Look::Numbers, &mut |f| {
+        walk(bytes, root, ScanDepth::Numbers, &mut |f| {
             let name = f.field.map_or_else(|| f.number.to_string(), str::to_owned);
-            all.push(format!("{} {name} {:?} {:?}", f.path, f.what, f.range));
+            all.push(format!("{} {name} {:?} {:?}", f.path, f.kind, f.range));
         })?;
         Ok(all)
     }
