@@ -9,7 +9,7 @@ use crate::source::Form;
 use crate::text::Text;
 use onnx_ir::diag::Place;
 use onnx_ir::{Diagnostic, Model};
-use onnx_text::render::{Of, Source};
+use onnx_text::render::{Source, SourceKind};
 #[cfg(feature = "render")]
 use onnx_text::render::{Style, human};
 use onnx_text::{RaiseOptions, SourceMap};
@@ -39,18 +39,18 @@ impl Loaded {
         if let Some(parsed) = self.tree() {
             let map = SourceMap::new(file.text(), &parsed.tree, &self.model);
             let locate = |entity| map.span(entity);
-            return show(&Source::new(&file.name, file.text(), Of::Text).locating(&locate));
+            return show(&Source::new(&file.name, file.text(), SourceKind::Text).locating(&locate));
         }
         // Findings about the document are placed in the document, because there is no model.
         if file.form != Form::Binary && self.is_partial() {
-            return show(&Source::new(&file.name, file.text(), Of::Text));
+            return show(&Source::new(&file.name, file.text(), SourceKind::Text));
         }
         let text = if has_entities { printed(&self.model) } else { String::new() };
         let parsed = onnx_text::parse_model(&text);
         let lowered = onnx_text::lower(&text, &parsed);
         let map = SourceMap::new(&text, &parsed.tree, &lowered.model);
         let locate = |entity| map.span(entity);
-        show(&Source::new(&file.name, &text, Of::Binary).locating(&locate))
+        show(&Source::new(&file.name, &text, SourceKind::Binary).locating(&locate))
     }
 }
 

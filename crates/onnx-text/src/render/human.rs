@@ -4,7 +4,7 @@
 //! line numbers does not reach the margin.
 
 use super::window::{Window, windows};
-use super::{Of, Source, Spot};
+use super::{Source, SourceKind, Spot};
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
 use onnx_ir::diag::{Label as DiagLabel, Place, Span};
 use onnx_ir::{Diagnostic, Severity};
@@ -105,7 +105,7 @@ fn snippet(
         .map(|window| {
             let index = window.marks.iter().map(|(index, _)| *index).min().unwrap_or(0);
             let position = source.position(spans[index].start);
-            let printed = if source.of == Of::Binary { ", printed" } else { "" };
+            let printed = if source.kind == SourceKind::Binary { ", printed" } else { "" };
             format!("{}{printed}:{}:{}", clean(source.name()), position.line, position.column)
         })
         .collect();
@@ -220,7 +220,7 @@ mod tests {
     use onnx_ir::diag::code;
 
     fn shown(diagnostic: &Diagnostic, text: &str, color: bool) -> String {
-        human(diagnostic, &Source::new("m.onnxtxt", text, Of::Text), Style { color, width: 80 })
+        human(diagnostic, &Source::new("m.onnxtxt", text, SourceKind::Text), Style { color, width: 80 })
     }
 
     #[test]

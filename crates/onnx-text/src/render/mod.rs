@@ -40,12 +40,12 @@ pub struct Source<'a> {
     text: &'a str,
     lines: LineIndex,
     locate: Option<&'a dyn Fn(Entity) -> Option<Span>>,
-    of: Of,
+    kind: SourceKind,
 }
 
 /// The kind of text of a [`Source`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Of {
+pub enum SourceKind {
     /// The file's own: spans of findings are places in it.
     Text,
     /// A printed binary model: spans of findings are bytes of the file, entities are places in the text.
@@ -64,8 +64,8 @@ enum Spot {
 
 impl<'a> Source<'a> {
     /// A text under a name.
-    pub fn new(name: &'a str, text: &'a str, of: Of) -> Self {
-        Source { name, text, lines: LineIndex::new(text), locate: None, of }
+    pub fn new(name: &'a str, text: &'a str, kind: SourceKind) -> Self {
+        Source { name, text, lines: LineIndex::new(text), locate: None, kind }
     }
 
     /// Sets the places of entities in the text; without them, findings about entities have no place.
@@ -94,9 +94,9 @@ impl<'a> Source<'a> {
     }
 
     fn spot(&self, place: Place) -> Spot {
-        let span = match (place, self.of) {
-            (Place::Source(span), Of::Text) => Some(span),
-            (Place::Source(span), Of::Binary) => return Spot::Byte(span.start),
+        let span = match (place, self.kind) {
+            (Place::Source(span), SourceKind::Text) => Some(span),
+            (Place::Source(span), SourceKind::Binary) => return Spot::Byte(span.start),
             (Place::Entity(entity), _) => self.locate.and_then(|locate| locate(entity)),
             (Place::Nowhere, _) => None,
         };

@@ -36,7 +36,7 @@ pub fn json(diagnostic: &Diagnostic, source: &Source<'_>) -> String {
         "severity": diagnostic.severity.name(),
         "message": diagnostic.message,
         "file": source.name(),
-        "printed": source.of == super::Of::Binary,
+        "printed": source.kind == super::SourceKind::Binary,
         "place": place(&diagnostic.primary, source),
         "labels": labels,
         "help": diagnostic.help,
@@ -197,7 +197,7 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Of;
+    use super::super::SourceKind;
     use super::*;
     use onnx_ir::diag::{Edit, code};
 
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn json_is_one_line_with_everything() {
-        let line = json(&finding(), &Source::new("m", "a\nöq", Of::Text));
+        let line = json(&finding(), &Source::new("m", "a\nöq", SourceKind::Text));
         let value: Value = serde_json::from_str(&line).unwrap();
         assert!(!line.contains('\n'));
         assert_eq!((&value["code"], &value["place"]["line"]), (&json!("E0203"), &json!(2)));
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn sarif_names_the_rule_and_the_region() {
         let mut log = Sarif::default();
-        log.add(&finding(), &Source::new("a b.onnxtxt", "a\nöq", Of::Text));
+        log.add(&finding(), &Source::new("a b.onnxtxt", "a\nöq", SourceKind::Text));
         let value: Value = serde_json::from_str(&log.finish("1.0")).unwrap();
         let result = &value["runs"][0]["results"][0];
         let place = &result["locations"][0]["physicalLocation"];

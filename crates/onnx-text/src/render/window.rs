@@ -140,12 +140,12 @@ fn visible(c: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Of;
+    use super::super::SourceKind;
     use super::*;
 
     fn shown(text: &str, spans: &[(usize, usize)], width: usize) -> Vec<(String, Vec<String>)> {
         let spans: Vec<_> = spans.iter().map(|&(start, end)| Span::new(start as u32, end as u32)).collect();
-        windows(&Source::new("m", text, Of::Text), &spans, width)
+        windows(&Source::new("m", text, SourceKind::Text), &spans, width)
             .into_iter()
             .map(|window| {
                 let marked = window.marks.iter().map(|(_, range)| window.text[range.clone()].to_owned());
@@ -158,7 +158,7 @@ mod tests {
     fn near_labels_share_a_window_and_the_first_span_comes_first() {
         let text = "a\n".repeat(30);
         let windows = windows(
-            &Source::new("m", &text, Of::Text),
+            &Source::new("m", &text, SourceKind::Text),
             &[Span::new(40, 41), Span::new(0, 1), Span::new(44, 45)],
             80,
         );

@@ -7,7 +7,7 @@ use onnx_ir::{Diagnostic, Level, Model, VerifyOptions};
 use onnx_ops::infer::{InferOptions, apply, infer};
 use onnx_ops::opset::registry_of;
 use onnx_ops::targets::{self, Target};
-use onnx_text::render::{Of, Source, Style, human, json};
+use onnx_text::render::{Source, SourceKind, Style, human, json};
 use onnx_text::{
     Checked, FormatOptions, Parsed, RaiseOptions, SourceMap, TextKind, apply_fixes, ast, check, check_value,
     check_with, format, raise,
@@ -134,13 +134,13 @@ fn found<T>(case: &Case, level: Level, show: impl FnOnce(&Source<'_>, &[Diagnost
     if is_value(case) {
         let mut diagnostics = check_value(&case.text, &options).diagnostics;
         diagnostics.retain(is_wanted);
-        return show(&Source::new(&name, &case.text, Of::Text), &diagnostics);
+        return show(&Source::new(&name, &case.text, SourceKind::Text), &diagnostics);
     }
     let Checked { parsed, model, mut diagnostics } = judged(&case.text, &options);
     diagnostics.retain(is_wanted);
     let map = SourceMap::new(&case.text, &parsed.tree, &model);
     let locate = |entity| map.span(entity);
-    let source = Source::new(&name, &case.text, Of::Text).locating(&locate);
+    let source = Source::new(&name, &case.text, SourceKind::Text).locating(&locate);
     show(&source, &diagnostics)
 }
 
@@ -157,7 +157,7 @@ fn target(context: &Context<'_>, name: &str, finds: &[&str]) -> Result<(), Strin
     let found = targets::check(&model, registry_of(&model), target);
     let map = SourceMap::new(&case.text, &parsed.tree, &model);
     let locate = |entity| map.span(entity);
-    let source = Source::new(&case.name, &case.text, Of::Text).locating(&locate);
+    let source = Source::new(&case.name, &case.text, SourceKind::Text).locating(&locate);
     claims::compare(&source, &case.text, &found, finds)
 }
 
