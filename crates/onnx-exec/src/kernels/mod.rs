@@ -6,14 +6,13 @@
 //! operator apart.
 
 mod arithmetic;
-mod around;
 mod attention;
-mod boxes;
+mod axis_split;
 mod broadcast;
 mod call;
 mod columns;
 mod contributed;
-mod cumulate;
+mod cumulative;
 mod deform;
 mod det;
 mod dropout;
@@ -24,6 +23,7 @@ mod keep;
 mod mel;
 mod ml;
 mod ngrams;
+mod nms;
 mod normalize;
 mod optimize;
 mod order;
@@ -31,8 +31,8 @@ mod pattern;
 mod random;
 mod real;
 mod recurrent;
-mod regions;
 mod resize;
+mod roi;
 mod scatter;
 mod select;
 mod sequence;
@@ -102,9 +102,9 @@ type Row = (&'static str, &'static str, Kernel);
 
 /// The kernels of each family.
 const FAMILIES: &[&[Row]] = &[
-    boxes::ROWS,
+    nms::ROWS,
     columns::ROWS,
-    cumulate::ROWS,
+    cumulative::ROWS,
     deform::ROWS,
     det::ROWS,
     fourier::ROWS,
@@ -117,7 +117,7 @@ const FAMILIES: &[&[Row]] = &[
     pattern::ROWS,
     random::ROWS,
     recurrent::ROWS,
-    regions::ROWS,
+    roi::ROWS,
     scatter::ROWS,
     select::ROWS,
     sequence::ROWS,

@@ -1,7 +1,7 @@
 //! Scatter kernels: Scatter, ScatterElements, ScatterND, TensorScatter.
 
 use super::arithmetic::{Arithmetic, for_elements};
-use super::around::Around;
+use super::axis_split::AxisSplit;
 use super::{Call, Row};
 use crate::failure::{Failure, fail};
 use crate::list::List;
@@ -163,7 +163,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     if update.is_empty() {
         return Ok(vec![cache.clone().into()]);
     }
-    let (to, from) = (Around::of(cache.dims(), axis)?, Around::of(update.dims(), axis)?);
+    let (to, from) = (AxisSplit::of(cache.dims(), axis)?, AxisSplit::of(update.dims(), axis)?);
     let mut pairs: Pairs = List::with_room(update.len())?;
     for outer in 0..from.outer {
         let start = starts[outer / (from.outer / batches)];

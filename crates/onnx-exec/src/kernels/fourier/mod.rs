@@ -4,7 +4,7 @@
 
 mod fft;
 
-use super::around::Around;
+use super::axis_split::AxisSplit;
 use super::real::Real;
 use super::{Call, Row, resolve_axis};
 use crate::budget::spend;
@@ -75,7 +75,7 @@ fn dft<T: Real>(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         return Ok(vec![Tensor::zeros(x.elem(), &dims)?.into()]);
     }
     let width = if is_complex { 2 } else { 1 };
-    let from = Around::of(&x.dims()[..x.rank() - 1], axis)?;
+    let from = AxisSplit::of(&x.dims()[..x.rank() - 1], axis)?;
     let plan = Plan::<T>::new(n)?;
     let numbers = T::numbers(x)?;
     let zero = T::of(0.0);

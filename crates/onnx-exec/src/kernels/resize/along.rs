@@ -3,7 +3,7 @@
 use super::axis::{Axis, Weights};
 use crate::budget::spend;
 use crate::failure::Failure;
-use crate::kernels::around::Around;
+use crate::kernels::axis_split::AxisSplit;
 use crate::list::{List, filled};
 use crate::tensor::{NOWHERE, count_of};
 
@@ -33,7 +33,7 @@ impl Step {
         extrapolation: f64,
         y: &mut List<f64>,
     ) -> Result<(), Failure> {
-        let from = Around::of(shape, self.at)?;
+        let from = AxisSplit::of(shape, self.at)?;
         let inner = from.inner;
         shape[self.at] = self.to;
         let count = count_of(shape)?;

@@ -5,16 +5,16 @@ use crate::tensor::count_of;
 
 /// The elements around an axis: `outer` runs of `extent` slices of `inner` elements.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
+pub(super) struct AxisSplit {
     pub(super) outer: usize,
     pub(super) extent: usize,
     pub(super) inner: usize,
 }
 
-impl Around {
+impl AxisSplit {
     /// `axis` must be an axis of the shape.
-    pub(super) fn of(dims: &[usize], axis: usize) -> Result<Around, Failure> {
-        Ok(Around {
+    pub(super) fn of(dims: &[usize], axis: usize) -> Result<AxisSplit, Failure> {
+        Ok(AxisSplit {
             outer: count_of(&dims[..axis])?,
             extent: dims[axis],
             inner: count_of(&dims[axis + 1..])?,

@@ -1,7 +1,7 @@
 //! Cumulative sums and products: CumSum, CumProd.
 
 use super::arithmetic::{Arithmetic, for_elements};
-use super::around::Around;
+use super::axis_split::AxisSplit;
 use super::{Call, Row, resolve_axis};
 use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
@@ -23,16 +23,16 @@ fn cumulate(call: &mut Call<'_>, way: Way) -> Result<Vec<Value>, Failure> {
         [axis] => resolve_axis(axis, x.rank())?,
         _ => fail!("the axis is one number, not {}", call.tensor(1)?.len()),
     };
-    let around = Around::of(x.dims(), axis)?;
+    let split = AxisSplit::of(x.dims(), axis)?;
     let mut result = x.clone();
     let (is_exclusive, is_reverse) = (call.attrs.flag("exclusive"), call.attrs.flag("reverse"));
-    for_elements!(x.elem(), along(&mut result, around, way, is_exclusive, is_reverse))?;
+    for_elements!(x.elem(), along(&mut result, split, way, is_exclusive, is_reverse))?;
     Ok(vec![result.into()])
 }
 
 fn along<T: Arithmetic>(
     x: &mut Tensor,
-    around: Around,
+    split: AxisSplit,
     way: Way,
     is_exclusive: bool,
     is_reverse: bool,
@@ -42,11 +42,11 @@ fn along<T: Arithmetic>(
         Way::Product => (T::ONE, T::times as fn(T, T) -> T),
     };
     let elements = x.words_mut::<T>()?;
-    for start in around.lines() {
+    for start in split.lines() {
         let mut kept = none;
-        for i in 0..around.extent {
-            let i = if is_reverse { around.extent - 1 - i } else { i };
-            let element = &mut elements[start + i * around.inner];
+        for i in 0..split.extent {
+            let i = if is_reverse { split.extent - 1 - i } else { i };
+            let element = &mut elements[start + i * split.inner];
             let next = combine(kept, *element);
             *element = if is_exclusive { kept } else { next };
             kept = next;
