@@ -4,11 +4,11 @@
 use super::define::Item;
 use super::index::Position;
 use super::rewrite::{extents, operands};
-use super::{Place, Plan, Slot, Source, Step, Stretch, root};
+use super::{Partition, Place, Plan, Slot, Source, Step, root};
 use onnx_ops::meaning::{Expr, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Stretch {
+impl Partition {
     /// The first mistake in the formulas.
     pub(super) fn mistake(&self) -> Option<String> {
         let mut is_written = vec![false; self.slots.len()];

@@ -7,7 +7,7 @@
 //! scale[i1] * (total + b[i1] - mean[i1]) / sqrt(variance[i1] + 1e-5) + bias[i1]   ──▶   total * %7[i1] + %8[i1]
 //! ```
 
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::dequantized::is_dequantized;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, walk};
@@ -36,8 +36,8 @@ pub(super) enum Which {
 const LEAST_RELEASED: usize = 1 << 18;
 
 /// Computes the formulas that load only constants.
-pub(super) fn compute(stretch: &mut Stretch, which: Which) -> Result<(), Failure> {
-    let Stretch { items, slots, folded, .. } = stretch;
+pub(super) fn compute(partition: &mut Partition, which: Which) -> Result<(), Failure> {
+    let Partition { items, slots, folded, .. } = partition;
     let mut kept = Vec::with_capacity(items.len());
     for item in std::mem::take(items) {
         if let Item::Formula(assignment) = &item {
@@ -122,8 +122,8 @@ fn prepared<'s>(formula: &Formula, slots: &'s [Slot]) -> Option<(Nest, Vec<Optio
 }
 
 /// Removes the subtraction of zero points that are 0 everywhere.
-pub(super) fn zeros(stretch: &mut Stretch) {
-    let Stretch { items, slots, .. } = stretch;
+pub(super) fn zeros(partition: &mut Partition) {
+    let Partition { items, slots, .. } = partition;
     let mut known: HashMap<usize, bool> = HashMap::default();
     for item in items {
         let Item::Formula(it) = item else { continue };
@@ -168,8 +168,8 @@ fn without_zeros(expr: &mut Expr, is_zero: &mut dyn FnMut(usize) -> bool) {
 const MOST_OF_PART: usize = 1 << 16;
 
 /// Computes the constant parts of formulas.
-pub(super) fn parts(stretch: &mut Stretch) -> Result<(), Failure> {
-    let Stretch { items, slots, folded, .. } = stretch;
+pub(super) fn parts(partition: &mut Partition) -> Result<(), Failure> {
+    let Partition { items, slots, folded, .. } = partition;
     for item in items {
         let Item::Formula(assignment) = item else { continue };
         let formula = &mut assignment.formula;

@@ -27,7 +27,7 @@ const MOST_NODES: usize = 1 << 14;
 
 /// The nodes of a plan as formulas, before fusion.
 #[derive(Debug, Default)]
-pub(crate) struct Stretch {
+pub(crate) struct Partition {
     /// The index after the last node.
     pub(super) end: usize,
     pub(super) needs: Vec<(ValueId, Need)>,
@@ -73,7 +73,7 @@ pub(super) struct Define<'p, 'x, 'r> {
     pub(super) run: &'p mut Run<'x, 'r>,
     graph: GraphId,
     start: usize,
-    pub(super) stretch: Stretch,
+    pub(super) partition: Partition,
     pub(super) known: HashMap<ValueId, Known>,
     needed: HashSet<ValueId>,
     /// Whether the plan may depend on elements of current values.
@@ -85,21 +85,21 @@ pub(super) struct Define<'p, 'x, 'r> {
     pub(super) depth: usize,
 }
 
-impl Stretch {
+impl Partition {
     /// Defines the nodes of a graph from `start` on.
     pub(crate) fn of(
         run: &mut Run<'_, '_>,
         graph: GraphId,
         start: usize,
         may_assume: bool,
-    ) -> Result<Stretch, Box<Diagnostic>> {
+    ) -> Result<Partition, Box<Diagnostic>> {
         let executable = run.executable;
         let nodes = &executable.body().graphs[graph].nodes;
         let mut define = Define {
             run,
             graph,
             start,
-            stretch: Stretch { end: start, ..Stretch::default() },
+            partition: Partition { end: start, ..Partition::default() },
             known: HashMap::default(),
             needed: HashSet::default(),
             may_assume,
@@ -112,28 +112,28 @@ impl Stretch {
                 return Err(executable.failed(node, why.code(), &format!("it cannot be planned: {why}")));
             }
             match define.node(node) {
-                Flow::On => define.stretch.end += 1,
-                Flow::Before if define.stretch.end > start => break,
+                Flow::On => define.partition.end += 1,
+                Flow::Before if define.partition.end > start => break,
                 Flow::Before | Flow::Behind => {
                     if define
-                        .stretch
+                        .partition
                         .items
                         .last()
                         .is_none_or(|last| !matches!(last, Item::Node(n) if *n == node))
                     {
-                        define.stretch.items.push(Item::Node(node));
+                        define.partition.items.push(Item::Node(node));
                     }
-                    define.stretch.end += 1;
+                    define.partition.end += 1;
                     break;
                 }
             }
         }
         define.publish();
-        let mut stretch = define.stretch;
+        let mut partition = define.partition;
         if !executable.options.exact {
-            precision::widen(&mut stretch);
+            precision::widen(&mut partition);
         }
-        Ok(stretch)
+        Ok(partition)
     }
 
     /// An estimate of the memory that planning takes for formulas and slots, including later stages.
@@ -162,7 +162,7 @@ pub(super) struct Mark {
     named: usize,
 }
 
-impl Stretch {
+impl Partition {
     pub(super) fn mark(&self) -> Mark {
         Mark { slots: self.slots.len(), items: self.items.len(), named: self.named.len() }
     }
@@ -185,7 +185,7 @@ impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
     pub(super) fn within(
         run: &'p mut Run<'x, 'r>,
         graph: GraphId,
-        stretch: Stretch,
+        partition: Partition,
         known: Vec<(ValueId, Known)>,
         outer: NodeId,
         depth: usize,
@@ -194,7 +194,7 @@ impl<'p, 'x, 'r> Define<'p, 'x, 'r> {
             run,
             graph,
             start: 0,
-            stretch,
+            partition,
             known: known.into_iter().collect(),
             needed: HashSet::default(),
             may_assume: false,
@@ -259,7 +259,7 @@ impl<'x> Define<'_, 'x, '_> {
                 return Flow::On;
             }
         }
-        self.stretch.items.push(Item::Node(node));
+        self.partition.items.push(Item::Node(node));
         self.results(node, &outputs)
     }
 
@@ -274,7 +274,7 @@ impl<'x> Define<'_, 'x, '_> {
             (Value::Tensor(tensor), false) if !tensor.is_strings() => {
                 let (elem, dims) = (tensor.elem(), tensor.dims());
                 if self.needed.insert(value) {
-                    self.stretch.needs.push((value, Need::Tensor(elem, dims.into())));
+                    self.partition.needs.push((value, Need::Tensor(elem, dims.into())));
                 }
                 let dims = dims.to_vec();
                 Known::Slot(self.slot(elem, dims, Source::Value(value)))
@@ -282,7 +282,7 @@ impl<'x> Define<'_, 'x, '_> {
             (other, false) => {
                 let other = other.clone();
                 if self.needed.insert(value) {
-                    self.stretch.needs.push((value, Need::Other(type_of(&other))));
+                    self.partition.needs.push((value, Need::Other(type_of(&other))));
                 }
                 Known::Fact(Fact::of(type_of(&other)))
             }
@@ -292,15 +292,15 @@ impl<'x> Define<'_, 'x, '_> {
     }
 
     fn slot(&mut self, elem: ElemType, dims: Vec<usize>, source: Source) -> usize {
-        self.stretch.slots.push(Slot::new(elem, dims, source));
-        self.stretch.slots.len() - 1
+        self.partition.slots.push(Slot::new(elem, dims, source));
+        self.partition.slots.len() - 1
     }
 
     /// Whether a node of the plan computes a value, so that its elements do not exist yet.
     fn is_made_here(&self, value: ValueId) -> bool {
         match self.known.get(&value) {
             Some(Known::Slot(slot)) => {
-                !matches!(self.stretch.slots[*slot].source, Source::Value(value) if self.needed.contains(&value))
+                !matches!(self.partition.slots[*slot].source, Source::Value(value) if self.needed.contains(&value))
             }
             Some(Known::Fact(_)) => !self.needed.contains(&value),
             Some(Known::Constant(_)) | None => false,
@@ -321,7 +321,7 @@ impl<'x> Define<'_, 'x, '_> {
             if !which(i) || !says_shapes(tensor) {
                 continue;
             }
-            self.stretch.needs.push((*value, Need::Elements(tensor.clone())));
+            self.partition.needs.push((*value, Need::Elements(tensor.clone())));
             *known = Known::Constant(Value::Tensor(tensor.clone()));
             self.known.insert(*value, known.clone());
             is_any = true;
@@ -332,7 +332,7 @@ impl<'x> Define<'_, 'x, '_> {
     fn facts(&self, node: NodeId, inputs: &[Option<Known>]) -> Option<Vec<Fact>> {
         let of = |known: &Known| match known {
             Known::Constant(value) => fact(value),
-            Known::Slot(slot) => Fact::of(ty(&self.stretch.slots[*slot])),
+            Known::Slot(slot) => Fact::of(ty(&self.partition.slots[*slot])),
             Known::Fact(fact) => fact.clone(),
         };
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
@@ -402,7 +402,7 @@ impl<'x> Define<'_, 'x, '_> {
             operands.push(match known {
                 None => None,
                 Some(Known::Slot(slot)) => {
-                    let Slot { elem, dims, .. } = &self.stretch.slots[*slot];
+                    let Slot { elem, dims, .. } = &self.partition.slots[*slot];
                     Some((*elem, dims.clone(), None))
                 }
                 Some(Known::Constant(Value::Tensor(tensor))) => {
@@ -446,7 +446,7 @@ impl<'x> Define<'_, 'x, '_> {
                             let slot = self.slot(*elem, dims.clone(), Source::Constant(tensor.clone()));
                             self.stored.extend(value.map(|value| (value, slot)));
                             if self.outer.is_none() {
-                                self.stretch.named.extend(value.map(|value| (value, slot)));
+                                self.partition.named.extend(value.map(|value| (value, slot)));
                             }
                             slot
                         }
@@ -462,13 +462,13 @@ impl<'x> Define<'_, 'x, '_> {
             let slot = self.slot(formula.elem, formula.dims.clone(), Source::Formula);
             numbers.push(slot);
             let assignment = Assignment { slot, formula, nodes: smallvec![self.outer.unwrap_or(node)] };
-            self.stretch.items.push(Item::Formula(Box::new(assignment)));
+            self.partition.items.push(Item::Formula(Box::new(assignment)));
         }
         for (value, of) in n.outputs.iter().zip(&definition.outputs) {
             if let (Some(value), Some(of)) = (value, of) {
                 let slot = numbers[definition.inputs + of];
                 if self.outer.is_none() {
-                    self.stretch.named.push((*value, slot));
+                    self.partition.named.push((*value, slot));
                 }
                 self.known.insert(*value, Known::Slot(slot));
             }
@@ -485,7 +485,7 @@ impl<'x> Define<'_, 'x, '_> {
                 Some((ElemType::STRING, _)) => Known::Fact(Fact::of(fact.ty.clone())),
                 Some((elem, dims)) => {
                     let slot = self.slot(elem, dims, Source::Value(value));
-                    self.stretch.expected.insert(value, slot);
+                    self.partition.expected.insert(value, slot);
                     Known::Slot(slot)
                 }
                 None => return Flow::Behind,
@@ -499,7 +499,7 @@ impl<'x> Define<'_, 'x, '_> {
     fn publish(&mut self) {
         let executable: &'x Executable<'_> = self.run.executable;
         let body = executable.body();
-        let nodes = &body.graphs[self.graph].nodes[self.start..self.stretch.end];
+        let nodes = &body.graphs[self.graph].nodes[self.start..self.partition.end];
         // Stored and assumed values exist already.
         let is_computed = |node: &&NodeId| !matches!(executable.actions[**node], Some(Action::Constant(_)));
         let computed: HashSet<ValueId> = nodes
@@ -512,7 +512,7 @@ impl<'x> Define<'_, 'x, '_> {
         for value in nodes.iter().flat_map(|node| &executable.liveness.dead_after[*node]) {
             wanted.remove(value);
         }
-        for item in &self.stretch.items {
+        for item in &self.partition.items {
             if let Item::Node(node) = item {
                 wanted.extend(executable.liveness.reads(body, *node));
             }
@@ -527,7 +527,7 @@ impl<'x> Define<'_, 'x, '_> {
                     let slot = self.slot(tensor.elem(), tensor.dims().to_vec(), Source::Constant(tensor));
                     published.push((value, slot));
                 }
-                Known::Slot(slot) => match self.stretch.slots[slot].source {
+                Known::Slot(slot) => match self.partition.slots[slot].source {
                     Source::Value(same) if same == value => {}
                     Source::Value(_) | Source::Constant(_) | Source::Formula | Source::Alias(_) => {
                         published.push((value, slot));
@@ -536,7 +536,7 @@ impl<'x> Define<'_, 'x, '_> {
                 Known::Constant(_) | Known::Fact(_) => {}
             }
         }
-        self.stretch.published = published;
+        self.partition.published = published;
     }
 }
 

@@ -33,7 +33,7 @@ impl Define<'_, '_, '_> {
             types.push(match known {
                 Some(Known::Constant(Value::Tensor(tensor))) => Some((tensor.elem(), tensor.dims())),
                 Some(Known::Slot(slot)) => {
-                    Some((self.stretch.slots[*slot].elem, &self.stretch.slots[*slot].dims))
+                    Some((self.partition.slots[*slot].elem, &self.partition.slots[*slot].dims))
                 }
                 Some(Known::Constant(_) | Known::Fact(_)) | None => None,
             });
@@ -50,7 +50,7 @@ impl Define<'_, '_, '_> {
         }
         let of = |known: &Known| match known {
             Known::Constant(value) => fact(value),
-            Known::Slot(slot) => Fact::of(self.stretch.ty(*slot)),
+            Known::Slot(slot) => Fact::of(self.partition.ty(*slot)),
             Known::Fact(fact) => fact.clone(),
         };
         let facts: Vec<Option<Fact>> = inputs.iter().map(|known| known.as_ref().map(of)).collect();
@@ -78,30 +78,30 @@ impl Define<'_, '_, '_> {
             let (Some(port), Some(input)) = (ports.next(), input) else { return false };
             known.extend(port.value.map(|value| (value, input.clone())));
         }
-        let before = self.stretch.mark();
+        let before = self.partition.mark();
         let results = self.run.inside(&inner, |run| {
-            let stretch = std::mem::take(&mut self.stretch);
+            let partition = std::mem::take(&mut self.partition);
             let outer = self.outer.unwrap_or(node);
-            let mut define = Define::within(run, inner.root, stretch, known, outer, self.depth + 1);
+            let mut define = Define::within(run, inner.root, partition, known, outer, self.depth + 1);
             let is_done = graph.nodes.iter().all(|node| {
-                let items = define.stretch.items.len();
+                let items = define.partition.items.len();
                 let is_on = matches!(define.node(*node), Flow::On);
-                is_on && define.stretch.items[items..].iter().all(|item| matches!(item, Item::Formula(_)))
+                is_on && define.partition.items[items..].iter().all(|item| matches!(item, Item::Formula(_)))
             });
             let ports = body.graphs[inner.root].outputs.iter();
             let results: Option<Vec<Known>> =
                 ports.map(|port| define.known.get(&port.value?).cloned()).collect();
             let results = results.filter(|_| is_done);
-            self.stretch = std::mem::take(&mut define.stretch);
+            self.partition = std::mem::take(&mut define.partition);
             results
         });
         let Some(results) = results else {
-            self.stretch.back_to(before);
+            self.partition.back_to(before);
             return false;
         };
         for (value, known) in n.outputs.iter().flatten().zip(results) {
             if let (Known::Slot(slot), None) = (&known, self.outer) {
-                self.stretch.named.push((*value, *slot));
+                self.partition.named.push((*value, *slot));
             }
             self.known.insert(*value, known);
         }

@@ -12,7 +12,7 @@
 //! is split as well (`split`). Dequantized bytes are read as bytes, by products as integers (`dequantized`). The loops of the
 //! fused formula must be at least as good as those of the parts: a matrix product stays one, and linear positions stay linear.
 
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::dequantized::{is_dequantized, whole};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, size};
@@ -41,10 +41,10 @@ const TOO_LARGE: usize = 4 * MOST_PARTS;
 const STEPS_OF_PART: usize = 64;
 
 /// Fuses the formulas of a plan; returns the refused fusions with their reasons.
-pub(super) fn fuse(stretch: &mut Stretch) -> Result<Refusals, Failure> {
-    known(stretch);
-    alias(stretch);
-    let mut fuse = Fuse::new(stretch);
+pub(super) fn fuse(partition: &mut Partition) -> Result<Refusals, Failure> {
+    known(partition);
+    alias(partition);
+    let mut fuse = Fuse::new(partition);
     // First for formulas that do not dequantize: products must see the dequantizing formulas as they are, to read their bytes.
     for is_bytes in [false, true] {
         for at in 0..fuse.items.len() {
@@ -61,7 +61,7 @@ pub(super) fn fuse(stretch: &mut Stretch) -> Result<Refusals, Failure> {
             all.insert(assignment.slot, refused);
         }
     }
-    stretch.items = items
+    partition.items = items
         .into_iter()
         .flatten()
         .filter(|item| match item {
@@ -123,9 +123,9 @@ struct Fuse<'s> {
 }
 
 impl<'s> Fuse<'s> {
-    fn new(stretch: &'s mut Stretch) -> Fuse<'s> {
-        let items: Vec<Option<Item>> = std::mem::take(&mut stretch.items).into_iter().map(Some).collect();
-        let slots = &stretch.slots;
+    fn new(partition: &'s mut Partition) -> Fuse<'s> {
+        let items: Vec<Option<Item>> = std::mem::take(&mut partition.items).into_iter().map(Some).collect();
+        let slots = &partition.slots;
         let mut maker = vec![None; slots.len()];
         let mut readers = vec![0; slots.len()];
         for (at, item) in items.iter().enumerate() {
@@ -135,7 +135,7 @@ impl<'s> Fuse<'s> {
                 readers[operand] += 1;
             }
         }
-        for (_, slot) in &stretch.published {
+        for (_, slot) in &partition.published {
             readers[root(slots, *slot)] += 2;
         }
         let judged = vec![Cell::new(None); items.len()];

@@ -12,7 +12,7 @@
 //! A matrix product is a kernel of its own, except batched ones: then a row is a whole matrix, and what attention computes for a
 //! head stays in the caches from the first product to the second. Small unrelated formulas with equal rows share a kernel.
 
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::fuse::distinct;
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, operands, parts, renumber};
@@ -60,13 +60,13 @@ enum Part {
 }
 
 /// The kernels and nodes of a plan, in order.
-pub(super) fn group(stretch: &mut Stretch, refused: &mut Refusals) -> Option<Vec<Step>> {
-    let slots = &stretch.slots;
+pub(super) fn group(partition: &mut Partition, refused: &mut Refusals) -> Option<Vec<Step>> {
+    let slots = &partition.slots;
     let mut parts: Vec<Part> = Vec::new();
     // For each slot the part that computes it.
     let mut made: Vec<Option<usize>> = vec![None; slots.len()];
     let (mut last_node, mut last_kernel) = (None, None);
-    for item in std::mem::take(&mut stretch.items) {
+    for item in std::mem::take(&mut partition.items) {
         let assignment = match item {
             Item::Node(node) => {
                 last_node = Some(parts.len());
@@ -142,7 +142,7 @@ pub(super) fn group(stretch: &mut Stretch, refused: &mut Refusals) -> Option<Vec
             }
         }
     }
-    for (_, slot) in &stretch.published {
+    for (_, slot) in &partition.published {
         readers[root(slots, *slot)].push(usize::MAX);
     }
     let steps = parts.into_iter().enumerate().map(|(at, part)| match part {

@@ -13,7 +13,7 @@
 //! whose loops would be worse reads a copy.
 
 use super::constants::evaluated;
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::fuse::{Loops, distinct, judge};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands, parts, walk};
@@ -36,15 +36,15 @@ const LEAST_STEPS: usize = 64;
 const STEPS_OF_FORMULA: usize = 1 << 12;
 
 /// Selects layouts and rewrites the formulas for them.
-pub(super) fn layout(stretch: &mut Stretch) -> Result<(), Failure> {
-    reshape(stretch);
-    let mut is_last = chosen(stretch);
+pub(super) fn layout(partition: &mut Partition) -> Result<(), Failure> {
+    reshape(partition);
+    let mut is_last = chosen(partition);
     // If a formula would have worse loops than before, its result keeps the original layout or its operand is copied.
     while is_last.contains(&true) {
-        spend(STEPS_OF_FORMULA * stretch.items.len())?;
-        let Some((items, slots, folded)) = applied(stretch, &mut is_last) else { continue };
-        (stretch.items, stretch.slots) = (items, slots);
-        stretch.folded.extend(folded);
+        spend(STEPS_OF_FORMULA * partition.items.len())?;
+        let Some((items, slots, folded)) = applied(partition, &mut is_last) else { continue };
+        (partition.items, partition.slots) = (items, slots);
+        partition.folded.extend(folded);
         break;
     }
     Ok(())
@@ -52,8 +52,8 @@ pub(super) fn layout(stretch: &mut Stretch) -> Result<(), Failure> {
 
 /// Rewrites copies to the shape in which all readers access them, so that a transpose between two reshapes has the axes of the
 /// image whose channels it permutes.
-fn reshape(stretch: &mut Stretch) {
-    let Stretch { items, slots, published, .. } = stretch;
+fn reshape(partition: &mut Partition) {
+    let Partition { items, slots, published, .. } = partition;
     // The first operand through which each slot is read, if all readers use the same shape.
     let mut read: Vec<Option<usize>> = vec![None; slots.len()];
     let mut is_fixed = vec![false; slots.len()];
@@ -94,24 +94,24 @@ fn order(rank: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Which slots become channels-last.
-fn chosen(stretch: &Stretch) -> Vec<bool> {
-    let slots = &stretch.slots;
+fn chosen(partition: &Partition) -> Vec<bool> {
+    let slots = &partition.slots;
     let mut may = vec![false; slots.len()];
-    for item in &stretch.items {
+    for item in &partition.items {
         if let Item::Formula(it) = item {
             let dims = &slots[it.slot].dims;
             may[it.slot] = RANKS.contains(&dims.len()) && slots[it.slot].count() > 0;
         }
     }
     let mut is_published = vec![false; slots.len()];
-    for (_, slot) in &stretch.published {
+    for (_, slot) in &partition.published {
         is_published[root(slots, *slot)] = true;
     }
     // Results of the plan keep their layout, but a convolution of many steps is worth a copy.
     let mut copied = Vec::new();
     let mut groups = Groups((0..slots.len()).collect());
     let mut votes = Vec::new();
-    for item in &stretch.items {
+    for item in &partition.items {
         let Item::Formula(it) = item else { continue };
         let read: Vec<usize> = distinct(&it.formula, slots)
             .into_iter()
@@ -233,27 +233,27 @@ fn is_of(expr: &Expr, axis: usize) -> bool {
 type Folded = Vec<(usize, Formula)>;
 
 /// The formulas and slots in the chosen layouts; `None` after some choices were withdrawn.
-fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Slot>, Folded)> {
-    let mut now = stretch.slots.clone();
+fn applied(partition: &Partition, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Slot>, Folded)> {
+    let mut now = partition.slots.clone();
     for (slot, _) in now.iter_mut().zip(&*is_last).filter(|(_, is)| **is) {
         slot.axes = order(slot.dims.len()).map(|axis| axis as u8).collect();
         slot.dims = order(slot.dims.len()).map(|axis| slot.dims[axis]).collect();
     }
     let mut results = HashMap::default();
-    for (_, slot) in &stretch.published {
-        let slot = root(&stretch.slots, *slot);
+    for (_, slot) in &partition.published {
+        let slot = root(&partition.slots, *slot);
         if is_last[slot] && !results.contains_key(&slot) {
             results.insert(slot, now.len());
             now.push(now[slot].clone());
-            now[slot].clone_from(&stretch.slots[slot]);
+            now[slot].clone_from(&partition.slots[slot]);
         }
     }
     let (copies, weights) = (HashMap::default(), HashMap::default());
     let is_chosen = is_last.to_vec();
-    let (before, folded) = (&stretch.slots, Vec::new());
+    let (before, folded) = (&partition.slots, Vec::new());
     let mut change = Change { before, now, folded, is_last: is_chosen, results, copies, weights };
-    let mut items = Vec::with_capacity(stretch.items.len());
-    for item in &stretch.items {
+    let mut items = Vec::with_capacity(partition.items.len());
+    for item in &partition.items {
         let it = match item {
             Item::Node(node) => {
                 items.push(Item::Node(*node));
@@ -261,7 +261,7 @@ fn applied(stretch: &Stretch, is_last: &mut [bool]) -> Option<(Vec<Item>, Vec<Sl
             }
             Item::Formula(it) => it,
         };
-        let read = distinct(&it.formula, &stretch.slots);
+        let read = distinct(&it.formula, &partition.slots);
         let is_touched = |slot: &usize| is_last[*slot];
         let formula = if is_touched(&it.slot) || read.iter().any(is_touched) {
             match change.formula(it, false).filter(|formula| change.is_as_good(it, formula)) {

@@ -42,7 +42,7 @@ mod weigh;
 mod work;
 
 use constants::Which;
-pub(crate) use define::Stretch;
+pub(crate) use define::Partition;
 use index::Position;
 use room::Rooms;
 pub use schedule::{Schedule, Stats};
@@ -219,30 +219,30 @@ impl Plan {
     /// Plans consecutive nodes of a graph; `None` if a formula has no loops. Planning charges steps of the run and fails when
     /// they run out.
     pub(crate) fn of(
-        mut stretch: Stretch,
+        mut partition: Partition,
         executable: &Executable<'_>,
         graph: GraphId,
         start: usize,
         recorder: &Recorder,
     ) -> Result<Option<Plan>, Failure> {
-        recorder.record(Stage::Formulas, graph, start, &stretch, executable);
-        debug_assert_eq!(stretch.mistake(), None, "when nodes are formulas");
-        let _charge = Charge::of(stretch.bytes())?;
-        constants::zeros(&mut stretch);
-        constants::compute(&mut stretch, Which::ButBytes)?;
-        debug_assert_eq!(stretch.mistake(), None, "when constants are computed");
-        let mut refused = fuse::fuse(&mut stretch)?;
-        debug_assert_eq!(stretch.mistake(), None, "when formulas are fused");
-        constants::parts(&mut stretch)?;
-        constants::compute(&mut stretch, Which::All)?;
-        debug_assert_eq!(stretch.mistake(), None, "when parts are computed");
-        recorder.record(Stage::Fused, graph, start, &stretch, executable);
-        layout::layout(&mut stretch)?;
-        recorder.record(Stage::Layout, graph, start, &stretch, executable);
-        debug_assert_eq!(stretch.mistake(), None, "when layouts are chosen");
-        let Some(mut kernels) = group::group(&mut stretch, &mut refused) else { return Ok(None) };
-        constants::pack(&mut kernels, &stretch.slots, executable);
-        let Stretch { end, needs, slots, published, named, expected, folded, .. } = stretch;
+        recorder.record(Stage::Formulas, graph, start, &partition, executable);
+        debug_assert_eq!(partition.mistake(), None, "when nodes are formulas");
+        let _charge = Charge::of(partition.bytes())?;
+        constants::zeros(&mut partition);
+        constants::compute(&mut partition, Which::ButBytes)?;
+        debug_assert_eq!(partition.mistake(), None, "when constants are computed");
+        let mut refused = fuse::fuse(&mut partition)?;
+        debug_assert_eq!(partition.mistake(), None, "when formulas are fused");
+        constants::parts(&mut partition)?;
+        constants::compute(&mut partition, Which::All)?;
+        debug_assert_eq!(partition.mistake(), None, "when parts are computed");
+        recorder.record(Stage::Fused, graph, start, &partition, executable);
+        layout::layout(&mut partition)?;
+        recorder.record(Stage::Layout, graph, start, &partition, executable);
+        debug_assert_eq!(partition.mistake(), None, "when layouts are chosen");
+        let Some(mut kernels) = group::group(&mut partition, &mut refused) else { return Ok(None) };
+        constants::pack(&mut kernels, &partition.slots, executable);
+        let Partition { end, needs, slots, published, named, expected, folded, .. } = partition;
         let (places, arena) = place::place(&kernels, &slots, &published);
         let nodes = &executable.body().graphs[graph].nodes[start..end];
         let steps = place::steps(kernels, &slots, &places, &published, executable, nodes);

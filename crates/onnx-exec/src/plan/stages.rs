@@ -6,7 +6,7 @@
 //!   float[2,3] y[i0, i1] = max(a[i0, i1], 0.0)
 //! ```
 
-use super::Stretch;
+use super::Partition;
 use super::define::Item;
 use super::text::names;
 use crate::compile::{Executable, lock_of};
@@ -44,13 +44,13 @@ impl Recorder {
         stage: Stage,
         graph: GraphId,
         start: usize,
-        stretch: &Stretch,
+        partition: &Partition,
         executable: &Executable<'_>,
     ) {
         if let Some((wanted, texts)) = &mut *lock_of(&self.0)
             && *wanted == stage
         {
-            texts.insert((graph, start), stretch.text(graph, start, executable));
+            texts.insert((graph, start), partition.text(graph, start, executable));
         }
     }
 
@@ -85,7 +85,7 @@ impl Executable<'_> {
     }
 }
 
-impl Stretch {
+impl Partition {
     /// Its formulas and nodes, one per line.
     fn text(&self, graph: GraphId, start: usize, executable: &Executable<'_>) -> String {
         let names = names(&self.slots, &self.named, executable);

@@ -1,7 +1,7 @@
 //! Finds formulas that need no loops: aliases of tensors, and gathers at constant positions.
 
 use super::check::outside;
-use super::define::{Item, Stretch};
+use super::define::{Item, Partition};
 use super::index::Position;
 use super::rewrite::{Rewrite, extents, load, operands};
 use super::{Assignment, Slot, Source, types};
@@ -11,8 +11,8 @@ use onnx_ops::meaning::{Expr, Formula};
 
 /// Replaces loads of constant integers in positions by their values, so that a gather at a constant position is a view. A
 /// position out of bounds stays as it is and is reported by the run.
-pub(super) fn known(stretch: &mut Stretch) {
-    let Stretch { items, slots, .. } = stretch;
+pub(super) fn known(partition: &mut Partition) {
+    let Partition { items, slots, .. } = partition;
     let number = |operand: usize| {
         let slot = &slots[operand];
         slot.number().filter(|_| matches!(slot.elem, ElemType::INT64 | ElemType::INT32))
@@ -39,8 +39,8 @@ pub(super) fn known(stretch: &mut Stretch) {
 }
 
 /// Replaces formulas that copy another tensor in the same order by aliases.
-pub(super) fn alias(stretch: &mut Stretch) {
-    let Stretch { items, slots, .. } = stretch;
+pub(super) fn alias(partition: &mut Partition) {
+    let Partition { items, slots, .. } = partition;
     items.retain(|item| {
         let Item::Formula(assignment) = item else { return true };
         let Assignment { slot, formula, .. } = &**assignment;

@@ -7,7 +7,7 @@ pub use options::{Observe, RunOptions, Step, Time};
 
 use crate::compile::{Executable, Values, compile_body, lock_of};
 use crate::facts::fact;
-use crate::plan::{Plan, Stopped, Stretch};
+use crate::plan::{Partition, Plan, Stopped};
 use crate::pool;
 use crate::profile::Work;
 use crate::tensor::Tensor;
@@ -303,9 +303,11 @@ impl<'x, 'r> Run<'x, 'r> {
             lock().entry((graph, at)).or_default().push(Arc::clone(&plan));
             return Ok(Some(plan));
         }
-        let stretch = Stretch::of(self, graph, at, may_assume)?;
-        let Some(&last) = executable.body().graphs[graph].nodes.get(stretch.last()) else { return Ok(None) };
-        let plan = Plan::of(stretch, executable, graph, at, &executable.recorder).map_err(|why| {
+        let partition = Partition::of(self, graph, at, may_assume)?;
+        let Some(&last) = executable.body().graphs[graph].nodes.get(partition.last()) else {
+            return Ok(None);
+        };
+        let plan = Plan::of(partition, executable, graph, at, &executable.recorder).map_err(|why| {
             self.failed(last, why.code(), &format!("planning up to this node was stopped: {why}"))
         })?;
         let Some(plan) = plan.map(Arc::new) else { return Ok(None) };

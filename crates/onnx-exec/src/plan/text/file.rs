@@ -2,7 +2,7 @@
 
 use super::read::PlanReader;
 use super::write::elements;
-use crate::plan::define::Stretch;
+use crate::plan::define::Partition;
 use crate::plan::{Need, Plan, Slot, Source};
 use crate::run::Run;
 use foldhash::HashSet;
@@ -94,21 +94,21 @@ impl ScheduleFile {
             let reads =
                 reads(body).map_err(|mistake| Invalid::from(mistake).diagnostic(section.body.start))?;
             let may_assume = reads.iter().any(|read| read.elements.is_some());
-            let stretch = Stretch::of(run, graph, at, may_assume)?;
-            if let Err(wrong) = fits(&reads, &stretch, run) {
+            let partition = Partition::of(run, graph, at, may_assume)?;
+            if let Err(wrong) = fits(&reads, &partition, run) {
                 first.get_or_insert(wrong.diagnostic(section.body.start));
                 continue;
             }
-            if stretch.end != section.nodes.end {
+            if partition.end != section.nodes.end {
                 let why = format!(
                     "for these inputs, nodes {}..{} form one plan, not {}..{}",
-                    section.nodes.start, stretch.end, section.nodes.start, section.nodes.end
+                    section.nodes.start, partition.end, section.nodes.start, section.nodes.end
                 );
                 first.get_or_insert(mismatch(&section.header, why).diagnostic(0));
                 // Conditions on sequences and optionals are not printed.
                 continue;
             }
-            let built = PlanReader::of(body, stretch, run.executable, graph, at).and_then(PlanReader::plan);
+            let built = PlanReader::of(body, partition, run.executable, graph, at).and_then(PlanReader::plan);
             return built.map(Some).map_err(|wrong| wrong.diagnostic(section.body.start));
         }
         first.map_or(Ok(None), Err)
@@ -193,14 +193,14 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<ReadClause, Mistake> {
 }
 
 /// Whether the current values satisfy the conditions of a plan.
-fn fits(reads: &[ReadClause], stretch: &Stretch, run: &Run<'_, '_>) -> Result<(), Invalid> {
+fn fits(reads: &[ReadClause], partition: &Partition, run: &Run<'_, '_>) -> Result<(), Invalid> {
     let name = |value| run.executable.value_name(value);
     let mut found: HashSet<usize> = HashSet::default();
     for read in reads {
         let (elem, dims) = (read.elem, &read.dims[..]);
         let said = Slot::new(elem, dims.to_vec(), Source::Formula).ty();
         let mut other = None;
-        let at = stretch.needs.iter().enumerate().position(|(at, (value, need))| {
+        let at = partition.needs.iter().enumerate().position(|(at, (value, need))| {
             let is_it = name(*value) == read.name && !found.contains(&at);
             match need {
                 _ if !is_it => false,
@@ -238,7 +238,7 @@ fn fits(reads: &[ReadClause], stretch: &Stretch, run: &Run<'_, '_>) -> Result<()
             }
         }
     }
-    let missing = stretch
+    let missing = partition
         .needs
         .iter()
         .enumerate()

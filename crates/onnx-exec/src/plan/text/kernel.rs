@@ -42,14 +42,14 @@ impl PlanReader<'_, '_, '_> {
         let (rows, block) = match (rows, &members[..]) {
             (Some(rows), _) => rows,
             (None, [one]) => {
-                let count = self.stretch.slots[one.slot].count().max(1);
+                let count = self.partition.slots[one.slot].count().max(1);
                 (count, count)
             }
             (None, _) => {
                 return Err(illegal(&header, "a kernel of several formulas needs `of N rows, B at a time`"));
             }
         };
-        legal::rows(&members, rows, &self.stretch.slots, &|slot| self.name_of(slot))
+        legal::rows(&members, rows, &self.partition.slots, &|slot| self.name_of(slot))
             .map_err(|(at, why)| illegal(&members[at].at, why))?;
         self.assemble(members, rows, block, &header)
     }
@@ -65,7 +65,7 @@ impl PlanReader<'_, '_, '_> {
         let chosen: Vec<(Option<Choice>, Range<usize>)> =
             members.iter().map(|m| (m.choice, m.at.clone())).collect();
         let is_alone = members.len() == 1;
-        let slots = &self.stretch.slots;
+        let slots = &self.partition.slots;
         let assignments = members
             .into_iter()
             .map(|m| Assignment { slot: m.slot, formula: m.formula, nodes: m.nodes })
@@ -135,7 +135,7 @@ impl PlanReader<'_, '_, '_> {
                     loop {
                         let at = self.reader.place();
                         let position = self.reader.count()?;
-                        let is_here = (self.start..self.stretch.end).contains(&position);
+                        let is_here = (self.start..self.partition.end).contains(&position);
                         let Some(node) = self.nodes.get(position).filter(|_| is_here) else {
                             return Err(mismatch(&at, format!("the plan has no node {position}")));
                         };
@@ -155,7 +155,7 @@ impl PlanReader<'_, '_, '_> {
             return Err(illegal(&at, "`shape` must have as many elements as the formula computes"));
         }
         clauses.slot = self.define((&name, &at), (elem, dims), Source::Formula)?;
-        self.stretch.slots[clauses.slot].axes = axes;
+        self.partition.slots[clauses.slot].axes = axes;
         self.places[clauses.slot] = place;
         clauses.at = self.reader.since(&at);
         Ok(clauses)

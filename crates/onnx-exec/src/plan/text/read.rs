@@ -4,7 +4,7 @@ use super::file::{Invalid, illegal, mismatch, read, shown};
 use super::write::names;
 use super::{legal, sample};
 use crate::compile::Executable;
-use crate::plan::define::{Item, Stretch};
+use crate::plan::define::{Item, Partition};
 use crate::plan::{Place, Plan, Slot, Source, Step, constants, place, root};
 use foldhash::HashMap;
 use onnx_ir::diag::code;
@@ -18,7 +18,7 @@ pub(super) struct PlanReader<'t, 'x, 'r> {
     executable: &'x Executable<'r>,
     pub(super) start: usize,
     pub(super) nodes: &'x [NodeId],
-    pub(super) stretch: Stretch,
+    pub(super) partition: Partition,
     /// The slots of the nodes' formulas, before parsing.
     definition: Vec<Slot>,
     /// Their formulas.
@@ -37,12 +37,12 @@ pub(super) struct PlanReader<'t, 'x, 'r> {
 impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     pub(super) fn of(
         text: &'t str,
-        stretch: Stretch,
+        partition: Partition,
         executable: &'x Executable<'r>,
         graph: GraphId,
         start: usize,
     ) -> Result<Self, Invalid> {
-        let names = names(&stretch.slots, &stretch.named, executable);
+        let names = names(&partition.slots, &partition.named, executable);
         let slots = names.into_iter().enumerate().map(|(slot, name)| (name, slot)).collect();
         let is_there = |slot: &Slot| matches!(slot.source, Source::Value(_) | Source::Constant(_));
         let formula = |item: &Item| match item {
@@ -54,11 +54,11 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
             executable,
             start,
             nodes: &executable.body().graphs[graph].nodes,
-            definition: stretch.slots.clone(),
-            formulas: stretch.items.iter().filter_map(formula).collect(),
-            is_defined: stretch.slots.iter().map(is_there).collect(),
-            places: vec![Place::Elsewhere; stretch.slots.len()],
-            stretch,
+            definition: partition.slots.clone(),
+            formulas: partition.items.iter().filter_map(formula).collect(),
+            is_defined: partition.slots.iter().map(is_there).collect(),
+            places: vec![Place::Elsewhere; partition.slots.len()],
+            partition,
             slots,
             defined_at: HashMap::default(),
             steps: Vec::new(),
@@ -94,8 +94,8 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     fn finish(mut self) -> Result<Plan, Invalid> {
         let end = self.reader.place();
         self.are_nodes_run(&end)?;
-        for (value, slot) in &self.stretch.published {
-            let (there, defined) = (&self.stretch.slots[*slot], &self.definition[*slot]);
+        for (value, slot) in &self.partition.published {
+            let (there, defined) = (&self.partition.slots[*slot], &self.definition[*slot]);
             if there.dims != defined.dims || there.elem != defined.elem || !there.axes.is_empty() {
                 let name = shown(self.executable.value_name(*value));
                 let at = self.defined_at.get(slot).cloned().unwrap_or(0..0);
@@ -103,7 +103,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                     format!("{name} is read elsewhere: it must be {} with its axes in order", defined.ty());
                 return Err(illegal(&at, why));
             }
-            let slot = root(&self.stretch.slots, *slot);
+            let slot = root(&self.partition.slots, *slot);
             if !self.is_defined[slot] {
                 let name = self.executable.value_name(*value);
                 return Err(illegal(
@@ -111,7 +111,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                     format!("no kernel computes {}, which is read elsewhere", shown(name)),
                 ));
             }
-            if matches!(self.stretch.slots[slot].source, Source::Formula) {
+            if matches!(self.partition.slots[slot].source, Source::Formula) {
                 if !matches!(self.places[slot], Place::Elsewhere | Place::Own) {
                     let name = shown(self.executable.value_name(*value));
                     let at = self.defined_at.get(&slot).cloned().unwrap_or(0..0);
@@ -136,8 +136,8 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                 "a result that only this plan reads needs a place: `at` a byte of the arena, or `in block`",
             ));
         }
-        legal::layouts(&self.stretch.slots).map_err(|(slot, why)| self.wrong(slot, why))?;
-        let Stretch { end: last, needs, slots, published, named, expected, folded, .. } = self.stretch;
+        legal::layouts(&self.partition.slots).map_err(|(slot, why)| self.wrong(slot, why))?;
+        let Partition { end: last, needs, slots, published, named, expected, folded, .. } = self.partition;
         constants::pack(&mut self.steps, &slots, self.executable);
         legal::order(&self.steps, &slots, &published, self.executable)
             .map_err(|(step, why)| illegal(&self.steps_at[step], why))?;
@@ -183,7 +183,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
 
     /// Whether each node without a formula is run exactly once.
     fn are_nodes_run(&self, end: &Range<usize>) -> Result<(), Invalid> {
-        for item in &self.stretch.items {
+        for item in &self.partition.items {
             let Item::Node(node) = item else { continue };
             let count = self.steps.iter().filter(|step| matches!(step, Step::Node(it) if it == node)).count();
             if count != 1 {
@@ -203,7 +203,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let at = self.reader.place();
         let position = self.reader.count()?;
         let is_it = |item: &&Item| matches!(item, Item::Node(node) if self.nodes.get(position) == Some(node));
-        match self.stretch.items.iter().find(is_it) {
+        match self.partition.items.iter().find(is_it) {
             Some(Item::Node(node)) => Ok(*node),
             _ => Err(illegal(&at, format!("node {position} is not run by itself: kernels compute it"))),
         }
@@ -217,12 +217,12 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         // Printed numbers (`%7`) are kept, up to the number of formulas that a text can have.
         let most = self.definition.len() + (1 << 20);
         let number = name.strip_prefix('%').and_then(|number| number.parse::<usize>().ok());
-        let number = number.filter(|number| (self.stretch.slots.len()..most).contains(number));
-        let last = number.unwrap_or(self.stretch.slots.len());
-        while self.stretch.slots.len() <= last {
-            let at = self.stretch.slots.len();
+        let number = number.filter(|number| (self.partition.slots.len()..most).contains(number));
+        let last = number.unwrap_or(self.partition.slots.len());
+        while self.partition.slots.len() <= last {
+            let at = self.partition.slots.len();
             let name = if at == last { name.to_owned() } else { format!("%{at}") };
-            self.stretch.slots.push(Slot::new(ElemType::FLOAT, vec![0], Source::Formula));
+            self.partition.slots.push(Slot::new(ElemType::FLOAT, vec![0], Source::Formula));
             self.slots.insert(name, at);
             self.is_defined.push(false);
             self.places.push(Place::Elsewhere);
@@ -248,7 +248,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                 return Err(mismatch(at, why));
             }
         }
-        self.stretch.slots[slot] = Slot::new(elem, dims, source);
+        self.partition.slots[slot] = Slot::new(elem, dims, source);
         self.defined_at.insert(slot, at.clone());
         Ok(slot)
     }
@@ -256,15 +256,15 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
     /// Parses a formula whose operands are all defined.
     pub(super) fn formula(&mut self) -> Result<(String, Formula, Range<usize>), Invalid> {
         let from = self.reader.place();
-        let PlanReader { reader, slots, stretch, is_defined, .. } = self;
+        let PlanReader { reader, slots, partition, is_defined, .. } = self;
         let mut find = |name: &str| {
             let slot = *slots.get(name)?;
-            is_defined[root(&stretch.slots, slot)].then_some(slot)
+            is_defined[root(&partition.slots, slot)].then_some(slot)
         };
         let (name, formula) = reader.formula(&mut find)?;
         let at = self.reader.since(&from);
         let names = |slot| self.name_of(slot);
-        legal::formula(&formula, &self.stretch.slots, &names).map_err(|why| illegal(&at, why))?;
+        legal::formula(&formula, &self.partition.slots, &names).map_err(|why| illegal(&at, why))?;
         Ok((name, formula, at))
     }
 
@@ -277,11 +277,13 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let at = self.reader.since(&from);
         if !matches!(self.reader.peek(), "[" | "=") {
             let slot = self.slots.get(&name).copied();
-            let stored = slot.filter(|slot| matches!(self.stretch.slots[*slot].source, Source::Constant(_)));
+            let stored =
+                slot.filter(|slot| matches!(self.partition.slots[*slot].source, Source::Constant(_)));
             let Some(slot) = stored else {
                 return Err(mismatch(&at, format!("{} is not a constant of the model", shown(&name))));
             };
-            let (said, there) = (Slot::new(elem, dims, Source::Formula).ty(), self.stretch.slots[slot].ty());
+            let (said, there) =
+                (Slot::new(elem, dims, Source::Formula).ty(), self.partition.slots[slot].ty());
             if said != there {
                 return Err(mismatch(&at, format!("{} has type {there}", shown(&name))));
             }
@@ -296,10 +298,11 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
                 "this cannot be computed before the run: it reads a value that is not constant, or has too many elements",
             )
         };
-        let tensor = constants::evaluated(&formula, &self.stretch.slots).ok().flatten().ok_or_else(failed)?;
+        let tensor =
+            constants::evaluated(&formula, &self.partition.slots).ok().flatten().ok_or_else(failed)?;
         let tensor = tensor.reshaped(&dims).map_err(|why| illegal(&at, why.to_string()))?;
         let slot = self.define((&name, &at), (formula.elem, dims), Source::Constant(tensor))?;
-        self.stretch.folded.push((slot, formula));
+        self.partition.folded.push((slot, formula));
         Ok(())
     }
 
@@ -314,7 +317,7 @@ impl<'t, 'x, 'r> PlanReader<'t, 'x, 'r> {
         let at = self.reader.since(&from);
         let (of, slot) = (self.slot(&of), self.slot(&name));
         // There are no alias cycles so far, so `root` terminates.
-        if root(&self.stretch.slots[..], of) == slot {
+        if root(&self.partition.slots[..], of) == slot {
             return Err(illegal(&at, "a value cannot be an alias of itself"));
         }
         self.define((&name, &at), (elem, dims), Source::Alias(of))?;
