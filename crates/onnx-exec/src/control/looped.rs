@@ -1,7 +1,7 @@
 //! The `Loop` operator.
 
 use super::stack::Stack;
-use super::{Site, number, truth};
+use super::{ControlNode, number, truth};
 use crate::failure::Failure;
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -12,7 +12,7 @@ use onnx_ir::{GraphId, ValueDef};
 /// The number of inputs of the body before the carried ones: the iteration number and the condition.
 const BEFORE: usize = 2;
 
-pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let graph = site.graph(run, 0)?;
     let mut inputs = run.inputs(site.node)?.into_iter();
     let (most, condition) = (inputs.next().flatten(), inputs.next().flatten());

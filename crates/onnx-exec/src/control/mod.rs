@@ -63,7 +63,7 @@ impl Control {
     }
 
     pub(crate) fn run(self, run: &mut Run<'_, '_>, node: NodeId) -> Result<Results, Box<Diagnostic>> {
-        let site = Site { node, control: self };
+        let site = ControlNode { node, control: self };
         match self.kind {
             Kind::If => branch(run, site),
             Kind::Loop => looped::run(run, site).map(Results::from_vec),
@@ -75,12 +75,12 @@ impl Control {
 
 /// The control flow node that is being run.
 #[derive(Clone, Copy)]
-struct Site {
+struct ControlNode {
     node: NodeId,
     control: Control,
 }
 
-impl Site {
+impl ControlNode {
     /// Converts a failure to a diagnostic about the node.
     fn told<T>(self, run: &Run<'_, '_>, result: Result<T, Failure>) -> Result<T, Box<Diagnostic>> {
         result.map_err(|why| run.failed(self.node, why.code(), &why.to_string()))
@@ -122,7 +122,7 @@ fn truth(value: &Value) -> Result<bool, Failure> {
     }
 }
 
-fn branch(run: &mut Run<'_, '_>, site: Site) -> Result<Results, Box<Diagnostic>> {
+fn branch(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Results, Box<Diagnostic>> {
     let condition = site.told(run, truth(site.input(run, 0)?))?;
     let graph = site.graph(run, usize::from(!condition))?;
     run.enter(graph)?;
@@ -131,7 +131,7 @@ fn branch(run: &mut Run<'_, '_>, site: Site) -> Result<Results, Box<Diagnostic>>
 
 /// `SequenceMap`: runs the body for each element of the first sequence. Other sequences are iterated in parallel; tensors are
 /// passed unchanged.
-fn map(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+fn map(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let graph = site.graph(run, 0)?;
     let inputs: Vec<Value> = run.inputs(site.node)?.into_iter().flatten().collect();
     let Some(first) = inputs.first() else {

@@ -3,7 +3,7 @@
 //! Version 8 has a leading batch axis and a length for each sequence; results beyond the length are zero. Since version 9 each
 //! scanned tensor has an axis and a direction.
 
-use super::Site;
+use super::ControlNode;
 use super::stack::{Stack, none, slice, stack};
 use crate::failure::Failure;
 use crate::kernels::resolve_axis;
@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use onnx_ir::diag::{Diagnostic, code};
 
-pub(super) fn run(run: &mut Run<'_, '_>, site: Site) -> Result<Vec<Value>, Box<Diagnostic>> {
+pub(super) fn run(run: &mut Run<'_, '_>, site: ControlNode) -> Result<Vec<Value>, Box<Diagnostic>> {
     let mut inputs = run.inputs(site.node)?;
     let attrs = site.attrs(run)?;
     let is_batched = attrs.schema.since < 9;
@@ -75,7 +75,7 @@ struct Course<'a> {
 /// `steps` is the number of slices to process, at most all.
 fn scan(
     run: &mut Run<'_, '_>,
-    site: Site,
+    site: ControlNode,
     inputs: &[Value],
     course: &Course<'_>,
     steps: Option<i64>,

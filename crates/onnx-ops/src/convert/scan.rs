@@ -8,10 +8,10 @@
 //! ```
 //! The outer Scan iterates over the batch without a state, the inner one is the original.
 
-use super::site::{Note, Site};
+use super::site::{ConvertSite, Note};
 use onnx_ir::{Attr, AttrValue, Graph, GraphId, Name, Node, Port, Value, ValueDef, ValueId};
 
-pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
+pub(super) fn up(s: &mut ConvertSite<'_>) -> Result<Note, String> {
     if s.input(0).is_some() {
         return Err("its sequences have different lengths (`sequence_lens`)".to_owned());
     }
@@ -33,7 +33,7 @@ pub(super) fn up(s: &mut Site<'_>) -> Result<Note, String> {
 }
 
 /// The graph that scans one batch member, with a node that has all attributes of the old one.
-fn outer_graph(s: &mut Site<'_>, inner: GraphId, inputs: usize, outputs: usize) -> GraphId {
+fn outer_graph(s: &mut ConvertSite<'_>, inner: GraphId, inputs: usize, outputs: usize) -> GraphId {
     let (op, domain, attrs) = (s.n().op, s.n().domain, s.n().attrs.clone());
     let input_names: Vec<Name> = (0..inputs).map(|_| s.fresh_name("one")).collect();
     let output_names: Vec<Name> = (0..outputs).map(|_| s.fresh_name("each")).collect();

@@ -1,6 +1,6 @@
 //! Updates sharding annotations when the tensors of a node change.
 
-use super::site::Site;
+use super::site::ConvertSite;
 use onnx_ir::{Body, Name, NodeId};
 
 /// The names of a node's inputs and outputs, by position.
@@ -33,7 +33,7 @@ impl Tensors {
 }
 
 /// Moves annotations from old tensors to those at the same position, and drops the others.
-pub(super) fn follow(site: &mut Site<'_>, before: &Tensors) {
+pub(super) fn follow(site: &mut ConvertSite<'_>, before: &Tensors) {
     let Some(now) = Tensors::of(site.body(), site.node) else { return };
     let Some(extra) = &mut site.n_mut().extra else { return };
     for device in &mut extra.devices {

@@ -14,10 +14,10 @@ use smallvec::SmallVec;
 /// A description of the change for the plan; `None` if the node is unchanged.
 pub(super) type Note = Option<String>;
 /// Converts one node by one version, or returns the reason why it cannot.
-pub(super) type Adapter = fn(&mut Site<'_>) -> Result<Note, String>;
+pub(super) type Adapter = fn(&mut ConvertSite<'_>) -> Result<Note, String>;
 
 /// A node that is being converted.
-pub(super) struct Site<'a> {
+pub(super) struct ConvertSite<'a> {
     pub(super) model: &'a mut Model,
     pub(super) facts: &'a Facts,
     pub(super) body: BodyId,
@@ -32,7 +32,7 @@ pub(super) struct Site<'a> {
     pub(super) is_gone: bool,
 }
 
-impl Site<'_> {
+impl ConvertSite<'_> {
     pub(super) fn body(&self) -> &Body {
         &self.model.bodies[self.body]
     }

@@ -1,7 +1,7 @@
 //! The conversion, version by version.
 
 use super::sharding::{self, Tensors};
-use super::site::{Note, Site};
+use super::site::{ConvertSite, Note};
 use super::table::{self, Way};
 use crate::functions::body_of;
 use crate::infer::{self, Facts, InferOptions, infer};
@@ -330,7 +330,7 @@ impl Walk<'_> {
         let planned = self.planned(model, t.body, t.node, (from, to), String::new());
         let old = schema(self.registry, self.domain, &op, from);
         let tensors = Tensors::of(&model.bodies[t.body], t.node);
-        let mut site = Site {
+        let mut site = ConvertSite {
             model,
             facts,
             body: t.body,
@@ -468,7 +468,7 @@ fn schema<'r>(registry: &'r Registry, domain: &str, op: &str, version: i64) -> O
 }
 
 /// Removes attributes that have their default and are unknown to the new signature, and returns what else does not conform.
-fn fit(site: &mut Site<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), String> {
+fn fit(site: &mut ConvertSite<'_>, old: Option<&Schema>, new: &Schema) -> Result<(), String> {
     if new.deprecated {
         return Err("it is deprecated in that version".to_owned());
     }

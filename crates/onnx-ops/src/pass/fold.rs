@@ -80,7 +80,7 @@ fn fold(model: &mut Model, registry: &Registry) -> (usize, usize) {
                 known[output] = constant(model, body, n).map(Rc::new);
                 continue;
             }
-            let site = Site { model, registry, body: body_id, node, version, known: &known };
+            let site = FoldSite { model, registry, body: body_id, node, version, known: &known };
             let fact = facts.get(body_id, output);
             let result =
                 site.computed(fact).or_else(|| (!is_function).then(|| site.inferred(fact)).flatten());
@@ -174,7 +174,7 @@ fn become_constant(model: &mut Model, body: BodyId, node: NodeId, tensor: onnx_i
 }
 
 /// A node that may be folded.
-struct Site<'a> {
+struct FoldSite<'a> {
     model: &'a Model,
     registry: &'a Registry,
     body: BodyId,
@@ -183,7 +183,7 @@ struct Site<'a> {
     known: &'a Known,
 }
 
-impl Site<'_> {
+impl FoldSite<'_> {
     fn n(&self) -> &Node {
         &self.model.bodies[self.body].nodes[self.node]
     }

@@ -121,11 +121,11 @@ pub fn rename(model: &mut Model, options: &Rename) -> Edited {
 }
 
 /// A name and the place of its definition.
-type Site = (String, Place);
+type NamedPlace = (String, Place);
 
 /// Finds different names that would become equal.
-fn clashes(options: &Rename, sites: &[Site], found: &mut Vec<Diagnostic>, used: &mut BTreeSet<usize>) {
-    let mut taken: HashMap<String, &Site> = HashMap::new();
+fn clashes(options: &Rename, sites: &[NamedPlace], found: &mut Vec<Diagnostic>, used: &mut BTreeSet<usize>) {
+    let mut taken: HashMap<String, &NamedPlace> = HashMap::new();
     for site in sites {
         let (old, place) = site;
         let new = match options.new_name(old) {
@@ -160,8 +160,13 @@ fn clashes(options: &Rename, sites: &[Site], found: &mut Vec<Diagnostic>, used: 
 }
 
 /// A finding for each rule that no name matches.
-fn unmatched(model: &Model, options: &Rename, used: &BTreeSet<usize>, symbols: &[Site]) -> Vec<Diagnostic> {
-    let mut all: Vec<Site> = symbols.to_vec();
+fn unmatched(
+    model: &Model,
+    options: &Rename,
+    used: &BTreeSet<usize>,
+    symbols: &[NamedPlace],
+) -> Vec<Diagnostic> {
+    let mut all: Vec<NamedPlace> = symbols.to_vec();
     for id in bodies(model) {
         all.extend(if options.values { values(model, id) } else { Vec::new() });
         all.extend(if options.nodes { nodes(model, id) } else { Vec::new() });
@@ -192,9 +197,9 @@ fn bodies(model: &Model) -> Vec<BodyId> {
 }
 
 /// The names of the values that a body defines, each with its first definition.
-fn values(model: &Model, id: BodyId) -> Vec<Site> {
+fn values(model: &Model, id: BodyId) -> Vec<NamedPlace> {
     let body = &model.bodies[id];
-    let mut sites: BTreeMap<ValueId, Site> = BTreeMap::new();
+    let mut sites: BTreeMap<ValueId, NamedPlace> = BTreeMap::new();
     for graph in body.graphs.values() {
         for value in graph.values(body) {
             let name = body.values[value].name;
@@ -208,7 +213,7 @@ fn values(model: &Model, id: BodyId) -> Vec<Site> {
 }
 
 /// The names of the nodes of a body.
-fn nodes(model: &Model, id: BodyId) -> Vec<Site> {
+fn nodes(model: &Model, id: BodyId) -> Vec<NamedPlace> {
     let body = &model.bodies[id];
     let all = body.graphs.values().flat_map(|graph| &graph.nodes);
     let named = all.filter_map(|&node| Some((body.nodes[node].name.filter(|n| !n.is_empty())?, node)));
@@ -216,7 +221,7 @@ fn nodes(model: &Model, id: BodyId) -> Vec<Site> {
 }
 
 /// The symbols in the declarations of a model, each with its first use.
-fn symbols(model: &Model) -> Vec<Site> {
+fn symbols(model: &Model) -> Vec<NamedPlace> {
     let mut sites: BTreeMap<String, Place> = BTreeMap::new();
     for id in bodies(model) {
         for (graph, g) in model.bodies[id].graphs.iter() {

@@ -1,12 +1,12 @@
 //! Nodes that return their input. The pass that removes them decides which ones.
 
-use super::site::Site;
+use super::site::LintSite;
 use crate::infer::elem_text;
 use crate::pass::Look;
 use onnx_ir::diag::code;
 use onnx_ir::{Diagnostic, ValueId};
 
-pub(super) fn idle(site: &Site<'_>) -> Option<Diagnostic> {
+pub(super) fn idle(site: &LintSite<'_>) -> Option<Diagnostic> {
     let look = Look {
         model: site.model,
         facts: site.facts,
@@ -23,7 +23,7 @@ pub(super) fn idle(site: &Site<'_>) -> Option<Diagnostic> {
 }
 
 /// The reason why the node returns this value. `None` if the node has a purpose.
-fn reason(site: &Site<'_>, same: ValueId) -> Option<String> {
+fn reason(site: &LintSite<'_>, same: ValueId) -> Option<String> {
     let op = site.op();
     let is_arithmetic = ["Add", "Sub", "Mul", "Div"].contains(&op);
     if !is_arithmetic && site.input(0) != Some(same) {

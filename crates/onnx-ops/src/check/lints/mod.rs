@@ -1,6 +1,6 @@
 //! Lints: legal but questionable models, on level `strict`.
 //!
-//! A lint checks one node with its facts ([`Site`]), or the stored tensors and declared names of the model. It reports only what
+//! A lint checks one node with its facts ([`LintSite`]), or the stored tensors and declared names of the model. It reports only what
 //! is certain; a fix that keeps every value is safe. Functions are skipped: what holds for the present calls does not justify
 //! changing a function.
 //!
@@ -26,10 +26,10 @@ use crate::pass::local_functions;
 use crate::schema::{Lookup, Registry};
 use foldhash::HashMap;
 use onnx_ir::{BodyId, Diagnostic, Model, Uses, normalize_domain};
-use site::Site;
+use site::LintSite;
 
 /// A lint of the nodes of one operator.
-type Lint = fn(&Site<'_>) -> Option<Diagnostic>;
+type Lint = fn(&LintSite<'_>) -> Option<Diagnostic>;
 
 /// The lints of nodes by operator of ai.onnx.
 const LINTS: &[(&str, Lint)] = &[
@@ -101,7 +101,7 @@ pub(super) fn check(model: &Model, registry: &Registry, facts: &Facts, found: &m
             let (Some(lints), Some(version)) = (lints.get(op), version) else { continue };
             let Lookup::Found(schema) = registry.lookup("", op, version) else { continue };
             let schema = registry.get(schema);
-            let site = Site {
+            let site = LintSite {
                 model,
                 body_id: id,
                 body,

@@ -1,6 +1,6 @@
 //! Shapes for one batch size only, axes whose meaning changed, symbols that differ in case.
 
-use super::site::{Site, index};
+use super::site::{LintSite, index};
 use crate::dims::Dim;
 use crate::infer::{Facts, Ints, formulas_that_differ};
 use foldhash::HashMap;
@@ -8,7 +8,7 @@ use onnx_ir::diag::{Diagnostic, Entity, code};
 use onnx_ir::{BodyId, DimValue, Model, Port, TypeKind, ValueDef};
 
 /// A Reshape of a symbolic shape to constant sizes: it is valid for one value of the symbol.
-pub(super) fn batch(site: &Site<'_>) -> Option<Diagnostic> {
+pub(super) fn batch(site: &LintSite<'_>) -> Option<Diagnostic> {
     let target = match site.schema.since {
         ..5 => Ints::from_slice(site.attrs().ints("shape")?),
         _ => site.value(1)?.ints()?,
@@ -31,7 +31,7 @@ pub(super) fn batch(site: &Site<'_>) -> Option<Diagnostic> {
 }
 
 /// Before version 13, Softmax and similar operators flattened everything from the axis on.
-pub(super) fn softmax(site: &Site<'_>) -> Option<Diagnostic> {
+pub(super) fn softmax(site: &LintSite<'_>) -> Option<Diagnostic> {
     if site.schema.since >= 13 {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn softmax(site: &Site<'_>) -> Option<Diagnostic> {
 }
 
 /// A mode that later versions of Resize do not have.
-pub(super) fn resize(site: &Site<'_>) -> Option<Diagnostic> {
+pub(super) fn resize(site: &LintSite<'_>) -> Option<Diagnostic> {
     let mode = site.attrs().string("coordinate_transformation_mode")?;
     if mode != "tf_half_pixel_for_nn" {
         return None;

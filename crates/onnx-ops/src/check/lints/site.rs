@@ -7,7 +7,7 @@ use onnx_ir::{Body, BodyId, Diagnostic, ElemType, Model, Name, Node, NodeId, Use
 use std::collections::HashSet;
 
 /// A node with its facts.
-pub(super) struct Site<'a> {
+pub(super) struct LintSite<'a> {
     pub(super) model: &'a Model,
     pub(super) body_id: BodyId,
     pub(super) body: &'a Body,
@@ -23,7 +23,7 @@ pub(super) struct Site<'a> {
 /// No bindings of attribute parameters, because functions are not linted.
 static NO_BINDINGS: Bindings = Bindings(Vec::new());
 
-impl<'a> Site<'a> {
+impl<'a> LintSite<'a> {
     pub(super) fn input(&self, i: usize) -> Option<ValueId> {
         self.node.inputs.get(i).copied().flatten()
     }

@@ -5,11 +5,11 @@
 //! after:   y = Cast <to = 1> (x)
 //! ```
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::pass::no_ops::is_lossless;
 use onnx_ir::{ElemType, NodeId};
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if !site.is_op(node, "Cast") {
         return None;
     }

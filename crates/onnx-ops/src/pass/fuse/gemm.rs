@@ -7,14 +7,14 @@
 //!
 //! Both operands must be matrices, and the addend must not enlarge the result.
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::dims::Dim;
 use onnx_ir::{ElemType, NodeId, ValueId};
 
 /// Since this version, `Gemm` and `Add` broadcast without an attribute.
 const BROADCASTS: i64 = 7;
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if site.version < BROADCASTS || !site.is_op(node, "Add") || site.node(node).inputs.len() != 2 {
         return None;
     }
@@ -45,7 +45,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
 }
 
 /// The `MatMul` that computes a value for this node only.
-fn product(site: &Site<'_>, node: NodeId, value: ValueId) -> Option<NodeId> {
+fn product(site: &FuseSite<'_>, node: NodeId, value: ValueId) -> Option<NodeId> {
     let first = site.producer(value, node).filter(|first| site.is_op(*first, "MatMul"))?;
     (site.node(first).inputs.len() == 2 && site.is_read_by(value, node)).then_some(first)
 }

@@ -33,10 +33,10 @@ use crate::schema::Registry;
 use onnx_ir::edit::drop_declarations;
 use onnx_ir::pass::{Report, node_orders};
 use onnx_ir::{BodyId, Model, NodeId, Uses, ValueDef};
-use site::Site;
+use site::FuseSite;
 
 /// A fusion rule, tried at the second of two nodes; returns `Some` if it was applied.
-type Rule = fn(&mut Site<'_>, NodeId) -> Option<()>;
+type Rule = fn(&mut FuseSite<'_>, NodeId) -> Option<()>;
 
 /// A model needs two or three sweeps; the limit bounds the time for chains that are fused one by one.
 const SWEEPS: usize = 64;
@@ -129,7 +129,7 @@ fn sweep(model: &mut Model, registry: &Registry, rules: &[Rule]) -> usize {
         let Some(version) = model.newest_import(body, "").filter(|_| !is_function) else { continue };
         let uses = Uses::of(&model.bodies[body]);
         let orders = node_orders(&model.bodies[body]);
-        let mut site = Site::new(model, &facts, &uses, &local, body, version);
+        let mut site = FuseSite::new(model, &facts, &uses, &local, body, version);
         let before = count;
         for (_, order) in orders {
             for node in order.into_iter().flatten() {

@@ -8,7 +8,7 @@
 //! The `Pad` must add zeros, on spatial axes only. An `AveragePool` must then count padding. Padding of `MaxPool` is minus
 //! infinity, so its input must not be negative.
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::infer::Elem;
 use onnx_ir::{AttrValue, NodeId, ValueId};
 
@@ -17,7 +17,7 @@ const PADS_ARE_INPUT: i64 = 11;
 /// Since this version, `AveragePool` can count padding.
 const COUNTS_PADS: i64 = 7;
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     let op = site.op(node).filter(|op| matches!(*op, "Conv" | "AveragePool" | "MaxPool"))?.to_owned();
     let between = site.input(node, 0)?;
     site.result(node)?;
@@ -68,7 +68,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
 }
 
 /// The padding of a `Pad`, if it is constant, adds only zeros, and leaves batch and channels unchanged.
-fn filled(site: &Site<'_>, pad: NodeId, rank: usize) -> Option<(Vec<i64>, Vec<i64>)> {
+fn filled(site: &FuseSite<'_>, pad: NodeId, rank: usize) -> Option<(Vec<i64>, Vec<i64>)> {
     if site.text_attr(pad, "mode", "constant")? != "constant" {
         return None;
     }
@@ -114,7 +114,7 @@ fn filled(site: &Site<'_>, pad: NodeId, rank: usize) -> Option<(Vec<i64>, Vec<i6
 }
 
 /// Whether every window includes an element outside the padding, as runtimes require.
-fn reaches(site: &Site<'_>, node: NodeId, pads: &[i64]) -> Option<()> {
+fn reaches(site: &FuseSite<'_>, node: NodeId, pads: &[i64]) -> Option<()> {
     let kernel = site.ints_attr(node, "kernel_shape")?;
     let fits = kernel.len() * 2 == pads.len()
         && pads.iter().zip(kernel.iter().chain(&kernel)).all(|(pad, extent)| pad < extent);
@@ -122,7 +122,7 @@ fn reaches(site: &Site<'_>, node: NodeId, pads: &[i64]) -> Option<()> {
 }
 
 /// Whether no element of a value is negative.
-fn is_never_negative(site: &Site<'_>, value: ValueId, reader: NodeId) -> bool {
+fn is_never_negative(site: &FuseSite<'_>, value: ValueId, reader: NodeId) -> bool {
     let Some(node) = site.producer(value, reader) else { return false };
     match site.op(node) {
         Some("Relu" | "Sigmoid" | "HardSigmoid" | "Softmax" | "Exp" | "Sqrt") => true,

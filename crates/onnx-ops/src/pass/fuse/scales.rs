@@ -9,7 +9,7 @@
 //! `BatchNormalization` in inference mode, or `Add`, `Sub`, `Mul` or `Div` with a constant scalar or one number per channel.
 //! Factors are computed in double precision and rounded once.
 
-use super::site::Site;
+use super::site::FuseSite;
 use super::weights::{Floats, vector};
 use onnx_ir::{NodeId, ValueId};
 
@@ -36,7 +36,7 @@ struct Linear {
     axis: Option<(usize, usize)>,
 }
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     let op =
         site.op(node).filter(|op| matches!(*op, "BatchNormalization" | "Add" | "Sub" | "Mul" | "Div"))?;
     let op = op.to_owned();
@@ -62,7 +62,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
     rewrite(site, node, first, &linear, &affine)
 }
 
-fn linear_before(site: &Site<'_>, node: NodeId, value: ValueId) -> Option<(ValueId, NodeId)> {
+fn linear_before(site: &FuseSite<'_>, node: NodeId, value: ValueId) -> Option<(ValueId, NodeId)> {
     let first = site.producer(value, node)?;
     linear_name(site.op(first)?).map(|_| (value, first))
 }
@@ -72,7 +72,7 @@ fn linear_name(op: &str) -> Option<&'static str> {
 }
 
 /// The first node, if its weights can be changed.
-fn linear(site: &Site<'_>, first: NodeId) -> Option<Linear> {
+fn linear(site: &FuseSite<'_>, first: NodeId) -> Option<Linear> {
     let op = linear_name(site.op(first)?)?;
     let weights = site.input(first, 1)?;
     let dims: Vec<usize> =
@@ -102,13 +102,13 @@ fn linear(site: &Site<'_>, first: NodeId) -> Option<Linear> {
 }
 
 /// The numbers of a constant, one per channel.
-fn per_channel(site: &Site<'_>, value: ValueId, channels: usize) -> Option<Vec<f64>> {
+fn per_channel(site: &FuseSite<'_>, value: ValueId, channels: usize) -> Option<Vec<f64>> {
     let floats = Floats::of(site.tensor(value)?)?;
     let list: Vec<f64> = (floats.len() == channels).then(|| floats.iter().collect())?;
     list.iter().all(|x| x.is_finite()).then_some(list)
 }
 
-fn normalization(site: &Site<'_>, node: NodeId, linear: &Linear) -> Option<Affine> {
+fn normalization(site: &FuseSite<'_>, node: NodeId, linear: &Linear) -> Option<Affine> {
     let trains = site.version >= TRAINS_BY_ATTRIBUTE && site.int_attr(node, "training_mode", 0)? != 0;
     let is_spatial = site.version >= ALWAYS_SPATIAL || site.int_attr(node, "spatial", 1)? != 0;
     let is_at_channels = linear.axis.is_some_and(|(axis, _)| axis == 1);
@@ -124,7 +124,13 @@ fn normalization(site: &Site<'_>, node: NodeId, linear: &Linear) -> Option<Affin
     scale.iter().all(|s| s.is_finite()).then_some(Affine { scale: Some(scale), shift: Some(shift) })
 }
 
-fn arithmetic(site: &Site<'_>, node: NodeId, op: &str, operand: usize, linear: &Linear) -> Option<Affine> {
+fn arithmetic(
+    site: &FuseSite<'_>,
+    node: NodeId,
+    op: &str,
+    operand: usize,
+    linear: &Linear,
+) -> Option<Affine> {
     if site.node(node).inputs.len() != 2 {
         return None;
     }
@@ -166,7 +172,13 @@ fn arithmetic(site: &Site<'_>, node: NodeId, op: &str, operand: usize, linear: &
 }
 
 /// Replaces both nodes by the second.
-fn rewrite(site: &mut Site<'_>, node: NodeId, first: NodeId, linear: &Linear, affine: &Affine) -> Option<()> {
+fn rewrite(
+    site: &mut FuseSite<'_>,
+    node: NodeId,
+    first: NodeId,
+    linear: &Linear,
+    affine: &Affine,
+) -> Option<()> {
     let (x, weights, bias) = (site.input(first, 0)?, site.input(first, 1)?, site.input(first, 2));
     let stored = site.tensor(weights)?;
     let elem = stored.elem?;
@@ -220,7 +232,7 @@ fn rewrite(site: &mut Site<'_>, node: NodeId, first: NodeId, linear: &Linear, af
 
 /// The factor for an element of the weights, by its index.
 fn channel_of<'s>(
-    site: &Site<'_>,
+    site: &FuseSite<'_>,
     first: NodeId,
     linear: &Linear,
     scale: &'s [f64],
@@ -244,7 +256,7 @@ fn channel_of<'s>(
 }
 
 /// A constant bias, one number per channel.
-fn bias_of(site: &Site<'_>, bias: ValueId, linear: &Linear, beta: f64) -> Option<Vec<f64>> {
+fn bias_of(site: &FuseSite<'_>, bias: ValueId, linear: &Linear, beta: f64) -> Option<Vec<f64>> {
     let tensor = site.tensor(bias)?;
     let floats = Floats::of(tensor)?;
     // The bias of a Gemm may be a row, a number, a matrix or a column; the last two are not per channel.

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 const INITIALIZERS_ALONE: i64 = 4;
 
 /// The nodes of a body while rules are applied.
-pub(super) struct Site<'m> {
+pub(super) struct FuseSite<'m> {
     model: &'m mut Model,
     facts: &'m Facts,
     /// The uses before the first change.
@@ -31,7 +31,7 @@ pub(super) struct Site<'m> {
     fresh: u64,
 }
 
-impl<'m> Site<'m> {
+impl<'m> FuseSite<'m> {
     pub(super) fn new(
         model: &'m mut Model,
         facts: &'m Facts,
@@ -41,7 +41,7 @@ impl<'m> Site<'m> {
         version: i64,
     ) -> Self {
         let tensors = constants(model, body);
-        Site {
+        FuseSite {
             model,
             facts,
             uses,
@@ -57,7 +57,7 @@ impl<'m> Site<'m> {
 
     /// Inserts the new nodes; returns the nodes that may be unused.
     pub(super) fn finish(self) -> Vec<NodeId> {
-        let Site { model, uses, body, stale, made, .. } = self;
+        let FuseSite { model, uses, body, stale, made, .. } = self;
         for (reader, node) in made {
             let graph = uses.graph_of(reader);
             let Some(nodes) = graph.map(|graph| &mut model.bodies[body].graphs[graph].nodes) else {

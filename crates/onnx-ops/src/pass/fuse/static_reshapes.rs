@@ -8,7 +8,7 @@
 //! A symbolic size is copied if the operand has the same at that axis (0), or inferred from the others (-1). Both together are
 //! ambiguous if a copied size is 0, so a target with both is kept, unless all copied sizes are positive.
 
-use super::site::Site;
+use super::site::FuseSite;
 use crate::dims::Dim;
 use crate::infer::Elem;
 use onnx_ir::NodeId;
@@ -16,7 +16,7 @@ use onnx_ir::NodeId;
 /// Since this version, the shape is an input.
 const SHAPE_IS_INPUT: i64 = 5;
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if site.version < SHAPE_IS_INPUT || !site.is_op(node, "Reshape") {
         return None;
     }

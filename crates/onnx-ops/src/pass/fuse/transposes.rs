@@ -8,10 +8,10 @@
 //! If all readers of the first one are `Transpose` nodes, each gets its combined permutation. Two inverse ones become an
 //! `Identity`, which `remove-no-ops` removes.
 
-use super::site::Site;
+use super::site::FuseSite;
 use onnx_ir::{AttrValue, NodeId};
 
-pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
+pub(super) fn fuse(site: &mut FuseSite<'_>, node: NodeId) -> Option<()> {
     if !site.is_op(node, "Transpose") {
         return None;
     }
@@ -37,7 +37,7 @@ pub(super) fn fuse(site: &mut Site<'_>, node: NodeId) -> Option<()> {
 }
 
 /// The permutation of a node, if it is valid.
-fn permutation(site: &Site<'_>, node: NodeId) -> Option<Vec<usize>> {
+fn permutation(site: &FuseSite<'_>, node: NodeId) -> Option<Vec<usize>> {
     let perm: Vec<usize> = match site.attr(node, "perm") {
         Some(AttrValue::Ints(perm)) => {
             perm.to_vec().into_iter().map(|axis| usize::try_from(axis).ok()).collect::<Option<_>>()?
