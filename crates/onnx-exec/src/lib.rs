@@ -44,6 +44,6 @@ pub use machine::{Bandwidth, Limit, Machine};
 pub use plan::{Schedule, Stage, Stats};
 pub use profile::{KernelProfile, Profile, Work};
 pub use random::Random;
-pub use run::{Observe, RunOptions, Step, Time};
+pub use run::{Observe, RunOptions, Time, TimedStep};
 pub use tensor::{Element, Tensor};
 pub use value::{Map, Value};

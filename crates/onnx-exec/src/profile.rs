@@ -1,7 +1,7 @@
 //! Profiles: the time and the work of each kernel of a run.
 
 use crate::compile::Executable;
-use crate::run::{RunOptions, Step};
+use crate::run::{RunOptions, TimedStep};
 use crate::value::Value;
 use onnx_ir::diag::Diagnostic;
 use onnx_ir::{ElemType, NodeId};
@@ -119,7 +119,7 @@ impl Executable<'_> {
     ) -> Result<Profile, Box<Diagnostic>> {
         let kernels = RefCell::new(Vec::new());
         let begin = Instant::now();
-        let time = |step: &Step<'_>| {
+        let time = |step: &TimedStep<'_>| {
             kernels.borrow_mut().push(KernelProfile {
                 op: step.op.to_owned(),
                 name: step.name.to_owned(),

@@ -3,7 +3,7 @@
 mod node;
 mod options;
 
-pub use options::{Observe, RunOptions, Step, Time};
+pub use options::{Observe, RunOptions, Time, TimedStep};
 
 use crate::compile::{Executable, Values, compile_body, lock_of};
 use crate::facts::fact;
@@ -341,8 +341,15 @@ impl<'x, 'r> Run<'x, 'r> {
             let written = tensors().map(|t| t.bytes().len() as u64).sum();
             let work = Work { written, ..self.reads(node) };
             let name = executable.model.text(n.name);
-            let step =
-                Step { op: executable.op(node), name, nodes: &[node], results: &results, start, took, work };
+            let step = TimedStep {
+                op: executable.op(node),
+                name,
+                nodes: &[node],
+                results: &results,
+                start,
+                took,
+                work,
+            };
             self.tell(&step);
         }
         let wanted = n.outputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
@@ -368,7 +375,7 @@ impl<'x, 'r> Run<'x, 'r> {
     }
 
     /// Reports the time of a kernel or node.
-    pub(crate) fn tell(&self, step: &Step<'_>) {
+    pub(crate) fn tell(&self, step: &TimedStep<'_>) {
         if let Some(time) = self.options.time {
             time(step);
         }

@@ -41,11 +41,11 @@ pub struct RunOptions<'o> {
 pub type Observe<'o> = dyn Fn(&str, &Value) + 'o;
 
 /// A callback for times.
-pub type Time<'o> = dyn Fn(&Step<'_>) + 'o;
+pub type Time<'o> = dyn Fn(&TimedStep<'_>) + 'o;
 
 /// A kernel or node that has been run.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'s> {
+pub struct TimedStep<'s> {
     /// Its operator, or the operators that are fused into the kernel.
     pub op: &'s str,
     /// Its name, which may be empty; of a kernel, the name of its last node.

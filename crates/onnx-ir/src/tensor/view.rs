@@ -180,14 +180,14 @@ pub struct Bits<'a> {
     /// Bits of one element.
     width: usize,
     /// The distance of consecutive bytes or elements.
-    step: Step,
+    step: BitLayout,
     next: usize,
     len: usize,
 }
 
 /// The layout of elements in the bytes of a field.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum BitLayout {
     /// One in each entry of this many bytes.
     Entry(usize),
     /// Consecutive, in bytes at this distance.
@@ -201,8 +201,8 @@ impl Bits<'_> {
         };
         let mask = u64::MAX >> (64 - self.width);
         let bits = match self.step {
-            Step::Entry(size) => little(self.bytes.get(i * size..(i + 1) * size).unwrap_or_default(), 1),
-            Step::Packed(apart) => {
+            BitLayout::Entry(size) => little(self.bytes.get(i * size..(i + 1) * size).unwrap_or_default(), 1),
+            BitLayout::Packed(apart) => {
                 let (first, shift) = (i * self.width / 8, i * self.width % 8);
                 let last = first + (shift + self.width).div_ceil(8);
                 let end = self.bytes.len().min(last * apart);
@@ -263,8 +263,8 @@ impl Tensor {
         }
         let bits = self.bits()?;
         let is_plain = match bits.step {
-            Step::Entry(size) => size == size_of::<T>(),
-            Step::Packed(apart) => apart == 1 && bits.width == 8 * size_of::<T>(),
+            BitLayout::Entry(size) => size == size_of::<T>(),
+            BitLayout::Packed(apart) => apart == 1 && bits.width == 8 * size_of::<T>(),
         };
         if is_plain && let Some(elements) = T::cast(bits.bytes) {
             return Ok(Cow::Borrowed(elements));
@@ -293,17 +293,19 @@ impl Tensor {
             fields => return Err(TensorError::Fields(fields.len())),
         };
         let step = match field {
-            Field::Raw => Step::Packed(1),
+            Field::Raw => BitLayout::Packed(1),
             field if elem.field() != Some(field) => return Err(TensorError::Field(field)),
             // Each entry has a byte of them.
-            Field::Int32 if width < 6 => Step::Packed(4),
+            Field::Int32 if width < 6 => BitLayout::Packed(4),
             // A complex number is two entries.
-            Field::Float | Field::Double => Step::Entry(width as usize / 8),
-            Field::Int32 | Field::Int64 | Field::Uint64 | Field::String => Step::Entry(field.entry_size()),
+            Field::Float | Field::Double => BitLayout::Entry(width as usize / 8),
+            Field::Int32 | Field::Int64 | Field::Uint64 | Field::String => {
+                BitLayout::Entry(field.entry_size())
+            }
         };
         let expected = match step {
-            Step::Entry(size) => count.checked_mul(size as u64),
-            Step::Packed(apart) => elem.raw_size(count).and_then(|size| size.checked_mul(apart as u64)),
+            BitLayout::Entry(size) => count.checked_mul(size as u64),
+            BitLayout::Packed(apart) => elem.raw_size(count).and_then(|size| size.checked_mul(apart as u64)),
         };
         let (expected, found) = (expected.ok_or(TensorError::Dims)?, bytes.len() as u64);
         if expected != found {

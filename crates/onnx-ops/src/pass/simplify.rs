@@ -20,19 +20,19 @@ pub fn simplify(model: &mut Model) -> Report {
     for _ in 0..ROUNDS {
         let mut is_changed = false;
         let named = |names: &'static [&'static str]| names.iter().filter_map(|name| Pass::parse(name).ok());
-        let steps: Vec<Step> = named(BEFORE)
-            .map(Step::Pass)
-            .chain([Step::Function(rewrite)])
-            .chain(named(AFTER).map(Step::Pass))
+        let steps: Vec<SimplifyStep> = named(BEFORE)
+            .map(SimplifyStep::Pass)
+            .chain([SimplifyStep::Function(rewrite)])
+            .chain(named(AFTER).map(SimplifyStep::Pass))
             .collect();
         for step in steps {
             let registry = registry_of(model);
             let report = match step {
-                Step::Pass(pass) => {
+                SimplifyStep::Pass(pass) => {
                     let Outcome { report, .. } = pass.run(model, registry);
                     report
                 }
-                Step::Function(function) => {
+                SimplifyStep::Function(function) => {
                     let report = function(model, registry);
                     compact(model);
                     report
@@ -52,7 +52,8 @@ pub fn simplify(model: &mut Model) -> Report {
     all
 }
 
-enum Step {
+/// A step of the pipeline.
+enum SimplifyStep {
     Pass(Pass),
     Function(fn(&mut Model, &Registry) -> Report),
 }

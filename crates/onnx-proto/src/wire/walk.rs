@@ -59,10 +59,10 @@ pub enum AnomalyKind {
 
 /// The path from the root to a message: `graph.node[3].attribute[0]`.
 #[derive(Clone, Copy)]
-pub struct Path<'a>(&'a [Step]);
+pub struct Path<'a>(&'a [PathStep]);
 
 #[derive(Clone, Copy)]
-struct Step {
+struct PathStep {
     field: &'static Field,
     index: u32,
 }
@@ -119,7 +119,7 @@ pub(crate) fn walk(
     scan: ScanDepth,
     found: &mut dyn FnMut(Anomaly<'_>),
 ) -> Result<(), Malformed> {
-    let start = Step { field: &ROOT, index: 0 };
+    let start = PathStep { field: &ROOT, index: 0 };
     let mut walker = Walker { path: [start; MAX_DEPTH], depth: 0, scan, stopped_at: None, found };
     walker.message(Cursor::new(bytes, 0), root).map_err(|reason| Malformed {
         path: walker.path().to_string(),
@@ -148,7 +148,7 @@ pub(crate) fn announced(bytes: &[u8]) -> Option<usize> {
 
 /// Whether a message that lies inside `depth` others has nothing unusual that a reader has to know of.
 pub(crate) fn is_plain(bytes: &[u8], schema: &'static Message, depth: usize) -> bool {
-    let start = Step { field: &ROOT, index: 0 };
+    let start = PathStep { field: &ROOT, index: 0 };
     let mut is_plain = true;
     let mut found = |finding: Anomaly<'_>| {
         is_plain &= !matches!(finding.kind, AnomalyKind::Unknown | AnomalyKind::WrongType)
@@ -164,7 +164,7 @@ pub(crate) fn is_plain(bytes: &[u8], schema: &'static Message, depth: usize) -> 
 static ROOT: Field = Field::new(0, "", Kind::Bytes);
 
 struct Walker<'f> {
-    path: [Step; MAX_DEPTH],
+    path: [PathStep; MAX_DEPTH],
     depth: usize,
     scan: ScanDepth,
     /// Where the field begins that cannot be read.
@@ -259,7 +259,7 @@ impl Walker<'_> {
             return Ok(());
         };
         let step = self.path.get_mut(self.depth).ok_or(Reason::TooDeep)?;
-        *step = Step { field, index };
+        *step = PathStep { field, index };
         self.depth += 1;
         self.message(occurrence.value, inner)?;
         self.depth -= 1;

@@ -33,7 +33,7 @@ pub use data::{
 pub use value::enum_name;
 
 use onnx_ir::Model;
-use onnx_ir::semver::{Step, differences};
+use onnx_ir::semver::{Impact, differences};
 
 /// The differences of `b` from `a`.
 pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
@@ -60,9 +60,9 @@ pub fn diff(a: &Model, b: &Model, options: &Options) -> ModelDiff {
 fn bump(a: &Model, b: &Model, found: &ModelDiff) -> Option<Bump> {
     let step = differences(a, b).iter().map(|difference| difference.step).max();
     match step {
-        Some(Step::Major) => Some(Bump::Major),
-        Some(Step::Minor) => Some(Bump::Minor),
-        Some(Step::Patch) => Some(Bump::Patch),
+        Some(Impact::Major) => Some(Bump::Major),
+        Some(Impact::Minor) => Some(Bump::Minor),
+        Some(Impact::Patch) => Some(Bump::Patch),
         None => (!found.is_empty()).then_some(Bump::Patch),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) enum Directive {
     /// Reports nodes that a runtime does not support.
     Target(String),
     /// Runs a pass.
-    Pass(passes::Step),
+    Pass(passes::PassDirective),
     /// A finding without a place, as `error[E0303]: message`.
     Finds(String),
     /// Runs the model.

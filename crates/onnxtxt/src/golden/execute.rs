@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::directives::{Directive, Expected};
-use super::passes::{self, Step};
+use super::passes::{self, PassDirective};
 use super::values::{Tolerance, difference};
 use super::{Case, Named};
 use onnx_exec::{CompileOptions, Executable, Observe, Random, RunOptions, Tensor, Value, compile};
@@ -87,7 +87,7 @@ fn inputs_of(model: &Model) -> Vec<String> {
 
 /// Checks that the passes of the file do not change the outputs.
 pub(super) fn same_after_passes(context: &Context<'_>) -> Result<(), String> {
-    let steps: Vec<&Step> = steps(context.directives);
+    let steps: Vec<&PassDirective> = steps(context.directives);
     if steps.is_empty() {
         return Err("`#! expect same as before the pass` needs a directive `#! pass NAME`".to_owned());
     }
@@ -128,7 +128,7 @@ pub(super) fn same_as_onnxruntime(context: &Context<'_>, tolerance: Tolerance) -
     if problems.is_empty() { Ok(()) } else { Err(format!("compared with ONNX Runtime:\n{problems}")) }
 }
 
-fn steps(directives: &[(usize, Directive)]) -> Vec<&Step> {
+fn steps(directives: &[(usize, Directive)]) -> Vec<&PassDirective> {
     directives
         .iter()
         .filter_map(|(_, directive)| match directive {

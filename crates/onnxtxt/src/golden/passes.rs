@@ -14,7 +14,7 @@ use onnx_text::{Checked, RaiseOptions, SourceMap};
 
 /// A pass directive.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum PassDirective {
     /// Passes by name, one after the other.
     Passes(Vec<String>),
     /// `#! inline [--only F]... [--depth N] [--limit N] [--schema]`
@@ -24,22 +24,24 @@ pub(crate) enum Step {
 }
 
 /// Parses the words after `verb`, if it is one of these directives.
-pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> {
+pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<PassDirective, String>> {
     let words = words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     match verb {
         "pass" => Some(match words.iter().find_map(|name| Pass::parse(name).err()) {
-            None => Ok(Step::Passes(words)),
+            None => Ok(PassDirective::Passes(words)),
             Some(why) => Err(why),
         }),
         "inline" => Some(inlining(&words)),
         "outline" => Some(match words.split_first().map(|(name, values)| (name.rsplit_once('.'), values)) {
-            Some((Some((domain, name)), values)) => {
-                Ok(Step::Outline { domain: domain.into(), name: name.into(), values: values.to_vec() })
-            }
+            Some((Some((domain, name)), values)) => Ok(PassDirective::Outline {
+                domain: domain.into(),
+                name: name.into(),
+                values: values.to_vec(),
+            }),
             Some((None, _)) | None => Err("`#! outline` takes a domain.name".to_owned()),
         }),
         _ if verb.starts_with("convert-opset=") => Some(match Pass::parse(verb) {
-            Ok(_) if words.is_empty() => Ok(Step::Passes(vec![verb.to_owned()])),
+            Ok(_) if words.is_empty() => Ok(PassDirective::Passes(vec![verb.to_owned()])),
             Ok(_) => Err(format!("unknown option or value `{}` in a directive", words[0])),
             Err(why) => Err(why),
         }),
@@ -47,7 +49,7 @@ pub(crate) fn parse(verb: &str, words: &[&str]) -> Option<Result<Step, String>> 
     }
 }
 
-fn inlining(words: &[String]) -> Result<Step, String> {
+fn inlining(words: &[String]) -> Result<PassDirective, String> {
     let (mut only, mut depth, mut limit) = (Vec::new(), None, None);
     let schema = words.iter().any(|word| word == "--schema");
     let words: Vec<String> = words.iter().filter(|word| *word != "--schema").cloned().collect();
@@ -59,11 +61,11 @@ fn inlining(words: &[String]) -> Result<Step, String> {
             _ => return Err(format!("`#! inline` does not know {pair:?}")),
         }
     }
-    Ok(Step::Inline { only, depth, limit, schema })
+    Ok(PassDirective::Inline { only, depth, limit, schema })
 }
 
 /// Runs the passes and compares the result with the snapshot, and the findings with the claims of the file.
-pub(crate) fn run(context: &Context<'_>, step: &Step, finds: &[&str]) -> Result<(), String> {
+pub(crate) fn run(context: &Context<'_>, step: &PassDirective, finds: &[&str]) -> Result<(), String> {
     let mut model = context.model()?;
     let before = model.clone();
     let report = apply(&mut model, step);
@@ -83,12 +85,12 @@ pub(crate) fn run(context: &Context<'_>, step: &Step, finds: &[&str]) -> Result<
         return Err(format!("the model is another one after printing it:\n{text}"));
     }
     let again = match step {
-        Step::Outline { name, .. } if report.is_changed() => {
+        PassDirective::Outline { name, .. } if report.is_changed() => {
             the_way_back(&before, &model, name)?;
             Report::default()
         }
-        Step::Outline { .. } | Step::Inline { depth: Some(_), .. } => Report::default(),
-        Step::Inline { .. } | Step::Passes(_) => apply(&mut model, step),
+        PassDirective::Outline { .. } | PassDirective::Inline { depth: Some(_), .. } => Report::default(),
+        PassDirective::Inline { .. } | PassDirective::Passes(_) => apply(&mut model, step),
     };
     if again.is_changed() || print(&model, &RaiseOptions::default()) != text {
         return Err(format!("the second time there is something left to do: {again}"));
@@ -97,10 +99,10 @@ pub(crate) fn run(context: &Context<'_>, step: &Step, finds: &[&str]) -> Result<
     Ok(())
 }
 
-pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
+pub(super) fn apply(model: &mut Model, step: &PassDirective) -> Report {
     let mut all = Report::default();
     match step {
-        Step::Passes(names) => {
+        PassDirective::Passes(names) => {
             let passes: Vec<Pass> = names.iter().filter_map(|name| Pass::parse(name).ok()).collect();
             for pass in passes {
                 let report = pass.run(model, Registry::builtin()).report;
@@ -108,7 +110,7 @@ pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
                 all.diagnostics.extend(report.diagnostics);
             }
         }
-        Step::Inline { only, depth, limit, schema } => {
+        PassDirective::Inline { only, depth, limit, schema } => {
             let is_wanted = |model: &Model, f| only.iter().any(|name| pass::is_function(model, f, name));
             let options = Inline {
                 select: &|model, f| only.is_empty() || is_wanted(model, f),
@@ -128,7 +130,7 @@ pub(super) fn apply(model: &mut Model, step: &Step) -> Report {
                 all.diagnostics.extend(report.diagnostics);
             }
         }
-        Step::Outline { domain, name, values } => {
+        PassDirective::Outline { domain, name, values } => {
             if let Some(body) = model.main {
                 let nodes = computing(model, values);
                 match pass::outline(model, body, &nodes, domain, name) {

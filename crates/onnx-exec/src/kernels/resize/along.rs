@@ -8,7 +8,7 @@ use crate::list::{List, filled};
 use crate::tensor::{NOWHERE, count_of};
 
 /// The interpolation of one axis of an image.
-pub(super) struct Step {
+pub(super) struct ResizeAxis {
     at: usize,
     to: usize,
     taps: usize,
@@ -18,11 +18,11 @@ pub(super) struct Step {
     outside: List<usize>,
 }
 
-impl Step {
+impl ResizeAxis {
     /// `at` is the index of the axis in the image.
-    pub(super) fn new(at: usize, axis: &Axis, weights: Weights) -> Result<Step, Failure> {
+    pub(super) fn new(at: usize, axis: &Axis, weights: Weights) -> Result<ResizeAxis, Failure> {
         let elements = weights.elements(axis.from)?;
-        Ok(Step { at, to: axis.to, taps: weights.taps, elements, outside: weights.outside })
+        Ok(ResizeAxis { at, to: axis.to, taps: weights.taps, elements, outside: weights.outside })
     }
 
     /// Interpolates `x`, an image of this shape, into `y`.

@@ -12,7 +12,7 @@ use crate::failure::{Failure, fail};
 use crate::list::{List, Listed as _};
 use crate::tensor::{Tensor, count_of, strides};
 use crate::value::Value;
-use along::{Step, positions};
+use along::{ResizeAxis, positions};
 use axis::{Axis, Coordinates, Filter, Rounding};
 use onnx_ir::ElemType;
 
@@ -78,7 +78,7 @@ fn resize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
             let lead = all.iter().position(|axis| !axis.is_same()).unwrap_or(0);
             let changed = all[lead..].iter().enumerate().filter(|(_, axis)| !axis.is_same());
             let steps = changed.map(|(at, axis)| {
-                Step::new(at, axis, axis.weights(filter, is_antialiased, exclude_outside)?)
+                ResizeAxis::new(at, axis, axis.weights(filter, is_antialiased, exclude_outside)?)
             });
             let steps = steps.collect::<Result<Vec<_>, Failure>>()?;
             match x.elem() {
@@ -211,7 +211,7 @@ fn interpolated<T: Real>(
     x: &Tensor,
     dims: &[usize],
     lead: usize,
-    steps: &[Step],
+    steps: &[ResizeAxis],
     extrapolation: f64,
 ) -> Result<Tensor, Failure> {
     let fits = rounded(x.elem());
