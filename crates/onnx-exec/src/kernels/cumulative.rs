@@ -7,17 +7,19 @@ use crate::failure::{Failure, fail};
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-pub(super) const ROWS: &[Row] =
-    &[("", "CumProd", |call| cumulate(call, Way::Product)), ("", "CumSum", |call| cumulate(call, Way::Sum))];
+pub(super) const ROWS: &[Row] = &[
+    ("", "CumProd", |call| cumulate(call, Operation::Product)),
+    ("", "CumSum", |call| cumulate(call, Operation::Sum)),
+];
 
 #[derive(Clone, Copy)]
-enum Way {
+enum Operation {
     Sum,
     Product,
 }
 
 /// Cumulates along an axis; `exclusive` leaves out the element itself, `reverse` starts from the end.
-fn cumulate(call: &mut Call<'_>, way: Way) -> Result<Vec<Value>, Failure> {
+fn cumulate(call: &mut Call<'_>, operation: Operation) -> Result<Vec<Value>, Failure> {
     let x = call.tensor(0)?;
     let axis = match call.tensor(1)?.ints()?[..] {
         [axis] => resolve_axis(axis, x.rank())?,
@@ -26,20 +28,20 @@ fn cumulate(call: &mut Call<'_>, way: Way) -> Result<Vec<Value>, Failure> {
     let split = AxisSplit::of(x.dims(), axis)?;
     let mut result = x.clone();
     let (is_exclusive, is_reverse) = (call.attrs.flag("exclusive"), call.attrs.flag("reverse"));
-    for_elements!(x.elem(), along(&mut result, split, way, is_exclusive, is_reverse))?;
+    for_elements!(x.elem(), along(&mut result, split, operation, is_exclusive, is_reverse))?;
     Ok(vec![result.into()])
 }
 
 fn along<T: Arithmetic>(
     x: &mut Tensor,
     split: AxisSplit,
-    way: Way,
+    operation: Operation,
     is_exclusive: bool,
     is_reverse: bool,
 ) -> Result<(), Failure> {
-    let (none, combine) = match way {
-        Way::Sum => (T::ZERO, T::plus as fn(T, T) -> T),
-        Way::Product => (T::ONE, T::times as fn(T, T) -> T),
+    let (none, combine) = match operation {
+        Operation::Sum => (T::ZERO, T::plus as fn(T, T) -> T),
+        Operation::Product => (T::ONE, T::times as fn(T, T) -> T),
     };
     let elements = x.words_mut::<T>()?;
     for start in split.lines() {

@@ -14,22 +14,22 @@ use regex::bytes::Regex;
 pub(super) const ROWS: &[Row] = &[("com.microsoft", "Tokenizer", tokenize)];
 
 /// The mode of splitting.
-enum Way {
+enum SplitMode {
     Characters,
     Between(Vec<Regex>),
     Matches(Regex),
 }
 
-impl Way {
-    fn of(call: &Call<'_>) -> Result<Way, Failure> {
+impl SplitMode {
+    fn of(call: &Call<'_>) -> Result<SplitMode, Failure> {
         let separators = call.attrs.strings("separators").filter(|all| !all.is_empty());
         match (separators, call.attrs.string("tokenexp")) {
             (Some(_), Some(_)) => fail!("there are both `separators` and `tokenexp`"),
-            (Some(all), None) if all == [""] => Ok(Way::Characters),
-            (Some(all), None) => {
-                Ok(Way::Between(all.iter().map(|text| pattern::compiled(text)).collect::<Result<_, _>>()?))
-            }
-            (None, Some(text)) => Ok(Way::Matches(pattern::compiled(&text)?)),
+            (Some(all), None) if all == [""] => Ok(SplitMode::Characters),
+            (Some(all), None) => Ok(SplitMode::Between(
+                all.iter().map(|text| pattern::compiled(text)).collect::<Result<_, _>>()?,
+            )),
+            (None, Some(text)) => Ok(SplitMode::Matches(pattern::compiled(&text)?)),
             (None, None) => fail!("there are neither `separators` nor `tokenexp`"),
         }
     }
@@ -42,11 +42,13 @@ impl Way {
             None => fail!("a pattern divides a character of {text:?}"),
         };
         match self {
-            Way::Characters => text.char_indices().map(|(at, c)| part(at, at + c.len_utf8())).try_listed(),
-            Way::Matches(regex) => {
+            SplitMode::Characters => {
+                text.char_indices().map(|(at, c)| part(at, at + c.len_utf8())).try_listed()
+            }
+            SplitMode::Matches(regex) => {
                 regex.find_iter(text.as_bytes()).map(|found| part(found.start(), found.end())).try_listed()
             }
-            Way::Between(separators) => {
+            SplitMode::Between(separators) => {
                 let mut parts = filled(1, (0, text.len()))?;
                 for separator in separators {
                     let mut finer = List::with_room(parts.len())?;
@@ -75,13 +77,13 @@ fn tokenize(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let dims: &[usize] = if x.rank() == 1 { &[0] } else { &[x.dims()[0], 0] };
         return Ok(vec![Tensor::of_strings(dims, Vec::new())?.into()]);
     }
-    let way = Way::of(call)?;
+    let mode = SplitMode::of(call)?;
     let least = usize::try_from(call.attrs.int("mincharnum").unwrap_or(1)).unwrap_or(0).max(1);
     let is_marked = call.attrs.flag("mark");
     let padding = call.attrs.string("pad_value").unwrap_or_default();
     let mut rows = List::with_room(x.len())?;
     for text in x.string_slice()? {
-        let mut words = way.parts(text)?;
+        let mut words = mode.parts(text)?;
         words.retain(|word| word.chars().count() >= least);
         rows.push(words)?;
     }

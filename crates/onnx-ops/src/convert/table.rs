@@ -9,11 +9,11 @@
 
 use super::site::Adapter;
 use super::{broadcast, coerced, inputs, norm, resize, scan, trees, values};
-use Way::{By, No, Same};
+use Conversion::{By, No, Same};
 
 /// How a node is converted at a version boundary.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum Conversion {
     /// Unchanged.
     Same,
     /// By an adapter.
@@ -24,36 +24,36 @@ pub(super) enum Way {
 
 /// A version of an operator, and the conversions at its boundary.
 #[derive(Clone, Copy)]
-pub(super) struct Change {
+pub(super) struct VersionChange {
     /// The version.
     pub(super) since: u32,
     /// From the version before to this one.
-    pub(super) up: Way,
+    pub(super) up: Conversion,
     /// From this one to the version before.
-    pub(super) down: Way,
+    pub(super) down: Conversion,
 }
 
 /// An operator with its versions except the first.
-pub(super) type Row = (&'static str, &'static [Change]);
+pub(super) type Row = (&'static str, &'static [VersionChange]);
 
-const fn step(since: u32, up: Way, down: Way) -> Change {
-    Change { since, up, down }
+const fn step(since: u32, up: Conversion, down: Conversion) -> VersionChange {
+    VersionChange { since, up, down }
 }
 
-const fn same(since: u32) -> Change {
+const fn same(since: u32) -> VersionChange {
     step(since, Same, Same)
 }
 
-const fn up(since: u32, adapter: Adapter) -> Change {
+const fn up(since: u32, adapter: Adapter) -> VersionChange {
     step(since, By(adapter), Same)
 }
 
-const fn down(since: u32, adapter: Adapter) -> Change {
+const fn down(since: u32, adapter: Adapter) -> VersionChange {
     step(since, Same, By(adapter))
 }
 
 /// The row of a version of an operator.
-pub(super) fn change(domain: &str, op: &str, since: u32) -> Option<&'static Change> {
+pub(super) fn change(domain: &str, op: &str, since: u32) -> Option<&'static VersionChange> {
     let rows = rows(domain);
     let at = rows.binary_search_by(|(name, _)| (*name).cmp(op)).ok()?;
     rows[at].1.iter().find(|change| change.since == since)

@@ -1,6 +1,6 @@
 //! Compares the table with the registry: a new operator version needs a row.
 
-use super::table::{Way, change, rows};
+use super::table::{Conversion, change, rows};
 use crate::schema::{Registry, Schema};
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn versions_that_keep_nodes_as_they_are_only_add() {
     for domain in DOMAINS {
         for (old, new) in boundaries(domain) {
             let Some(change) = change(domain, &new.name, new.since) else { continue };
-            if !matches!(change.up, Way::Same) {
+            if !matches!(change.up, Conversion::Same) {
                 continue;
             }
             let at = format!("{} {}", new.name, new.since);

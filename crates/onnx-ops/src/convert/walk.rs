@@ -2,7 +2,7 @@
 
 use super::sharding::{self, Tensors};
 use super::site::{ConvertSite, Note};
-use super::table::{self, Way};
+use super::table::{self, Conversion};
 use crate::functions::body_of;
 use crate::infer::{self, Facts, InferOptions, infer};
 use crate::schema::{Default, Lookup, ParamKind, Registry, Schema};
@@ -312,7 +312,7 @@ impl Walk<'_> {
         let n = &model.bodies[t.body].nodes[t.node];
         let op = model.text(n.op).to_owned();
         let change = table::change(self.domain, &op, small(from.max(to)));
-        let way = match change {
+        let conversion = match change {
             Some(change) if to > from => change.up,
             Some(change) => change.down,
             None if t.is_born => {
@@ -341,10 +341,10 @@ impl Walk<'_> {
             after: Vec::new(),
             is_gone: false,
         };
-        let note: Note = match way {
-            Way::Same => None,
-            Way::By(adapter) => adapter(&mut site)?,
-            Way::No(why) => return Err(why.to_owned()),
+        let note: Note = match conversion {
+            Conversion::Same => None,
+            Conversion::By(adapter) => adapter(&mut site)?,
+            Conversion::No(why) => return Err(why.to_owned()),
         };
         let op = site.model.text(site.n().op).to_owned();
         let new = schema(self.registry, self.domain, &op, to)

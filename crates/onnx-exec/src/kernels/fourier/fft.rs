@@ -59,10 +59,10 @@ fn root<T: Real>(part: usize, of: usize) -> Complex<T> {
 /// The plan for one length.
 pub(super) struct Plan<T> {
     length: usize,
-    way: Way<T>,
+    algorithm: Algorithm<T>,
 }
 
-enum Way<T> {
+enum Algorithm<T> {
     Passes(Vec<Pass<T>>),
     Chirp(Box<Chirp<T>>),
 }
@@ -116,7 +116,7 @@ impl<T: Real> Plan<T> {
     pub(super) fn new(length: usize) -> Result<Plan<T>, Failure> {
         let factors = factors(length);
         if factors.iter().any(|factor| *factor > MOST_FACTOR) {
-            return Ok(Plan { length, way: Way::Chirp(Box::new(Chirp::new(length)?)) });
+            return Ok(Plan { length, algorithm: Algorithm::Chirp(Box::new(Chirp::new(length)?)) });
         }
         let mut passes = Vec::with_capacity(factors.len());
         let mut done = 1;
@@ -130,14 +130,14 @@ impl<T: Real> Plan<T> {
             passes.push(Pass { factor, done, apart, turns, roots });
             done *= factor;
         }
-        Ok(Plan { length, way: Way::Passes(passes) })
+        Ok(Plan { length, algorithm: Algorithm::Passes(passes) })
     }
 
     /// Transforms as many numbers as the plan's length, in place.
     pub(super) fn forward(&self, x: &mut [Complex<T>]) -> Result<(), Failure> {
-        let passes = match &self.way {
-            Way::Passes(passes) => passes,
-            Way::Chirp(chirp) => return chirp.forward(x),
+        let passes = match &self.algorithm {
+            Algorithm::Passes(passes) => passes,
+            Algorithm::Chirp(chirp) => return chirp.forward(x),
         };
         let mut other = filled(x.len(), [T::of(0.0); 2])?;
         for (i, pass) in passes.iter().enumerate() {
@@ -155,8 +155,8 @@ impl<T: Real> Plan<T> {
         let mut now: List<Complex<T>> = List::with_room(x.len() * 2)?;
         now.extend(x.iter().map(|x| [*x, zero]))?;
         let is_small = |pass: &Pass<T>| pass.factor <= 5;
-        match &self.way {
-            Way::Passes(passes) if passes.iter().all(is_small) => {
+        match &self.algorithm {
+            Algorithm::Passes(passes) if passes.iter().all(is_small) => {
                 let mut next = filled(x.len() * 2, [zero; 2])?;
                 // Starts with transforms of length 1; each pass merges them into longer ones.
                 for pass in passes.iter().rev() {
@@ -166,7 +166,7 @@ impl<T: Real> Plan<T> {
                     std::mem::swap(&mut now, &mut next);
                 }
             }
-            Way::Passes(_) | Way::Chirp(_) => self.forward(&mut now)?,
+            Algorithm::Passes(_) | Algorithm::Chirp(_) => self.forward(&mut now)?,
         }
         out.copy_from_slice(&now[..out.len()]);
         Ok(())

@@ -234,7 +234,7 @@ fn run(call: &mut Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure> {
 }
 
 /// One direction over some sequences.
-struct Way<'w, T: Number> {
+struct DirectionRun<'w, T: Number> {
     cell: Cell<'w, T>,
     weights: &'w Weights<T>,
     /// Input biases.
@@ -254,8 +254,8 @@ struct Gone<T> {
     c: List<T>,
 }
 
-impl<T: Number> Way<'_, T> {
-    fn go(self, all: &Sizes, lengths: &[usize], xs: &[T]) -> Result<Gone<T>, Failure> {
+impl<T: Number> DirectionRun<'_, T> {
+    fn run(self, all: &Sizes, lengths: &[usize], xs: &[T]) -> Result<Gone<T>, Failure> {
         let (hidden, rows) = (self.cell.hidden, self.bias.len());
         let sizes = Sizes { batch: self.sequences.len(), is_batch_first: false, ..*all };
         let lengths = &lengths[self.sequences.clone()];
@@ -345,7 +345,7 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
     let threads = if products < LEAST_PRODUCTS { 1 } else { pool::threads() };
     let shares = threads.div_ceil(directions.max(1)).min(batch).max(1);
     let share = |at: usize| batch * at / shares..batch * (at + 1) / shares;
-    let way = |direction: usize, sequences: Range<usize>| {
+    let direction_run = |direction: usize, sequences: Range<usize>| {
         let (input_bias, bias) = bias[direction * 2 * rows..][..2 * rows].split_at(rows);
         let per_direction = kind.activations().len();
         let cell = Cell {
@@ -365,17 +365,25 @@ fn run_of<T: Number>(call: &Call<'_>, kind: Kind) -> Result<Vec<Value>, Failure>
         };
         let is_backward = backwards[direction];
         let (h, c) = (of(&h)?, of(&c)?);
-        Ok(Way { cell, weights: &weights[direction], bias: input_bias, is_backward, h, c, sequences })
+        Ok(DirectionRun {
+            cell,
+            weights: &weights[direction],
+            bias: input_bias,
+            is_backward,
+            h,
+            c,
+            sequences,
+        })
     };
     let pairs: Vec<(usize, Range<usize>)> =
         (0..directions).flat_map(|direction| (0..shares).map(move |at| (direction, share(at)))).collect();
-    let ways = pairs.iter().cloned().map(|(direction, sequences)| way(direction, sequences));
-    let ways = ways.collect::<Result<Vec<_>, Failure>>()?;
+    let runs = pairs.iter().cloned().map(|(direction, sequences)| direction_run(direction, sequences));
+    let runs = runs.collect::<Result<Vec<_>, Failure>>()?;
     let mut gone: Vec<Gone<T>> =
         pairs.iter().map(|_| Gone { y: List::new(), h: List::new(), c: List::new() }).collect();
-    let parts = ways.into_iter().zip(&mut gone).collect();
-    parallel(parts, |(way, gone)| {
-        *gone = way.go(&sizes, &lengths, &xs)?;
+    let parts = runs.into_iter().zip(&mut gone).collect();
+    parallel(parts, |(run, gone)| {
+        *gone = run.run(&sizes, &lengths, &xs)?;
         Ok(())
     })?;
 
